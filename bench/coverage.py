@@ -14,11 +14,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from assay.core import ScoreRecord
+from assay.core import ScoreRecord, SummaryContext
 from assay.summarizers.recipes import Recipe
 from assay.summarizers.statistics import (
     Estimate,
@@ -29,6 +29,7 @@ from assay.summarizers.statistics import (
     macro,
     micro,
     pass_at_k,
+    pass_hat_k,
     prediction_powered_mean,
     ratio_estimate,
     share_interval,
@@ -86,15 +87,8 @@ class Tally:
         return "covers more" if self.coverage > HIGHEST + error else "ok"
 
 
-class Setting:
-    """What a summarizer may know."""
-
-    task = model = protocol = scorer = "bench"
-    n_expected = None
-    seed = 0
-    higher_is_better = True
-    bounds = (0.0, 1.0)
-    options: ClassVar[dict[str, Any]] = {}
+SETTING = SummaryContext("bench", "bench", "bench", "bench", None, 0)
+"""What a summarizer may know."""
 
 
 def mixture(
@@ -163,6 +157,116 @@ def repeated() -> Iterator[Case]:
                 ],
             )
             yield Case("pass@5 of 10", f"Beta({a:g}, {b:g}), n={n}", truth, draw)
+
+
+def passes() -> Iterator[Case]:
+    """pass^3 of 5 answers to hard questions: nearly all values are 0, and a few are 1."""
+    chances = np.array([pass_hat_k(5, right, 3) for right in range(6)])
+    for a, b in (
+        (0.3, 3.0),
+        (0.2, 3.0),
+        (0.1, 3.0),
+        (0.5, 5.0),
+        (0.3, 1.0),
+        (3.0, 0.3),
+    ):
+        truth = float(np.prod([(a + i) / (a + b + i) for i in range(3)]))
+        for n in (30, 100, 164, 300, 500):
+            draw = _values(
+                n,
+                lambda rng, n, a=a, b=b: chances[
+                    rng.binomial(5, rng.beta(a, b, size=n))
+                ],
+            )
+            yield Case("pass^3 of 5", f"Beta({a:g}, {b:g}), n={n}", truth, draw)
+
+
+def open_scale() -> Iterator[Case]:
+    """Means of values without known ends, many of them skewed."""
+    kinds: tuple[tuple[str, float, Callable[[Rng, int], Any]], ...] = (
+        ("normal", 0.0, lambda rng, n: rng.normal(size=n)),
+        ("Laplace", 0.0, lambda rng, n: rng.laplace(size=n)),
+        ("exponential", 1.0, lambda rng, n: rng.exponential(size=n)),
+        ("gamma 0.3", 0.3, lambda rng, n: rng.gamma(0.3, size=n)),
+        ("lognormal 0.5", np.exp(0.125), lambda rng, n: rng.lognormal(0, 0.5, size=n)),
+        ("lognormal 1", np.exp(0.5), lambda rng, n: rng.lognormal(0, 1, size=n)),
+        ("lognormal 1.5", np.exp(1.125), lambda rng, n: rng.lognormal(0, 1.5, size=n)),
+        ("-lognormal 1", -np.exp(0.5), lambda rng, n: -rng.lognormal(0, 1, size=n)),
+    )
+    for name, truth, make in kinds:
+        for n in (12, 30, 100, 300):
+            yield Case("open scale", f"{name}, n={n}", float(truth), _open(n, make))
+
+
+def _open(n: int, make: Callable[[Rng, int], Any]) -> Draw:
+    return lambda rng: estimate_mean(make(rng, n).tolist(), binary=False)
+
+
+UNEQUAL_SIZES: dict[str, Callable[[int], Any]] = {
+    "1, 2, 20, 80": lambda count: np.resize([1, 2, 20, 80], count),
+    "lognormal": lambda count: np.maximum(
+        1, np.random.default_rng(7).lognormal(2, 1, size=count).astype(int)
+    ),
+    "one of 100, others 1": lambda count: np.array([100] + [1] * (count - 1)),
+    "5 of 50, others 1": lambda count: np.array([50] * 5 + [1] * (count - 5)),
+}
+
+
+def unequal() -> Iterator[Case]:
+    """Clusters of very unequal size, right or wrong and on an open scale; and differences of two models on them."""
+    for name, make in UNEQUAL_SIZES.items():
+        for count in (15, 20, 30, 50, 100, 200):
+            sizes = make(count)
+            for p, icc in ((0.5, 0.5), (0.9, 0.3), (0.9, 0.5), (0.97, 0.8)):
+                case = f"{count} of {name}, p={p}, icc={icc}"
+                yield Case("unequal clusters", case, p, _clusters(sizes, p, icc))
+    for count in (30, 50, 100):
+        sizes = UNEQUAL_SIZES["1, 2, 20, 80"](count)
+        for kind in ("normal", "exponential"):
+            case = f"{count} of 1, 2, 20, 80, open scale, {kind}"
+            truth = 1.0 if kind == "exponential" else 0.0
+            draw = _open_clusters(sizes, kind)
+            yield Case("unequal clusters", case, truth, draw)
+        case = f"{count} of 1, 2, 20, 80, two models"
+        yield Case("unequal clusters", case, 0.1, _paired_unequal(sizes))
+        case = f"{count} speakers of 1, 2, 20, 80, WER"
+        yield Case("unequal clusters", case, 0.1, _unequal_speakers(sizes))
+
+
+def _open_clusters(sizes: Any, kind: str) -> Draw:
+    keys = np.repeat(np.arange(len(sizes)), sizes)
+
+    def draw(rng: Rng) -> Estimate:
+        effects = getattr(rng, kind)(size=len(sizes))
+        values = effects[keys] + rng.normal(size=len(keys))
+        return estimate_mean(values.tolist(), keys.tolist(), binary=False)
+
+    return draw
+
+
+def _paired_unequal(sizes: Any) -> Draw:
+    keys = np.repeat(np.arange(len(sizes)), sizes)
+    clusters = {str(index): int(key) for index, key in enumerate(keys)}
+
+    def draw(rng: Rng) -> Estimate:
+        shift = rng.choice([0.3, 0.0], size=len(sizes), p=[1 / 3, 2 / 3])[keys]
+        after = (rng.random(len(keys)) < 0.5 + shift) * 1.0
+        before = (rng.random(len(keys)) < 0.5) * 1.0
+        return compare_paired(_ids(after), _ids(before), clusters).difference
+
+    return draw
+
+
+def _unequal_speakers(sizes: Any) -> Draw:
+    keys = np.repeat(np.arange(len(sizes)), sizes)
+
+    def draw(rng: Rng) -> Estimate:
+        chances = rng.beta(1.9, 17.1, size=len(sizes))[keys]
+        words = rng.integers(4, 26, size=len(keys))
+        errors = rng.binomial(words, chances)
+        return ratio_estimate(errors.tolist(), words.tolist(), keys.tolist())
+
+    return draw
 
 
 def clustered() -> Iterator[Case]:
@@ -265,7 +369,7 @@ def _group_mean(chances: Any, size: int) -> Draw:
             for g, p in enumerate(chances)
             for i, right in enumerate(rng.random(size) < p)
         ]
-        (result,) = summarizer(records, Setting())
+        (result,) = summarizer(records, SETTING)
         low, high = result.ci or (None, None)
         flag = next((flag for flag in result.flags if "unreliable" in flag), "")
         return Estimate(
@@ -571,7 +675,18 @@ def shares() -> Iterator[str]:
         )
 
 
-FAMILIES = (bounded, repeated, clustered, grouped, corpora, differences, corrected)
+FAMILIES = (
+    bounded,
+    repeated,
+    passes,
+    open_scale,
+    clustered,
+    unequal,
+    grouped,
+    corpora,
+    differences,
+    corrected,
+)
 
 
 def measure(case: Case, runs: int, seed: int = 0) -> Tally:

@@ -37,6 +37,12 @@ def read_corpus(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
+def read_row(row: dict[str, Any]) -> Extraction:
+    """Return what the rules read in a row; `is_cut` says that the token limit cut its output."""
+    is_cut = row.get("is_cut", False)
+    return extract_choice(row["output"], row["options"], is_cut=is_cut)
+
+
 def verdict(expected: str | None, found: Extraction) -> str:
     """`right`, `wrong` for another letter than the one that was taken, `unparsed` for none."""
     return (
@@ -64,7 +70,7 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
     fired: Counter[str] = Counter()
     right: Counter[str] = Counter()
     for row in rows:
-        found = extract_choice(row["output"], row["options"])
+        found = read_row(row)
         fired[found.rule] += 1
         right[found.rule] += found.answer == row["expected"]
     lines = [f"{'rule':<16} {'fired':>6} {'right':>6} {'precision':>10}"]
@@ -148,7 +154,7 @@ def main() -> int:
             else 0
         )
     rows = read_corpus(given.file)
-    found = [extract_choice(row["output"], row["options"]) for row in rows]
+    found = [read_row(row) for row in rows]
     verdicts = [
         verdict(row["expected"], one) for row, one in zip(rows, found, strict=True)
     ]

@@ -154,12 +154,7 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
     ] * candidates
 
     def ours(tier: Tier, row: dict[str, Any]) -> bool:
-        tests = FunctionTests(
-            row["test"],
-            f"check({row['entry_point']})",
-            row["prompt"],
-            row["entry_point"],
-        )
+        tests = FunctionTests(row["test"], f"check({row['entry_point']})")
         return judge_functions(
             tier, row["prompt"] + row["canonical_solution"], tests, Limits()
         ).passed

@@ -118,12 +118,7 @@ def compared(
 
     def both(task: tuple[dict[str, Any], str]) -> tuple[bool, bool]:
         row, program = task
-        tests = FunctionTests(
-            row["test"],
-            f"check({row['entry_point']})",
-            row["prompt"],
-            row["entry_point"],
-        )
+        tests = FunctionTests(row["test"], f"check({row['entry_point']})")
         ours = judge_functions(
             tier, program, tests, Limits(wall_seconds=10, cpu_seconds=SECONDS)
         )

@@ -15,12 +15,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import starmap
-from typing import Any, ClassVar
+from typing import Any
 
 import jiwer
 from rouge_score.rouge_scorer import RougeScorer
 
-from assay.core import Output, Sample, ScoreRecord
+from assay.core import Output, Sample, ScoreRecord, SummaryContext
 from assay.scorers.choice.choice import Choice
 from assay.scorers.edits import count_edits, error_rate
 from assay.scorers.speech.wer import WordErrorRate
@@ -43,16 +43,8 @@ SAMPLES, IN_CLUSTER = 10_000, 4
 Pair = tuple[str, str]
 
 
-class Setting:
-    """What a summarizer may know."""
-
-    task = model = protocol = "bench"
-    scorer = "bleu"
-    n_expected = None
-    seed = 0
-    higher_is_better = True
-    bounds = None
-    options: ClassVar[dict[str, Any]] = {}
+SETTING = SummaryContext("bench", "bench", "bench", "bleu", None, 0, bounds=None)
+"""What a summarizer may know."""
 
 
 def make_pairs(count: int, seed: int = 0) -> list[Pair]:
@@ -197,8 +189,8 @@ def intervals() -> None:
         f"\n{SAMPLES:,} samples in {SAMPLES // IN_CLUSTER:,} clusters, value and bootstrap interval, CPU seconds:"
     )
     for name, work in (
-        ("corpus WER", lambda: [*pooled(rates, Setting())]),
-        ("corpus BLEU", lambda: [*bleu(counts, Setting())]),
+        ("corpus WER", lambda: [*pooled(rates, SETTING)]),
+        ("corpus BLEU", lambda: [*bleu(counts, SETTING)]),
     ):
         print(f"{name:<12} {cpu(work):.2f} s")
 

@@ -29,13 +29,19 @@ settings.register_profile(
     max_examples=COUNTS.examples,
 )
 settings.load_profile("any machine")
-# Runs are signed with a key in the user's config folder: tests have one of their own.
-os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="assay-config-")
-atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
+# Runs are signed with a key in the user's config folder, and results of other tools are converted in the data folder:
+# tests have folders of their own.
+for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+    os.environ[name] = tempfile.mkdtemp(prefix=f"assay-{name[4:-5].lower()}-")
+    atexit.register(shutil.rmtree, os.environ[name], ignore_errors=True)
 # Test modules as pytest rewrites them are kept: the next collection takes half as long. Files that tests write are not,
 # here and in processes they start: one that is edited within a second would be taken for the one before.
 sys.dont_write_bytecode = False
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+# pytest-xdist passes the width of its terminal on to its workers: tables would be folded to it.
+os.environ.pop("COLUMNS", None)
+# Some virtual machines announce AMX instructions and then refuse them: half precision in torch would end the process.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
 def check_handle(handle: int) -> None:

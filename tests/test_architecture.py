@@ -1,4 +1,4 @@
-"""The direction of imports: a room imports only from groups to its left."""
+"""The direction of imports: a package imports only from groups to its left."""
 
 import ast
 import re
@@ -16,12 +16,14 @@ GROUPS = (
     {"catalogue", "rendering"},
     {"registry"},
     {"media", "sandbox"},
-    {"datasets", "templates", "models", "scorers", "summarizers"},
+    {"datasets", "templates", "models", "scorers", "summarizers", "tooling"},
+    {"agents"},
+    {"imports"},
     {"predictions", "store"},
     {"report"},
-    {"runner"},
+    {"exports", "runner"},
     {"dialects", "benchmarks", "comparison", "conformance"},
-    {"view"},
+    {"view", "pytest_plugin"},
     {"cli"},
 )
 RUNNER = (
@@ -37,20 +39,22 @@ RUNNER = (
     {"flow"},
     {"run"},
 )
-"""The rooms of runner/, by the same rule."""
-LEVEL = {room: level for level, group in enumerate(GROUPS) for room in group}
-RUNNER_LEVEL = {room: level for level, group in enumerate(RUNNER) for room in group}
+"""The packages of runner/, by the same rule."""
+LEVEL = {package: level for level, group in enumerate(GROUPS) for package in group}
+RUNNER_LEVEL = {
+    package: level for level, group in enumerate(RUNNER) for package in group
+}
 RUNNER_MODULES = sorted((SOURCE / "runner").rglob("*.py"))
 
 
-def room_of(path: Path) -> str:
-    """The folder or module at the top; `python -m assay` is the command line."""
-    room = path.relative_to(SOURCE).with_suffix("").parts[0]
-    return "cli" if room == "__main__" else room
+def package_of(path: Path) -> str:
+    """Return the top-level package of a module; `python -m assay` is the command line."""
+    package = path.relative_to(SOURCE).with_suffix("").parts[0]
+    return "cli" if package == "__main__" else package
 
 
 def imported_modules(path: Path) -> set[str]:
-    """The modules of assay a module imports, at its top or inside functions."""
+    """Return the modules of assay a module imports, at its top or inside functions."""
     package = ("assay", *path.relative_to(SOURCE).parent.parts)
     found: set[str] = set()
     for node in outline(path).imports:
@@ -67,31 +71,31 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """The rooms of assay a module imports."""
-    rooms = {name.split(".")[1] for name in imported_modules(path)}
-    return {room for room in rooms if not room.startswith("__")}
+def imported_packages(path: Path) -> set[str]:
+    """Return the packages of assay a module imports."""
+    packages = {name.split(".")[1] for name in imported_modules(path)}
+    return {package for package in packages if not package.startswith("__")}
 
 
-def test_every_room_has_its_place():
-    rooms = {room_of(path) for path in MODULES} - {"__init__"}
+def test_every_package_is_in_a_group():
+    packages = {package_of(path) for path in MODULES} - {"__init__"}
 
-    assert rooms <= set(LEVEL), (
-        f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
+    assert packages <= set(LEVEL), (
+        f"give {packages - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
     )
 
 
 def test_a_module_imports_only_to_its_left():
     wrong = []
     for path in MODULES:
-        own = room_of(path)
+        own = package_of(path)
         if own == "__init__":
             continue
-        rooms = imported_rooms(path) - {own}
+        packages = imported_packages(path) - {own}
         wrong += [
-            f"{path.relative_to(SOURCE)} imports {room!r}"
-            for room in rooms
-            if LEVEL[room] >= LEVEL[own]
+            f"{path.relative_to(SOURCE)} imports {package!r}"
+            for package in packages
+            if LEVEL[package] >= LEVEL[own]
         ]
 
     assert wrong == [], "not to their left"
@@ -118,34 +122,34 @@ def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_
     TopologicalSorter(needs).prepare()
 
 
-def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():
-    rooms = {
+def test_every_package_of_the_runner_has_a_level_and_a_one_line_docstring():
+    packages = {
         path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
         for path in RUNNER_MODULES
     } - {"__init__"}
 
-    assert rooms == set(RUNNER_LEVEL)
+    assert packages == set(RUNNER_LEVEL)
     for folder in {path.parent for path in RUNNER_MODULES}:
         described = outline(folder / "__init__.py").docstring
         assert described and "\n" not in described, (
-            f"say in one line of {folder.name}/__init__.py what is in the room"
+            f"say in one line of {folder.name}/__init__.py what is in the package"
         )
 
 
-def test_a_module_of_the_runner_imports_only_from_rooms_to_its_left():
+def test_a_module_of_the_runner_imports_only_from_packages_to_its_left():
     wrong = []
     for path in RUNNER_MODULES:
         own = path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
-        rooms = {
+        packages = {
             name.split(".")[2]
             for name in imported_modules(path)
             if name.startswith("assay.runner.")
         } - {own}
         if own != "__init__":
             wrong += [
-                f"{path.name} in {own!r} imports {room!r}"
-                for room in rooms
-                if RUNNER_LEVEL[room] >= RUNNER_LEVEL[own]
+                f"{path.name} in {own!r} imports {package!r}"
+                for package in packages
+                if RUNNER_LEVEL[package] >= RUNNER_LEVEL[own]
             ]
 
     assert not wrong
@@ -196,15 +200,15 @@ def test_each_question_of_the_architecture_page_has_one_module_that_answers_it()
     assert len({question for question, _, _ in answers}) == len(answers)
 
 
-def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
+def test_the_architecture_page_lists_every_module_of_the_runner():
     page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
     shown = {}
     for line in (
         page.partition("**runner**")[2].partition("`ask/asking` is")[0].splitlines()
     ):
-        room = re.match(r"    ([\w/]+)/ ", line)
-        if room is not None:
-            shown[room[1]] = set(re.findall(r"\w+", line.rpartition("  ")[2]))
+        package = re.match(r"    ([\w/]+)/ ", line)
+        if package is not None:
+            shown[package[1]] = set(re.findall(r"\w+", line.rpartition("  ")[2]))
     there: dict[str, set[str]] = {}
     for path in RUNNER_MODULES:
         if path.parent != SOURCE / "runner" and path.stem != "__init__":
@@ -215,13 +219,13 @@ def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
     assert shown == there
 
 
-MOST_LINES, LONGEST_FUNCTION, MOST_PARAMETERS = 400, 60, 8
+MOST_LINES, LONGEST_FUNCTION, MOST_PARAMETERS = 600, 100, 8
 REASON = "# Long because"
 """Stands in a function that is longer, with why."""
 UPSTREAMS = {
-    "dialects/kits/smp/reuse.py prepare_reuse_files": "VLMEvalKit's own function: scripts call it by position",
     "dialects/televal/facade/dataset.py __init__": "the constructor of TELEVAL's BatchLoader",
-    "dialects/testbed/facade/data/chunk_loader.py chunk_loader": "the keywords of ICLTestbed's prepare_dataloader",
+    "dialects/testbed/context_loaders.py chunk_loader": "the keywords of ICLTestbed's prepare_dataloader",
+    "models/local_transformers/triton_attention.py attend": "a GPU kernel: tensors and strides one by one",
 }
 """Functions whose parameters are another system's, and why they cannot be fewer."""
 
@@ -257,22 +261,9 @@ def test_modules_and_functions_fit_a_screen():
 
 
 PARTICIPLES = (
-    "given",
-    "made",
-    "own",
-    "said",
-    "known",
-    "kept",
-    "told",
-    "drawn",
-    "asked",
-    "shown",
-    "seen",
-    "written",
-    "held",
-    "taken",
-    "called",
-)
+    "given", "made", "own", "said", "known", "kept", "told", "drawn", "asked", "shown", "seen", "written", "held",
+    "taken", "called",
+)  # fmt: skip
 MAY_BIND = re.compile(rf"\b_?(?:{'|'.join(PARTICIPLES)})\b\s*(?:[:=,)]|in\b)")
 """What a file has where such a name may be bound: only these files are parsed."""
 

@@ -7,34 +7,11 @@ import sys
 import assay
 
 CLASSES = {
-    "Abilities",
-    "AllOf",
-    "AssayError",
-    "Audio",
-    "Candidate",
-    "DataSource",
-    "Fewshot",
-    "GenerateOptions",
-    "Image",
-    "Likelihood",
-    "Measure",
-    "Message",
-    "Outcome",
-    "Output",
-    "Prompt",
-    "Request",
-    "Result",
-    "RunComparison",
-    "RunOptions",
-    "RunReader",
-    "RunResult",
-    "Sample",
-    "Score",
-    "Suite",
-    "Task",
-    "Text",
-    "Video",
-}
+    "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunComparison",
+    "RunOptions", "RunReader", "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Tool", "ToolCall",
+    "ToolResult", "Video",
+}  # fmt: skip
 FUNCTIONS = {"compare", "run", "score"}
 
 

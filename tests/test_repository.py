@@ -7,28 +7,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MEANT = {
-    ".ci",
-    ".gitignore",
-    ".pre-commit-config.yaml",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "LICENSE",
-    "Makefile",
-    "README.md",
-    "README.zh.md",
-    "SECURITY.md",
-    "bench",
-    "decisions",
-    "docs",
-    "examples",
-    "integrations",
-    "mkdocs.yml",
-    "pyproject.toml",
-    "src",
-    "tests",
-    "tools",
-}
+    ".ci", ".git-blame-ignore-revs", ".github", ".gitignore", ".pre-commit-config.yaml",
+    "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
+    "Makefile", "README.md", "README.zh.md", "SECURITY.md", "bench", "decisions", "docs", "examples", "integrations",
+    "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
+}  # fmt: skip
 
 
 def listed(*arguments: str) -> list[str]:

@@ -59,9 +59,8 @@ def main() -> None:
     )
     parser.add_argument("--columns", type=int, default=132)
     given = parser.parse_args()
-    console = Console(
-        record=True, width=given.columns, file=open(os.devnull, "w"), highlight=False
-    )  # noqa: SIM115
+    nowhere = open(os.devnull, "w")  # noqa: SIM115
+    console = Console(record=True, width=given.columns, file=nowhere, highlight=False)
     for command in given.commands:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
         console.print(

@@ -19,9 +19,7 @@ TARGET = (
     / "assay"
     / "dialects"
     / "vlmeval"
-    / "facade"
-    / "dataset"
-    / "types.json"
+    / "dataset_types.json"
 )
 
 

@@ -50,7 +50,7 @@ def main(checkout: Path) -> None:
     helpers.build_judge = lambda **kwargs: types.SimpleNamespace(**kwargs)  # type: ignore[attr-defined]
     helpers.DEBUG_MESSAGE = ""  # type: ignore[attr-defined]
     importlib.import_module("ulmeval.smp")
-    for cases in ("cases_benchmarks", "cases_classes"):
+    for cases in ("cases_classes",):
         write_fixtures(cases, TESTS / "ulmeval" / "upstream", "e8f5eaa")
 
 

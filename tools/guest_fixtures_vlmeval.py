@@ -99,7 +99,7 @@ def main(checkout: Path) -> None:
     else:
         newest_names()
     for cases in (
-        ("cases_seed",)
+        ("cases_seed", "cases_seed_runs")
         if is_documented
         else ("cases_choice", "cases_datasets", "cases_models")
     ):

@@ -11,7 +11,7 @@ import importlib
 from collections import defaultdict
 from pathlib import Path
 
-from assay.dialects.guest import module_exists, stands_for
+from assay.dialects.guest import replacement, stands_for
 from assay.dialects.placing import absolute_name
 from assay.dialects.recognise import DIALECTS
 from assay.dialects.source_names import names_in
@@ -39,13 +39,11 @@ def imported(root: Path, top: str) -> dict[str, dict[str, int]]:
 def is_served(module: str, name: str, names: dict[str, str]) -> bool | None:
     """Whether the façade has a name; `None` for a module that assay does not stand for."""
     real = stands_for(module, names)
-    if real is None or not module_exists(real):
+    ours = replacement(real)
+    if ours is None:
         return None
-    return (
-        name == "*"
-        or hasattr(importlib.import_module(real), name)
-        or module_exists(f"{real}.{name}")
-    )
+    inner = stands_for(f"{module}.{name}", names)
+    return name == "*" or hasattr(ours, name) or replacement(inner) is not None
 
 
 def main() -> None:

@@ -664,7 +664,7 @@ def judges() -> None:
         "Krippendorff's four observers and twelve units",
         "the package run on the matrix",
         [called(0.743421, textbook)],
-        function="summarizers.statistics.agreement:krippendorff_nominal",
+        function="summarizers.statistics.agreement:krippendorff_alpha",
         tolerance=1e-6,
     )
     pairs = [["A", "A"], ["A", "B"], ["B", "B"], ["tie", "A"], ["B", "A"], ["A", "A"]]

@@ -14,32 +14,14 @@ import assay
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 SECTIONS = {
-    "Run, and read what came out": (
-        "run",
-        "score",
-        "compare",
-        "RunResult",
-        "Result",
-        "RunComparison",
-        "RunReader",
-        "RunOptions",
-    ),
+    "Run, and read what came out": ("run", "score", "compare", "RunResult", "Result", "RunComparison", "RunReader",
+                                    "RunOptions"),
     "Tasks": ("Task", "Suite", "Measure", "Fewshot", "DataSource"),
-    "Samples and prompts": (
-        "Sample",
-        "AllOf",
-        "Message",
-        "Text",
-        "Image",
-        "Audio",
-        "Video",
-        "Prompt",
-        "Request",
-        "GenerateOptions",
-    ),
+    "Samples and prompts": ("Sample", "AllOf", "Message", "Text", "Image", "Audio", "Video", "Prompt", "Request",
+                            "GenerateOptions"),
     "Answers and scores": ("Output", "Candidate", "Likelihood", "Score", "Outcome"),
     "Models and errors": ("Abilities", "AssayError"),
-}
+}  # fmt: skip
 WIDTH = 100
 HEAD = """\
 # Python

@@ -248,7 +248,8 @@ def mathvista() -> list[Row]:
             "answer": "right",
             "answer_option": "B",
             "question_type": "multi_choice",
-            "question": "Hint: Give the letter of the right option at the end.\nQuestion: Which bar is higher?\nChoices:\n"
+            "question": "Hint: Give the letter of the right option at the end.\n"
+            "Question: Which bar is higher?\nChoices:\n"
             "(A) left\n(B) right",
         },
         {
@@ -599,22 +600,9 @@ def judged() -> list[Row]:
 
 
 SETS = (
-    circular,
-    choices,
-    mmmu,
-    mathvista,
-    yes_no,
-    memes,
-    pope,
-    short_answers,
-    chartqa,
-    docvqa,
-    infovqa,
-    ocrbench,
-    captions,
-    refcoco,
-    judged,
-)
+    circular, choices, mmmu, mathvista, yes_no, memes, pope, short_answers, chartqa, docvqa, infovqa, ocrbench,
+    captions, refcoco, judged,
+)  # fmt: skip
 
 
 def write(rows: Sequence[Row], path: Path) -> None:

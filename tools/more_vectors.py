@@ -820,18 +820,6 @@ def by_hand() -> None:
 
 
 MORE = (
-    translations,
-    summaries,
-    transcripts,
-    chinese_numbers,
-    statistics,
-    boxes,
-    structures,
-    pictures,
-    sounds,
-    likelihoods,
-    propositions,
-    captions,
-    several_metrics,
-    by_hand,
-)
+    translations, summaries, transcripts, chinese_numbers, statistics, boxes, structures, pictures, sounds, likelihoods,
+    propositions, captions, several_metrics, by_hand,
+)  # fmt: skip

@@ -7,6 +7,7 @@ followed, links to source files become their names, and what a fence says to `te
 import os
 import re
 import shutil
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,14 @@ FROM_THE_ROOT = {
     },
 }
 """Pages outside docs/, and where they are in the site."""
+PAGES_OF_CONTRIBUTORS = {"architecture.md", "conformance.md"}
+"""Pages outside the section Development that users do not search for."""
+BOOST = {"Start": 4, "Guides": 4, "Explanation": 1, "Reference": 0.5}
+"""By section of the navigation: how much its pages count in the search."""
+CONSOLE = re.compile(
+    r'<div class="(language-console highlight)">(.*?</code></pre>)', re.DOTALL
+)
+TAG = re.compile(r"<[^>]+>")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
 NAMED = re.compile(r"^```(\w+)\n# file: (\S+)\n", re.MULTILINE)
@@ -56,6 +65,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """A page with its links and fences as mkdocs reads them."""
+    page.meta["search"] = _search_settings(page)
     here = page.file.src_uri
     source = next(
         (ROOT / root for root, place in FROM_THE_ROOT.items() if place == here),
@@ -69,6 +79,43 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             else LINK.sub(lambda link: _link(link, source, here), part)
         )
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Give console blocks the text that their copy button takes: the commands alone."""
+    return CONSOLE.sub(_with_commands, html)
+
+
+def _with_commands(block: re.Match[str]) -> str:
+    """Return a console block with the attribute `data-copy`, which the theme's copy button reads."""
+    text = unescape(TAG.sub("", block[2]))
+    commands = "\n".join(commands_in(text))
+    return f'<div class="{block[1]}" data-copy="{escape(commands)}">{block[2]}'
+
+
+def commands_in(text: str) -> list[str]:
+    """Return the commands of a console session: lines after `$ `, and those that continue them."""
+    commands: list[str] = []
+    is_continued = False
+    for line in text.split("\n"):
+        if line.startswith("$ "):
+            commands.append(line.removeprefix("$ "))
+        elif is_continued:
+            commands.append(line.removeprefix("> "))
+        else:
+            continue
+        is_continued = commands[-1].endswith("\\")
+    return commands
+
+
+def _search_settings(page: Any) -> dict[str, Any]:
+    """Return how a page counts in the search: guides first, pages for contributors not at all."""
+    if page.file.src_uri in PAGES_OF_CONTRIBUTORS:
+        return {"exclude": True}
+    section = page.ancestors[-1].title if page.ancestors else ""
+    if section == "Development":
+        return {"exclude": True}
+    return {"boost": BOOST.get(section, 1)}
 
 
 def on_post_build(config: Any) -> None:

@@ -1,7 +1,7 @@
 """assay: one evaluation system for every kind of model.
 
-The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network. Names for
-components of one's own are given in `assay.registry`.
+The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network. Register
+your own components in `assay.registry`.
 """
 
 from importlib import import_module
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         Suite,
         Task,
         Text,
+        Tool,
+        ToolCall,
+        ToolResult,
         Video,
     )
     from .runner.options import RunOptions
@@ -39,33 +42,13 @@ if TYPE_CHECKING:
     from .runner.run import run, score
     from .store import RunReader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _CORE = (
-    "Abilities",
-    "AllOf",
-    "AssayError",
-    "Audio",
-    "Candidate",
-    "DataSource",
-    "Fewshot",
-    "GenerateOptions",
-    "Image",
-    "Likelihood",
-    "Measure",
-    "Message",
-    "Outcome",
-    "Output",
-    "Prompt",
-    "Request",
-    "Result",
-    "Sample",
-    "Score",
-    "Suite",
-    "Task",
-    "Text",
-    "Video",
-)
+    "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "Sample", "Score", "Suite",
+    "Task", "Text", "Tool", "ToolCall", "ToolResult", "Video",
+)  # fmt: skip
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
     **dict.fromkeys(("run", "score"), "runner.run"),
@@ -102,6 +85,9 @@ __all__ = [
     "Suite",
     "Task",
     "Text",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Video",
     "compare",
     "run",

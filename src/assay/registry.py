@@ -1,25 +1,41 @@
-"""Registries: names for the things people write, loaded when first asked for.
+"""Registries: names for components, which are imported when first used.
 
-A registry maps a name to a target `"module:attribute"` that is imported on demand, or to an object that was registered.
-Two different things under one name are an error; an unknown name is answered with the nearest known one.
+A registry maps a name to a target `"module:attribute"` that is imported on demand, or to a registered object. Two
+different objects under one name are an error. The error for an unknown name suggests the nearest known one. Names
+that do not ship are looked up among the plugins of installed packages (`catalogue.plugins`).
 """
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Generic, TypeVar
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from .catalogue import (
     BENCHMARKS,
     DATASETS,
+    EXPORTERS,
     MODEL_RECOGNISERS,
     MODELS,
     RECOGNISERS,
     SCORERS,
+    SIGNPOSTS,
     SUMMARIZERS,
     TEMPLATES,
+    TOOLS,
 )
+from .catalogue.plugins import PLUGIN_NAME, Plugin, installed_plugins
 from .core.errors import (
     AssayError,
     ComponentError,
@@ -37,7 +53,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a name leads, and a line about it that `assay ls` prints without importing anything."""
+    """The target of a name, and a summary that `assay ls` prints without importing anything."""
 
     target: Any
     summary: str = ""
@@ -47,16 +63,22 @@ class Registry(Generic[T]):
     """Names of one kind of component."""
 
     def __init__(
-        self, kind: str, targets: Mapping[str, tuple[str, str]] | None = None
+        self,
+        kind: str,
+        targets: Mapping[str, tuple[str, str]] | None = None,
+        *,
+        group: str | None = None,
     ) -> None:
+        """Create a registry of shipped names; `group` is the entry point group of its plugins."""
         self.kind = kind
+        self.group = group
         self._entries = {
             name: Entry(target, summary)
             for name, (target, summary) in (targets or {}).items()
         }
 
     def register(self, name: str, summary: str = "") -> Callable[[T], T]:
-        """A decorator that gives an object a name and returns it untouched."""
+        """Return a decorator that gives an object a name and returns it unchanged."""
 
         def add(thing: T) -> T:
             entry = self._entries.get(name)
@@ -72,43 +94,62 @@ class Registry(Generic[T]):
         return add
 
     def get(self, name: str, *, where: str | None = None) -> T:
-        """The object behind a name, imported if need be."""
+        """Return the object behind a name, importing it if necessary."""
         entry = self._entry(name, where)
+        if isinstance(entry.target, Plugin):
+            return _load_plugin(self.kind, entry.target)  # type: ignore[no-any-return]
         if not isinstance(entry.target, str):
             return entry.target  # type: ignore[no-any-return]
         module, _, attribute = entry.target.partition(":")
         return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
 
     def build(self, spec: Any, *, where: str | None = None) -> Any:
-        """The component a spec describes: a class is built from its options, a function takes them as keywords."""
+        """Build the component a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
         return construct(
             self.get(spec.name, where=where), spec, kind=self.kind, where=where
         )
 
     def names(self) -> list[str]:
-        """All names, sorted."""
-        return sorted(self._entries)
+        """Return all names, sorted: those that ship, then those of installed packages among them."""
+        return sorted({*self._entries, *self.plugins()})
+
+    def plugins(self) -> Mapping[str, tuple[Plugin, ...]]:
+        """Return the plugins of installed packages by name, from their metadata. A shipped name is not replaced."""
+        if self.group is None:
+            return {}
+        plugins = installed_plugins(self.group)
+        return {
+            name: plugin
+            for name, plugin in plugins.items()
+            if name not in self._entries
+        }
 
     def summary(self, name: str) -> str:
-        """The line `assay ls` prints."""
+        """Return the line that `assay ls` prints."""
         return self._entry(name, None).summary
 
     def where(self, name: str) -> str:
-        """Where a name is defined, as `file:line`; imports it."""
+        """Return where a name is defined, as `file:line`. This imports it."""
         return place_of(self.get(name))
 
     def resolve(self, name: str) -> str | None:
-        """The registered spelling of a name, forgiving case and `-`/`_`; `None` if there is none.
+        """Return the registered spelling of a name, ignoring case and `-`/`_`, or `None`.
 
         A variant may be written with `@`: `mme@upstream` is `mme_upstream`.
         """
         if name in self._entries:
             return name
         folded = _folded(name)
-        return next(
-            (other for other in self._entries if _folded(other) == folded), None
-        )
+        for other in self._entries:
+            if _folded(other) == folded:
+                return other
+        if self.group is None or not PLUGIN_NAME.fullmatch(name):
+            return None
+        for other in self.plugins():
+            if _folded(other) == folded:
+                return other
+        return None
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.resolve(name) is not None
@@ -117,22 +158,53 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.names())
 
     def _entry(self, name: str, where: str | None) -> Entry:
         spelling = self.resolve(name)
         if spelling is None:
-            raise UnknownName(self.kind, name, self._entries, where=where)
-        return self._entries[spelling]
+            raise UnknownName(self.kind, name, self.names(), where=where)
+        if spelling in self._entries:
+            return self._entries[spelling]
+        plugin, *others = self.plugins()[spelling]
+        if others:
+            packages = ", ".join(other.package for other in (plugin, *others))
+            raise NameTaken(
+                f"{self.kind} {name!r} is defined by several installed packages: {packages}",
+                where=where,
+                fix="uninstall all but one of them",
+            )
+        return Entry(plugin, plugin.summary)
+
+
+def _load_plugin(kind: str, plugin: Plugin) -> Any:
+    """Import the component of an installed package; raise an error that names the package."""
+    origin = f"{kind} {plugin.name!r} of the installed package {plugin.package}"
+    module_name, _, path = plugin.target.partition(":")
+    try:
+        component: Any = importlib.import_module(module_name)
+        for attribute in path.split(".") if path else ():
+            component = getattr(component, attribute)
+    except AssayError:
+        raise
+    except (Exception, SystemExit) as error:
+        fault = blamed(ComponentError, error, f"{origin} ({plugin.target})")
+        fault.fix = f"repair or uninstall the package {plugin.package}"
+        raise fault from error
+    return component
 
 
 def _folded(name: str) -> str:
     return name.lower().replace("-", "_").replace("@", "_")
 
 
+_PLAIN = (int, float, str, bool)
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
+
+
 def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) -> Any:
-    """Builds a component from its options; an unknown or missing option is an error that names the known ones."""
-    options = dict(spec.options)
+    """Build a component from its options. Raise for an unknown or a missing option and name the known ones."""
+    options = fit_options(thing, spec.options)
     if inspect.isclass(thing):
         check_options(thing, options, f"{kind} {spec.name!r}", where)
         try:
@@ -152,7 +224,7 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
 def check_options(
     thing: Any, options: Mapping[str, Any], what: str, where: str | None = None
 ) -> None:
-    """Raises for an option that `thing` does not have, and for one it needs and was not given."""
+    """Raise for an option that `thing` does not have, and for a required one that is missing."""
     names, required = _parameters(thing)
     for name in options:
         if names is not None and name not in names:
@@ -173,7 +245,7 @@ def check_options(
 
 
 def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
-    """Names that can be given, and those that must be; `None` when anything goes."""
+    """Return the names of all options, and of those that are required; `None` if any name is accepted."""
     if inspect.isclass(thing) and is_dataclass(thing):
         options = [f for f in fields(thing) if f.init]
         required = [
@@ -192,6 +264,76 @@ def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"
     ]
     return {p.name for p in named}, [p.name for p in named if p.default is p.empty]
+
+
+def fit_options(thing: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
+
+    `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`.
+    """
+    fitted = dict(options)
+    if not any(isinstance(value, (int, float, str)) for value in fitted.values()):
+        return fitted
+    types = _parameter_types(thing)
+    for name, value in fitted.items():
+        accepted = types.get(name)
+        if isinstance(value, str) and value.lower() == "none":
+            if accepted is None or NoneType in accepted:
+                fitted[name] = None
+        elif accepted:
+            fitted[name] = _fit(value, accepted)
+    return fitted
+
+
+def _fit(value: Any, types: frozenset[type]) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)) and str in types and not types & {int, float}:
+        return str(value)
+    if not isinstance(value, str) or str in types:
+        return value
+    for kind in (int, float):
+        if kind in types and _NUMBER.fullmatch(value):
+            try:
+                return kind(value)
+            except ValueError:
+                continue
+    return value
+
+
+def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
+    """Return the plain types that each parameter accepts, without parameters that accept anything."""
+    target = thing.__init__ if inspect.isclass(thing) else thing
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    try:
+        hints = get_type_hints(target)
+    except Exception:  # noqa: BLE001 - an annotation of a user's that cannot be resolved says nothing
+        hints = {}
+    types: dict[str, frozenset[type]] = {}
+    for parameter in parameters:
+        hint = hints.get(parameter.name)
+        if hint is None and type(parameter.default) in _PLAIN:
+            hint = type(parameter.default)
+        accepted = _plain_types(hint)
+        if accepted and parameter.default is None:
+            accepted |= {NoneType}
+        if accepted:
+            types[parameter.name] = accepted
+    return types
+
+
+def _plain_types(hint: Any) -> frozenset[type]:
+    """Return the plain types in an annotation, or an empty set if it has others, which may accept anything."""
+    if get_origin(hint) is Literal:
+        return frozenset(type(choice) for choice in get_args(hint))
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = {member for member in members if member is not NoneType}
+    if plain and all(member in _PLAIN for member in plain):
+        return frozenset(members)
+    return frozenset()
 
 
 def _with_options(function: Any, options: Mapping[str, Any]) -> Any:
@@ -218,7 +360,7 @@ def _first_line(thing: Any) -> str:
 
 
 def place_of(thing: Any) -> str:
-    """Where a thing is written, as `file:line`; else by its module and name."""
+    """Return where an object is written, as `file:line`, else its module and name."""
     if isinstance(thing, str):
         return thing
     try:
@@ -233,11 +375,13 @@ def place_of(thing: Any) -> str:
 
 
 datasets: Registry[Any] = Registry("dataset", DATASETS)
-templates: Registry[Any] = Registry("template", TEMPLATES)
-models: Registry[Any] = Registry("model", MODELS)
-scorers: Registry[Any] = Registry("scorer", SCORERS)
+templates: Registry[Any] = Registry("template", TEMPLATES, group="assay.templates")
+models: Registry[Any] = Registry("model", MODELS, group="assay.models")
+scorers: Registry[Any] = Registry("scorer", SCORERS, group="assay.scorers")
 summarizers: Registry[Any] = Registry("summarizer", SUMMARIZERS)
-tasks: Registry[Any] = Registry("task", BENCHMARKS)
+tasks: Registry[Any] = Registry("task", BENCHMARKS, group="assay.tasks")
+exporters: Registry[Any] = Registry("exporter", EXPORTERS, group="assay.exporters")
+tools: Registry[Any] = Registry("tool", TOOLS, group="assay.tools")
 
 ALL: dict[str, Registry[Any]] = {
     "tasks": tasks,
@@ -246,19 +390,26 @@ ALL: dict[str, Registry[Any]] = {
     "datasets": datasets,
     "templates": templates,
     "summarizers": summarizers,
+    "exporters": exporters,
+    "tools": tools,
 }
 
 
 def model_recognisers() -> Iterator[
     Callable[[str, Mapping[str, Any], str | None], Any]
 ]:
-    """Functions that may know a model in a user's file: `(reference, arguments, dialect) -> model or None`."""
+    """Return functions that may recognise a user's model: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 
 
 def recognisers() -> Iterator[Callable[[str, Any], Any]]:
-    """Functions that may know what a task reference stands for: `(reference, run options) -> tasks or None`."""
+    """Return functions that may recognise a task reference: `(reference, run options) -> tasks or None`."""
     return _resolved(RECOGNISERS)
+
+
+def signposts() -> Iterator[Callable[[str], AssayError | None]]:
+    """Yield functions that may know an unknown task name as another tool's: `name -> error or None`."""
+    return _resolved(SIGNPOSTS)
 
 
 def _resolved(targets: tuple[str, ...]) -> Iterator[Any]:

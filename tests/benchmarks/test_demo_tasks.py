@@ -5,7 +5,13 @@ import pytest
 import assay.scorers.image.digit_accuracy
 import assay.scorers.image.rendered_text
 import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
-from assay.benchmarks.demo import demo_asr, demo_digits, demo_ocr, demo_signs, demo_tts
+from assay.benchmarks.small_sets import (
+    demo_asr,
+    demo_digits,
+    demo_ocr,
+    demo_signs,
+    demo_tts,
+)
 from assay.core import Audio, Image, ModalityMismatch, Sample
 from assay.datasets import open_dataset
 from assay.media import check_media, decode_audio
@@ -158,3 +164,12 @@ class TestRealNumbers:
         )
 
         assert result.value("rendered_text.exact") >= 0.8
+
+
+def test_half_of_the_requests_about_lamps_are_met_by_doing_nothing(tmp_path):
+    result = run("demo_tools", Scripted("Hello."), output=str(tmp_path / "run"))
+
+    [row] = result.results
+    assert row.value == 0.5
+    assert row.details["floor"]["agent"] == "null"
+    assert row.flags == ("not above the floor",)

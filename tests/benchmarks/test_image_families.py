@@ -8,28 +8,15 @@ from pathlib import Path
 import pytest
 from each_row import each
 
-from assay.benchmarks.image import (
-    composition,
-    dpg,
-    editing,
-    geneval,
-    measures,
-    rendering,
-    wise,
-)
-from assay.benchmarks.image.rows import target_image
+from assay.benchmarks import image_tasks
+from assay.benchmarks.image_rows import target_image
 from assay.core import Image, Output, Sample, Task, UsageError
 from assay.datasets.faults import RowFault
 from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
-TASKS = {
-    value.name: value
-    for module in (composition, dpg, editing, geneval, measures, rendering, wise)
-    for name, value in vars(module).items()
-    if isinstance(value, Task) and not name.startswith("_")
-}
+TASKS = image_tasks.TASKS
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 # What a helper that finds every image right replies, and the numbers that then stand in the summary.
 HELPERS = {
@@ -469,12 +456,12 @@ def test_imagine_bench_weighs_four_kinds_of_prompts(tmp_path):
 
     # The goat is the only prompt with several objects: 2 of 9 parts of the weights.
     assert done.results[0].value == pytest.approx(10 * 2 / 9)
-    assert composition.kind_of({"type": "TWO_OBJECT"})["kind"] == "multi-object"
+    assert image_tasks.kind_of({"type": "TWO_OBJECT"})["kind"] == "multi-object"
 
 
 def test_the_official_file_of_imagine_bench_asks_in_instruction():
     assert (
-        composition.instruction_as_prompt({"id": 1, "instruction": "a blue monkey"})[0][
+        image_tasks.instruction_as_prompt({"id": 1, "instruction": "a blue monkey"})[0][
             "prompt"
         ]
         == "a blue monkey"
@@ -482,16 +469,16 @@ def test_the_official_file_of_imagine_bench_asks_in_instruction():
 
 
 @pytest.mark.parametrize(
-    ("last", "firsts"),
+    ("name", "firsts"),
     [
-        (wise.LEGACY, (1, 401, 568, 701, 801, 901)),
-        (wise.VERIFIED, (1, 401, 521, 641, 761, 881)),
+        ("wise_legacy", (1, 401, 568, 701, 801, 901)),
+        ("wise_verified", (1, 401, 521, 641, 761, 881)),
     ],
 )
 def test_the_field_of_a_wise_prompt_goes_by_its_category_or_by_its_number_in_that_version(
-    last, firsts
+    name, firsts
 ):
-    field = wise.field_of(last)
+    field = TASKS[name].dataset.read.tags
     names = ["culture", "time", "space", "biology", "physics", "chemistry"]
 
     assert [
@@ -533,7 +520,7 @@ def test_the_official_geneval_prompts_are_read_in_place():
         "position",
         "color_attr",
     }
-    assert json.loads(geneval.classes_to_find(samples[0])) == {
+    assert json.loads(image_tasks.classes_to_find(samples[0])) == {
         "classes": [samples[0]["include"][0]["class"]]
     }
 
@@ -571,7 +558,7 @@ def test_the_official_table_of_propositions_is_read_as_it_is(tmp_path):
         "p1",
         "A red ball, on a table.",
     ) and second.id == "p2"
-    asked = json.loads(dpg.propositions(first))["questions"]
+    asked = json.loads(image_tasks.propositions(first))["questions"]
     assert asked == {
         "1": "Is there a ball?",
         "2": "Is the ball red?",

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assay.benchmarks.quickstart import follows_format, quickstart, quickstart_dialogue
+from assay.benchmarks.small_sets import follows_format, quickstart, quickstart_dialogue
 from assay.core import Output, Sample
 from assay.datasets import open_dataset
 from assay.models.scripted import Scripted

@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 from each_row import each
 
-from assay.benchmarks.speech import (
-    choices,
-    judged,
-    memory,
-    recognition,
-    robustness,
-    spoken_answers,
-    spoken_qa,
-    translation,
-    voices,
-)
-from assay.benchmarks.speech.modes import Heard
-from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
+from assay.benchmarks import speech_tasks
+from assay.benchmarks.speech_rows import ROUNDS, Heard, Spoken, reference_of
 from assay.core import (
     AllOf,
     Audio,
@@ -38,24 +27,15 @@ from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
-MODULES = (
-    choices,
-    judged,
-    memory,
-    recognition,
-    robustness,
-    spoken_answers,
-    spoken_qa,
-    translation,
-    voices,
-)
-TASKS = {
-    value.name: value
-    for module in MODULES
-    for name, value in vars(module).items()
-    if isinstance(value, Task) and not name.startswith("_")
-}
-JUDGED = [name for name, task in TASKS.items() if vars(judged).get(name) is task]
+TASKS = speech_tasks.TASKS
+JUDGED = [
+    name
+    for name, task in TASKS.items()
+    if any(
+        isinstance(scorer, dict) and scorer["name"] == "judge"
+        for scorer in task.scorers
+    )
+]
 SPEAKING = [name for name, task in TASKS.items() if "audio" in task.produces]
 ANSWERED = [name for name in TASKS if name not in (*JUDGED, *SPEAKING)]
 
@@ -514,7 +494,9 @@ def test_mmau_official_takes_the_words_of_an_option_and_no_others():
 
     said = ["piano", "It is a piano.", "a piano, not a violin", "B", ""]
 
-    assert [choices.words_of_option(sample, Output.of(one)).value for one in said] == [
+    assert [
+        speech_tasks.words_of_option(sample, Output.of(one)).value for one in said
+    ] == [
         0.0,
         1.0,
         0.0,

@@ -8,18 +8,8 @@ from pathlib import Path
 import pytest
 from each_row import each
 
-from assay.benchmarks.vision import (
-    captions,
-    choices,
-    circular,
-    documents,
-    judged,
-    memes,
-    refcoco,
-    short_answers,
-    yes_no,
-)
-from assay.benchmarks.vision.tables import Table, ToSample
+from assay.benchmarks import vision_tasks
+from assay.benchmarks.vision_rows import Table, ToSample
 from assay.core import (
     BadSample,
     DataSource,
@@ -35,22 +25,10 @@ from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
-MODULES = (
-    captions,
-    choices,
-    circular,
-    documents,
-    judged,
-    memes,
-    refcoco,
-    short_answers,
-    yes_no,
-)
 TASKS = {
-    value.name: value
-    for module in MODULES
-    for name, value in vars(module).items()
-    if isinstance(value, Task) and not name.startswith("_")
+    name: task
+    for name, task in vision_tasks.TASKS.items()
+    if not name.endswith("_upstream")
 }
 JUDGED = ("mmvet", "core_mm", "core_mm_official")
 
@@ -222,14 +200,18 @@ def test_a_judged_task_without_a_judge_is_refused_before_the_run(tmp_path):
 
 def test_the_second_question_of_a_pair_shows_the_image_of_the_first():
     assert (
-        yes_no.first_of_pair({"index": "3"}) == "2"
-        and yes_no.first_of_pair({"index": "2"}) is None
+        vision_tasks.first_of_pair({"index": "3"}) == "2"
+        and vision_tasks.first_of_pair({"index": "2"}) is None
     )
-    assert yes_no.pair_of({"index": "3"}) == yes_no.pair_of({"index": "2"}) == "2"
+    assert (
+        vision_tasks.pair_of({"index": "3"})
+        == vision_tasks.pair_of({"index": "2"})
+        == "2"
+    )
 
 
 def test_a_question_counts_only_if_all_its_rotations_are_right(tmp_path):
-    task = circular.mmbench_dev_en
+    task = vision_tasks.mmbench_dev_en
 
     done = run(task, Scripted("A"), data="mini", output=str(tmp_path / "run"))
 
@@ -238,7 +220,7 @@ def test_a_question_counts_only_if_all_its_rotations_are_right(tmp_path):
 
 
 def test_rotations_share_group_and_image_with_the_first_row():
-    made = samples_of(circular.mmbench_dev_en)
+    made = samples_of(vision_tasks.mmbench_dev_en)
 
     assert [sample.group for sample in made] == ["1", "1", "1", "2", "2"]
     assert len({sample.media[0].digest for sample in made if sample.group == "1"}) == 1
@@ -248,17 +230,17 @@ def test_rotations_share_group_and_image_with_the_first_row():
 def test_answers_that_are_not_public_are_read_but_not_judged():
     sample = Sample("1", choices=("red", "blue"))
 
-    read = circular.option_read(sample, Output.of("The answer is B."))
-    unread = circular.option_read(sample, Output.of("who knows"))
+    read = vision_tasks.option_read(sample, Output.of("The answer is B."))
+    unread = vision_tasks.option_read(sample, Output.of("who knows"))
 
     assert (read.value, read.answer) == (1.0, "B")
     assert (unread.value, unread.outcome) == (0.0, "unparsed")
 
 
 def test_images_stand_where_the_text_names_them():
-    (sample,) = [s for s in samples_of(choices.mmmu) if len(s.media) == 2]
+    (sample,) = [s for s in samples_of(vision_tasks.mmmu) if len(s.media) == 2]
 
-    parts = choices.mmmu.template(sample).messages[0].parts
+    parts = vision_tasks.mmmu.template(sample).messages[0].parts
 
     assert [type(part).__name__ for part in parts] == [
         "Text",
@@ -276,13 +258,13 @@ def test_an_image_that_is_not_there_is_a_fault_of_the_row():
     )
 
     with pytest.raises(TemplateError, match="shows <image 3> of 1 images"):
-        choices.Interleaved()(sample)
+        vision_tasks.Interleaved()(sample)
 
 
 def test_mathvista_asks_all_its_questions_each_in_its_form():
     asked = {
-        s.id: choices.mathvista_mini.template(s).messages[-1].text
-        for s in samples_of(choices.mathvista_mini)
+        s.id: vision_tasks.mathvista_mini.template(s).messages[-1].text
+        for s in samples_of(vision_tasks.mathvista_mini)
     }
 
     assert asked["1"].endswith("(B) right") and "select" not in asked["1"]
@@ -294,16 +276,16 @@ def test_mathvista_asks_all_its_questions_each_in_its_form():
 
 
 def test_the_splits_of_mmmu_are_tasks_of_their_own_and_open_questions_stay():
-    assert [(s.id, bool(s.choices)) for s in samples_of(choices.mmmu)] == [
+    assert [(s.id, bool(s.choices)) for s in samples_of(vision_tasks.mmmu)] == [
         ("1", True),
         ("2", True),
         ("3", False),
     ]
-    assert [s.id for s in samples_of(choices.mmmu_dev)] == ["4"]
+    assert [s.id for s in samples_of(vision_tasks.mmmu_dev)] == ["4"]
 
 
 def test_a_question_of_several_pope_categories_is_asked_under_each():
-    assert [(s.id, s.tags["category"]) for s in samples_of(yes_no.pope)] == [
+    assert [(s.id, s.tags["category"]) for s in samples_of(vision_tasks.pope)] == [
         ("0:random", "random"),
         ("0:popular", "popular"),
         ("1", "popular"),
@@ -312,9 +294,9 @@ def test_a_question_of_several_pope_categories_is_asked_under_each():
 
 
 def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_does():
-    sample = samples_of(yes_no.pope)[0]
+    sample = samples_of(vision_tasks.pope)[0]
 
-    tasks = (yes_no.pope_lmms_eval, yes_no.pope, yes_no.pope_official)
+    tasks = (vision_tasks.pope_lmms_eval, vision_tasks.pope, vision_tasks.pope_official)
     single_word, *as_it_is = [task.template(sample).messages[-1].text for task in tasks]
 
     assert (
@@ -322,11 +304,13 @@ def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_do
         == f"{sample.input}\nAnswer the question using a single word or phrase."
     )
     assert as_it_is == [sample.input, sample.input]
-    assert yes_no.pope_lmms_eval.options.max_tokens == 128
+    assert vision_tasks.pope_lmms_eval.options.max_tokens == 128
 
 
 def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns():
-    assert yes_no.places_of({"index": "h_VD_chart_4_1_2", "l2-category": "chart"}) == {
+    assert vision_tasks.places_of(
+        {"index": "h_VD_chart_4_1_2", "l2-category": "chart"}
+    ) == {
         "set_id": "4",
         "figure_id": "1",
         "question_id": "2",
@@ -336,7 +320,7 @@ def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns
 
 def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
     assert (
-        short_answers.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
+        vision_tasks.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
     )
 
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from assay.benchmarks.vision import upstream
+from assay.benchmarks import vision_tasks
 from assay.catalogue import BENCHMARKS
-from assay.core import Outcome, Output, Sample, Task, UsageError
+from assay.core import Outcome, Output, Sample, UsageError
 from assay.models.scripted import Scripted
 from assay.runner.run import run
 from assay.scorers.vision.vlmeval_published import (
@@ -18,7 +18,9 @@ from assay.scorers.vision.vlmeval_published import (
 )
 
 TASKS = {
-    value.name: value for value in vars(upstream).values() if isinstance(value, Task)
+    name: task
+    for name, task in vision_tasks.TASKS.items()
+    if name.endswith("_upstream")
 }
 QUESTION = Sample(
     id="q1", input="Which?", choices=("cat", "dog", "", "cow"), target="B"

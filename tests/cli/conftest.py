@@ -42,6 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "adder.py").write_text(
         "def generate(messages):\n    return str(2 * int(messages[-1]['content'][0]))\n"
     )
+    monkeypatch.delenv("COLUMNS", raising=False)  # lines would be folded to it
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

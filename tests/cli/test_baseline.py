@@ -131,7 +131,7 @@ def test_another_way_of_measuring_is_noted(assay, ten):
 def test_a_baseline_that_is_not_there_stops_before_the_run(assay, folder):
     said = assay("run", "sums.jsonl", *FOUR, "-o", "after", "--baseline", "nope")
 
-    assert said.code == 1 and "not a run folder" in said.err
+    assert said.code == 2 and "not a run folder" in said.err
     assert not (folder / "after").exists()
 
 

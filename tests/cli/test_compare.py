@@ -37,11 +37,62 @@ def test_the_first_sentence_says_what_is_better_by_how_much_and_who_changed(
 def test_the_table_has_a_row_for_each_number(assay, runs):
     lines = assay("compare", "before", "after").out.splitlines()
 
+    start = lines.index("ten.exact_match ↑  better")
+    assert lines[start + 1].startswith("  0.100 → 1.000, difference +0.900 [")
+    assert lines[start + 2] == "  9 better, 0 worse of 10"
+
+
+def test_numbers_and_changed_samples_fit_80_columns(assay, runs):
+    lines = assay("compare", "before", "after", "--flips").out.splitlines()
+
+    is_prose = ("after is", "note: ", "also different: ")
+    tables = [line for line in lines if not line.startswith(is_prose)]
+    assert len(tables) > 10 and max(map(len, tables)) <= 80
+
+
+def test_a_wide_terminal_has_one_table(runs):
+    from assay.comparison.rendering import text_lines
+    from assay.comparison.several import compare
+
+    lines = list(text_lines(compare("before", "after"), width=120))
+
     [row] = [line.split() for line in lines if line.startswith("ten ")]
-    assert (
-        row[:6] == ["ten", "exact_match", "↑", "0.100", "1.000", "+0.900"]
-        and row[-1] == "better"
+    assert row[:6] == ["ten", "exact_match", "↑", "0.100", "1.000", "+0.900"]
+    assert row[-1] == "better"
+
+
+def test_the_baseline_of_a_run_is_no_difference_between_runs(assay, runs):
+    said = assay(
+        "run",
+        "ten.jsonl",
+        *ADDER,
+        "--scorer",
+        "exact_match",
+        "--baseline",
+        "before",
+        "-o",
+        "third",
     )
+    assert said.code == 0
+
+    said = assay("compare", "before", "third")
+
+    assert "baseline –" not in said.out
+    assert all("baseline" not in row for row in said.out.splitlines())
+
+
+def test_a_verdict_whose_answer_was_lost_is_not_paired(assay, runs):
+    path = runs / "before" / "records.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    answers = [n for n, line in enumerate(lines) if b'"kind":"output"' in line[:40]]
+    lines[answers[0]] = lines[answers[0]][:60] + b"#" + lines[answers[0]][61:]
+    path.write_bytes(b"\n".join(lines))
+    assert assay("score", "before").code in (0, 1, 3)
+
+    said = assay("compare", "before", "after")
+
+    assert "only 9 of 10 samples are in both" in said.out
+    assert "not the mean of its samples" not in said.out
 
 
 def test_what_else_differs_stands_above_the_sentence(assay, runs):
@@ -203,7 +254,7 @@ def test_what_cannot_be_compared_is_one_line_each(assay, runs, folder):
     )
     assert itself.code == 2 and "with itself" in itself.err
     assert (
-        nothing.code == 1
+        nothing.code == 2
         and "not a run folder" in nothing.err
         and nothing.err.count("\n") == 1
     )
@@ -231,4 +282,4 @@ def test_a_run_without_numbers_is_said(assay, runs, folder):
 
     said = assay("compare", "before", "after", "--format", "json")
 
-    assert said.code == 1 and "the run has no numbers" in said.json["error"][0]
+    assert said.code == 2 and "the run has no numbers" in said.json["error"][0]

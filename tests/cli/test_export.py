@@ -68,7 +68,7 @@ def test_an_lm_eval_file_of_several_models_needs_a_choice(assay, folder):
 
 
 def test_what_is_no_run_is_refused(assay):
-    assert assay("export", "nope", "--to", "csv").code == 1
+    assert assay("export", "nope", "--to", "csv").code == 2
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(assay, run):
@@ -81,8 +81,8 @@ def test_a_folder_that_is_not_there_is_said(assay, run):
     said = assay("export", run, "-o", "no/such/folder/x.csv")
 
     assert (
-        said.code == 1
-        and "no/such/folder/x.csv" in said.err
+        said.code == 2
+        and "no/such/folder: there is no such folder" in said.err
         and "Traceback" not in said.err
     )
 
@@ -99,10 +99,7 @@ def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(
     refused = assay("export", run, "-o", "mine.csv")
 
     assert first.code == again.code == 0
-    assert (
-        refused.code == 1
-        and "mine.csv is there, was not written by assay" in refused.err
-    )
+    assert refused.code == 2 and "mine.csv was not written by assay" in refused.err
     assert (folder / "mine.csv").read_text() == "mine"
 
 
@@ -120,7 +117,7 @@ def test_an_export_that_its_user_changed_is_not_replaced(assay, folder, run):
     )
 
     assert (
-        refused.code == 1 and "new.csv has changed since assay wrote it" in refused.err
+        refused.code == 2 and "new.csv has changed since assay wrote it" in refused.err
     )
     assert kept == whole + b"my remark"
     assert as_written.code == again.code == 0

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -30,11 +31,6 @@ WORKS = [
         ),
         "2 / 2",
     ),
-    (
-        ("eval", "--tasks", "sums.jsonl", "--model", "scripted", "--log_dir", "out"),
-        "complete",
-    ),
-    (("eval-set", "sums.jsonl", "--model", "scripted", "--log-dir", "out"), "complete"),
     (("run", "sums.jsonl", "--model", "mockllm/model", "-o", "out"), "scripted"),
     (("run", "sums.jsonl", "--model", "dummy", "-o", "out"), "scripted"),
     (
@@ -51,44 +47,10 @@ WORKS = [
         ),
         "3 / 3",
     ),
-    ((*RUN, "--log_samples"), "complete"),
-    ((*RUN, "--batch_size", "auto"), "complete"),
-    ((*RUN, "--batch_size", "auto:4"), "complete"),
-    ((*RUN, "--device", "cuda"), "complete"),
-    ((*RUN, "--apply_chat_template"), "complete"),
-    (
-        (*RUN, "--apply_chat_template", "--fewshot_as_multiturn", "--num_fewshot", "1"),
-        "complete",
-    ),
-    ((*RUN, "--apply_chat_template", "false"), "complete"),
     ((*RUN, "--predict_only"), "answered"),
     ((*RUN, "-x"), "answered"),
     ((*RUN, "--no-score"), "answered"),
-    ((*RUN, "--use_cache", "kept"), "complete"),
-    ((*RUN, "--verbosity", "INFO"), "complete"),
-    (
-        (*RUN, "--log-level", "info", "--display", "none", "--max-retries", "3"),
-        "complete",
-    ),
-    (
-        (
-            *RUN,
-            "--gen_kwargs",
-            'do_sample=False,max_gen_toks=16,until=["a"],temperature=0.3',
-        ),
-        "complete",
-    ),
-    ((*RUN, "--generation-config", "do_sample=true,max_new_tokens=16"), "complete"),
-    ((*RUN, "--seed", "7,7,7,7"), "complete"),
-    ((*RUN, "--fail-on-error", "0.1"), "complete"),
-    ((*RUN, "--no-fail-on-error"), "complete"),
-    ((*RUN, "--sample-shuffle", "5"), "complete"),
-    ((*RUN, "--sample-shuffle"), "complete"),
     ((*RUN, "--epochs-reducer", "mean", "--epochs", "2"), "3 / 3"),
-    (
-        ("run", "sums.jsonl", "--model", "scripted", "-M", "answers=4", "-o", "out"),
-        "complete",
-    ),
     (("eval", "bench.py@second", "--model", "scripted", "-o", "out"), "second"),
     (
         (
@@ -144,6 +106,83 @@ WORKS = [
     (("show", "mmlu_anatomy", "--data", "mini"), "mmlu_anatomy"),
 ]
 
+EFFECTS = [
+    ((*RUN, "--batch_size", "auto"), {"batch_size": "auto"}),
+    ((*RUN, "--batch_size", "auto:4"), {"batch_size": "auto"}),
+    ((*RUN, "--eval-batch-size", "2"), {"batch_size": 2}),
+    ((*RUN, "--apply_chat_template"), {"apply_chat_template": True}),
+    ((*RUN, "--apply_chat_template", "false"), {"apply_chat_template": False}),
+    (
+        (*RUN, "--apply_chat_template", "--fewshot_as_multiturn", "--num_fewshot", "1"),
+        {"apply_chat_template": True, "fewshot_as_multiturn": True, "num_fewshot": 1},
+    ),
+    ((*RUN, "--use_cache", "kept"), {"cache": "kept"}),
+    (
+        (*RUN, "--gen_kwargs", 'do_sample=False,max_gen_toks=16,until=["a"],temperature=0.3'),
+        {"generation": {"max_tokens": 16, "stop": ["a"], "temperature": 0.0}},
+    ),
+    (
+        (*RUN, "--generation-config", "do_sample=true,max_new_tokens=16"),
+        {"generation": {"max_tokens": 16, "temperature": 1.0}},
+    ),
+    ((*RUN, "-G", "max_gen_toks=9"), {"generation": {"max_tokens": 9}}),
+    ((*RUN, "--max_gen_toks", "5"), {"generation": {"max_tokens": 5}}),
+    ((*RUN, "--max_new_tokens", "6"), {"generation": {"max_tokens": 6}}),
+    ((*RUN, "--stop-seqs", "x"), {"generation": {"stop": ["x"]}}),
+    ((*RUN, "--seed", "7,7,7,7"), {"seed": 7}),
+    ((*RUN, "--fail-on-error", "0.1"), {"on_error": "0.1"}),
+    ((*RUN, "--fail-on-error"), {"on_error": "stop"}),
+    ((*RUN, "--no-fail-on-error"), {"on_error": "continue"}),
+    ((*RUN, "--continue-on-fail"), {"on_error": "continue"}),
+    ((*RUN, "--ignore-errors"), {"on_error": "continue"}),
+    ((*RUN, "--sample-shuffle", "5"), {"shuffle": True, "seed": 5}),
+    ((*RUN, "--sample-shuffle"), {"shuffle": True}),
+    ((*RUN, "--epochs-reducer", "max", "--epochs", "2"), {"reducer": "max", "epochs": 2}),
+    ((*RUN, "--num_samples", "2"), {"limit": "2"}),
+    ((*RUN, "--n_shot", "1"), {"num_fewshot": 1}),
+    ((*RUN, "--num_shots", "1"), {"num_fewshot": 1}),
+    ((*RUN, "--fewshot", "1"), {"num_fewshot": 1}),
+    ((*RUN, "--dataset-dir", "sums.jsonl"), {"data": "sums.jsonl"}),
+    (
+        ("eval", "--tasks", "sums.jsonl", "--model", "scripted", "--log_dir", "out"),
+        {"output": "out"},
+    ),
+    (
+        ("eval-set", "sums.jsonl", "--model", "scripted", "--log-dir", "out"),
+        {"output": "out"},
+    ),
+    (
+        ("run", "sums.jsonl", "--model", "scripted", "-M", "answers=4", "-o", "out"),
+        {"model_args": {"answers": 4}},
+    ),
+]  # fmt: skip
+"""What is typed, and the settings it becomes."""
+BECOMES = [
+    (("--model_base_url", "http://h/v1"), ["--base_url", "http://h/v1"]),
+    (("--api_url", "http://h/v1"), ["--base_url", "http://h/v1"]),
+    (("--api_base", "http://h/v1"), ["--base_url", "http://h/v1"]),
+    (("--model_role", "judge=x"), ["--judge", "judge=x"]),
+    (("--judge_model", "x"), ["--judge", "x"]),
+    (("--judge_model_args", "a=b"), ["--judge_args", "a=b"]),
+    (("--model_config", "c.yaml"), ["--config", "c.yaml"]),
+    (("--run_config", "c.yaml"), ["--config", "c.yaml"]),
+    (("--num-choices", "2"), ["--n", "2"]),
+    (("--top_logprobs", "3"), ["--logprobs", "3"]),
+    (("--chat_template", "t"), ["-a", "chat_template=t"]),
+    (("--peft", "p"), ["-a", "adapter=p"]),
+    (("--revision", "r"), ["-a", "revision=r"]),
+    (("--dtype", "d"), ["-a", "dtype=d"]),
+    (("--timeout", "9"), ["-a", "total_timeout=9"]),
+]
+"""Flags that need a model or a file which is not here, and the arguments they become."""
+NOTED = [
+    ((*RUN, "--device", "cuda"), "scripted has no device to choose"),
+    ((*RUN, "--verbosity", "INFO"), "--verbosity: not used"),
+    ((*RUN, "--log-level", "info"), "--log_level: not used"),
+    ((*RUN, "--display", "none"), "--display: a bar on a terminal"),
+    ((*RUN, "--max-retries", "3"), "--max_retries: failures that may pass"),
+]
+"""Flags that change nothing, and what is said of them."""
 ANSWERED = [
     ((*RUN, "--wandb_args", "project=x"), "assay export RUN"),
     ((*RUN, "--hf_hub_log_args", "hub_results_org=x"), "assay export RUN"),
@@ -160,29 +199,17 @@ ANSWERED = [
     ((*RUN, "--include_path", "nowhere"), "--include_path nowhere is not a folder"),
     ((*RUN, "--rerun-review"), "assay score RUN"),
     (("run", "sums.jsonl", "--model", "groq/llama-3"), "litellm/groq/llama-3"),
-    (
-        ("run", "sums.jsonl", "--model", "ollama/llama3"),
-        "openai/llama3 --base_url http://localhost:11434/v1",
-    ),
+    (("run", "sums.jsonl", "--model", "ollama/llama3"), "openai/llama3 --base_url http://localhost:11434/v1"),
     (("run", "sums.jsonl", "--model", "openay/gpt-x"), "did you mean openai/gpt-x?"),
     (("run", "sums.jsonl", "--model", "gpt-4o"), "openai/gpt-4o --base_url URL"),
     (("run", "sums.jsonl", "--model", "hf"), "--model hf/PATH_OR_HUB_ID"),
-    (
-        ("run", "sums.jsonl", "--model", "local-chat-completions"),
-        "openai/NAME --base_url URL",
-    ),
+    (("run", "sums.jsonl", "--model", "local-chat-completions"), "openai/NAME --base_url URL"),
     (("run", "sums.jsonl", "--model", "mine"), "no config.json"),
-    (
-        ("run", "sums.jsonl", "--model", "adapter"),
-        "--model hf/org/base -a adapter=adapter",
-    ),
-    (
-        ("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"),
-        "did you mean mmlu_anatomy?",
-    ),
+    (("run", "sums.jsonl", "--model", "adapter"), "--model hf/org/base -a adapter=adapter"),
+    (("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"), "did you mean mmlu_anatomy?"),
     (("log", "list"), "assay show RUN"),
     (("perf",), "assay run"),
-]
+]  # fmt: skip
 
 
 def as_typed(value):
@@ -213,6 +240,57 @@ def test_what_users_of_other_tools_type_works(typist, typed, shown):
 
     assert said.code == 0, said.err
     assert shown in said.out + said.err
+
+
+@pytest.mark.parametrize(("typed", "settings"), EFFECTS, ids=as_typed)
+def test_a_flag_of_another_tool_has_its_effect(typist, folder, typed, settings):
+    said = typist(*typed)
+
+    assert said.code == 0, said.err
+    config = json.loads((folder / "out" / "run.json").read_text())["config"]
+    given = {"model_args": {"answers": 4}, "output": "out"} | settings
+    unchanged = ("tasks", "models", *({"model_args"} - config.keys()))
+    expected = {name: value for name, value in given.items() if name not in unchanged}
+    found = {name: value for name, value in config.items() if name not in unchanged}
+    if isinstance(found.get("data"), str):
+        found["data"] = Path(found["data"]).name
+    assert found == expected
+
+
+@pytest.mark.parametrize(("typed", "arguments"), BECOMES, ids=as_typed)
+def test_a_renamed_flag_becomes_an_argument_of_assay(typed, arguments):
+    translated = translate(typed, list(parser()._option_string_actions))
+
+    words = " ".join(translated.arguments)
+    if words.startswith("--"):
+        words = words.replace("=", " ", 1)
+    assert words == " ".join(arguments)
+    assert not translated.notes and not translated.faults
+
+
+def test_every_renamed_flag_has_a_row():
+    typed = {word for words, _ in (*EFFECTS, *BECOMES) for word in words}
+    names = {word.lstrip("-").replace("-", "_") for word in typed if word[0] == "-"}
+
+    assert RENAMED.keys() <= names
+
+
+@pytest.mark.parametrize(("typed", "note"), NOTED, ids=as_typed)
+def test_a_flag_without_effect_is_said_to_have_none(typist, folder, typed, note):
+    said = typist(*typed)
+
+    assert said.code == 0, said.err
+    assert note in said.err
+    config = json.loads((folder / "out" / "run.json").read_text())["config"]
+    assert config.keys() <= {"tasks", "models", "model_args", "output"}
+
+
+@pytest.mark.parametrize("flag", ["--sample-shuffle", "--fail-on-error"])
+def test_a_word_after_a_flag_with_an_optional_number_is_a_task(typist, folder, flag):
+    said = typist("run", flag, "sums.jsonl", "--model", "scripted", "-o", "out")
+
+    assert said.code == 0, said.err
+    assert "3 / 3" in said.out
 
 
 @pytest.mark.parametrize(("typed", "word"), ANSWERED, ids=as_typed)
@@ -258,7 +336,14 @@ def test_a_habit_either_becomes_something_or_says_something(name):
     assert bool(habit.becomes) + bool(habit.note) + bool(habit.answer) == 1
 
 
-@pytest.mark.parametrize("flag", ["--log_sampels", "--wandb", "--nonsense", "-Q"])
+def test_a_misspelt_flag_of_another_tool_is_answered_with_its_name(assay):
+    said = assay("run", "sums.jsonl", "--log_sampels", "x")
+
+    assert said.code == 2
+    assert "did you mean --log_samples?" in said.err
+
+
+@pytest.mark.parametrize("flag", ["--wandb", "--nonsense", "-Q"])
 def test_an_unknown_flag_is_not_answered_with_an_unrelated_one(assay, flag):
     said = assay("run", "sums.jsonl", flag, "x")
 
@@ -344,7 +429,7 @@ def test_chat_templates_are_applied_or_not_as_said(typist, folder):
     )
 
     assert "user:" in as_chat.out
-    assert "text:" in as_text.out and "User: 2+2?" in as_text.out
+    assert "text:\n      2+2?\n" in as_text.out
 
 
 def test_shots_are_turns_or_one_text_as_said(typist):

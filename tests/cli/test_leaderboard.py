@@ -54,18 +54,19 @@ def test_models_that_cannot_be_told_apart_share_ranks_and_missing_cells_are_show
     said = assay("leaderboard", "runs")
 
     lines = said.out.splitlines()
-    assert (
-        said.code == 0
-        and lines[0].split()[:3] == ["Rank", "Model", "Mean"]
-        and lines[0].count("exact_match ↑") == 2
-    )
-    rows = {line.split()[1]: line for line in lines[1:4]}
-    assert (
-        rows["models.py:better"].split()[0]
-        == rows["models.py:good"].split()[0]
-        == "1–2"
-    )
-    assert "#3" in rows["models.py:bad"] and "–" in rows["models.py:bad"].split()
+    assert said.code == 0
+    starts = {
+        line.split()[1]: number
+        for number, line in enumerate(lines)
+        if line[:1] not in " n" and line
+    }
+    better, good, bad = (starts[f"models.py:{m}"] for m in ("better", "good", "bad"))
+    assert lines[better].split()[0] == lines[good].split()[0] == "1–2"
+    assert "Mean" in lines[better + 1] and "exact_match ↑" in lines[better + 2]
+    block = "\n".join(lines[bad : bad + 6])
+    assert "#3" in block and "–" in block.split()
+    tables = [line for line in lines if not line.startswith("note: ")]
+    assert max(map(len, tables)) <= 80
     assert "note: models.py:better cannot be told apart from models.py:good" in lines
     assert any(
         line.startswith("note: models.py:bad has no number in second") for line in lines
@@ -140,7 +141,7 @@ def test_of_one_model_and_protocol_the_last_run_counts(assay, runs):
 
     [bad] = [model for model in said["models"] if model["name"] == "models.py:bad"]
     assert bad["cells"][0]["n"] == 50 and any(
-        "older numbers" in note for note in said["notes"]
+        "older number" in note for note in said["notes"]
     )
     assert any(
         "not compared" in note for note in said["notes"]
@@ -230,3 +231,60 @@ def test_hostile_names_stay_text(assay, folder):
 
     assert "<img" not in assay("leaderboard", "runs", "--format", "html").out
     assert "\\<img src=x\\>=\\|" in assay("leaderboard", "runs", "--format", "md").out
+
+
+@pytest.fixture
+def rivals(folder, assay):
+    """Three models on the same 60 questions."""
+    (folder / "many.py").write_text(
+        'dataset = [{"id": f"q{i}", "question": f"{i}", "answer": "y"} for i in range(60)]\nscorers = "exact_match"\n'
+    )
+    (folder / "models.py").write_text(
+        "def share(percent):\n    return lambda text: 'y' if int(text) * 37 % 100 < percent else 'n'\n\n"
+        "good, fair, poor = share(90), share(50), share(30)\n"
+        "mixed = lambda text: 'n' if int(text) % 10 == 0 else 'y' if int(text) * 53 % 100 < 60 else 'n'\n"
+    )
+    for name in ("good", "fair", "mixed"):
+        said = assay(
+            "run", "many.py", "--model", f"models.py:{name}", "-o", f"runs/{name}"
+        )
+        assert said.code == 0
+    return folder
+
+
+def test_ratings_rank_models_from_battles_on_shared_samples(assay, rivals):
+    said = assay("leaderboard", "runs", "--ratings")
+
+    assert said.code == 0 and "Bradley-Terry ratings, 60 samples" in said.out
+    lines = [line.split() for line in said.out.splitlines() if "models.py" in line]
+    assert lines[0][1] == "models.py:good"
+    assert max(map(len, said.out.splitlines())) <= 80
+    plain = assay("leaderboard", "runs", "--ratings", "--json").json["ratings"][0]
+    total = sum(model["rating"] for model in plain["models"])
+    assert abs(total - 3000) < 1e-6
+    top = plain["models"][0]
+    assert top["ci"][0] < top["rating"] < top["ci"][1]
+
+
+def test_elo_ratings_say_that_they_depend_on_the_order(assay, rivals):
+    said = assay("leaderboard", "runs", "--ratings", "elo")
+
+    assert said.code == 0 and "Elo depends on the order" in said.out
+
+
+def test_ratings_against_named_opponents(assay, folder):
+    (folder / "duel.py").write_text(
+        'dataset = [{"id": f"{o}{i}", "question": f"{i}", "answer": "y", "opponent": o, "item": f"{i}"} '
+        'for i in range(40) for o in ("old", "base")]\nscorers = "exact_match"\n'
+        'tags = ("opponent",)\ncluster = "item"\n'
+    )
+    (folder / "m.py").write_text(
+        "def new(text):\n    return 'y' if int(text) % 4 else 'n'\n"
+    )
+    assert assay("run", "duel.py", "--model", "m.py:new", "-o", "runs/new").code == 0
+
+    plain = assay("leaderboard", "runs", "--ratings", "--json").json["ratings"][0]
+
+    assert {model["name"] for model in plain["models"]} == {"m.py:new", "old", "base"}
+    assert plain["samples"] == 40
+    assert plain["models"][0]["name"] == "m.py:new"

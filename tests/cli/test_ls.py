@@ -62,7 +62,10 @@ def test_an_embedded_model_that_is_not_installed_says_how_to_install_it(
 @pytest.mark.parametrize("kind", ["tasks", "models", "scorers"])
 def test_listing_imports_nothing_heavy(kind):
     heavy = "{'numpy', 'torch', 'pyarrow', 'aiohttp', 'rich', 'PIL', 'xllamacpp', 'transformers', 'yaml'}"
-    code = f"import sys; from assay.cli.main import main; main(['ls', '{kind}']);print(sorted({heavy} & set(sys.modules)))"
+    code = (
+        f"import sys; from assay.cli.main import main; main(['ls', '{kind}']);"
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

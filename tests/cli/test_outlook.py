@@ -163,10 +163,7 @@ def test_the_cost_is_a_range_and_open_without_a_limit(assay):
 
     assert "cost: 5.4000 to 34.0000" in limited.out
     assert "cost: 5.4000 or more (--max_tokens sets an end)" in open_ended.out
-    assert (
-        "time: unknown (no earlier run of this model lies beside this one)"
-        in limited.out
-    )
+    assert "time: unknown (the folder has no earlier run of this model)" in limited.out
 
 
 def test_a_rule_that_cannot_be_kept_is_found_as_in_a_run(assay):

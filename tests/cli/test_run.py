@@ -346,7 +346,7 @@ def test_python_dash_m_is_the_same_command():
             2,
             ["--epochs is 0", "unknown task 'nosuch'"],
         ),
-        (("score", "nowhere"), 1, ["nowhere: not a run folder"]),
+        (("score", "nowhere"), 2, ["nowhere: not a run folder"]),
         (("rum", "sums.jsonl"), 2, ["unknown command 'rum'"]),
     ],
 )

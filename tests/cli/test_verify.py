@@ -108,8 +108,8 @@ def lose_a_medium(folder):
 
 
 DAMAGE = {
-    "answer": (flip_an_answer, "1 damaged line was passed over", ["1"]),
-    "verdict": (flip_a_verdict, "1 damaged line was passed over", []),
+    "answer": (flip_an_answer, "1 damaged line was skipped", ["1"]),
+    "verdict": (flip_a_verdict, "1 damaged line was skipped", []),
     "end": (lose_the_last_line, "bytes, and", []),
     "summary": (edit_the_summary, "summary.json has changed", []),
     "changed medium": (flip_a_medium, "media: 1 changed, of sample '1'", ["1"]),
@@ -151,7 +151,7 @@ def test_damage_is_said_by_every_reader(assay, folder, run, kind, reader):
     told = [
         entry
         for entry in (said.out + said.err).splitlines()
-        if line in entry or "damaged lines were" in entry
+        if line in entry or "damaged line passed over" in entry
     ]
     assert told, said
     is_lacking = {
@@ -255,7 +255,7 @@ def test_a_table_that_cannot_be_made_again_is_not_called_verified(assay, folder,
 def test_a_folder_that_is_no_run_is_refused(assay, folder):
     said = assay("verify", str(folder))
 
-    assert said.code == 1 and "not a run folder" in said.err
+    assert said.code == 2 and "not a run folder" in said.err
 
 
 def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(
@@ -267,3 +267,27 @@ def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(
 
     assert said.code == 3 and "exact_match: the journal has no verdicts" in said.out
     assert "scored by others" not in said.out
+
+
+def test_after_scoring_a_run_with_a_damaged_answer_verify_says_what_is_lost(
+    assay, folder
+):
+    words = ("run", "sums.jsonl", "--model", "four.py:generate", "-o", "run")
+    assay(*words)
+    journal = folder / "run" / "records.jsonl"
+    lines = journal.read_bytes().split(b"\n")
+    number = next(i for i, line in enumerate(lines) if b'"kind":"output"' in line)
+    lines[number] = lines[number][:50] + b"#" + lines[number][51:]
+    journal.write_bytes(b"\n".join(lines))
+
+    scored = assay("score", "run")
+    lost = assay("verify", "run")
+    assay(*words)
+    asked_again = assay("verify", "run")
+
+    assert scored.code == 3 and "will be asked again" not in scored.out + scored.err
+    assert "1 sample has no answer" in scored.out + scored.err
+    assert lost.code == 3 and "1 answer is lost" in lost.out
+    assert "the journal gives the 2 numbers of the table" in lost.out
+    assert "asked or scored again" not in lost.out
+    assert asked_again.code == 0 and "asked or scored again" in asked_again.out

@@ -239,3 +239,23 @@ def test_the_tree_of_a_large_file_is_not_kept(tmp_path: Path) -> None:
 
     assert parsed(small) is parsed(small)
     assert parsed(large) is not parsed(large) is not None
+
+
+def test_a_library_in_a_folder_of_pip_install_target_is_one_name_beside_files_of_the_user(
+    tmp_path: Path, monkeypatch
+) -> None:
+    bench = written(
+        tmp_path,
+        bench="import fast_maths\nimport my_rules\n",
+        my_rules="LIMIT = 2\n",
+    )
+    written(tmp_path / "fast_maths", __init__="from . import inner\n", inner="")
+    written(tmp_path, **{"fast_maths-1.5.dist-info/x": ""})
+    record = "fast_maths/__init__.py,,\nfast_maths/inner.py,,\n"
+    (tmp_path / "fast_maths-1.5.dist-info" / "RECORD").write_text(record)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    files, libraries = behind(bench)
+
+    assert names(tmp_path, files) == {"bench.py", "my_rules.py"}
+    assert libraries == {"fast_maths"}

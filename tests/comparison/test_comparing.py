@@ -44,7 +44,7 @@ def test_a_run_at_hand_is_compared_as_its_folder_is(tmp_path):
     )
 
 
-def test_a_folder_without_a_run_is_said(tmp_path):
+def test_a_folder_without_a_run_is_reported(tmp_path):
     run(tmp_path / "after", adder)
 
     with pytest.raises(StoreError, match="not a run folder"):

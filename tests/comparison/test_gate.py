@@ -70,7 +70,7 @@ def test_a_run_that_is_surely_worse_fails(runs):
     )
 
 
-def test_what_samples_cannot_tell_is_inconclusive_with_the_number_that_would(runs):
+def test_an_inconclusive_check_names_the_number_of_samples_that_would_decide(runs):
     [check] = judge_run(policy(max_drop=0.02), runs / "near", runs / "good").checks
 
     assert check.decision == "inconclusive"
@@ -115,12 +115,12 @@ def test_a_floor_under_a_number_that_should_be_low_is_refused(tmp_path, runs):
 
     with pytest.raises(
         UsageError,
-        match=r"better the lower it is, and has min_value; fix: max_value: 0.3",
+        match=r"has min_value, but lower is better; fix: max_value: 0.3",
     ):
         judge_run(policy(min_value=0.3), tmp_path / "run")
     with pytest.raises(
         UsageError,
-        match=r"better the higher it is, and has max_value; fix: min_value: 0.3",
+        match=r"has max_value, but higher is better; fix: min_value: 0.3",
     ):
         judge_run(policy(max_value=0.3), runs / "good")
 
@@ -151,7 +151,7 @@ def test_one_failure_fails_though_others_pass(runs, tmp_path):
     )
 
 
-def test_tasks_that_the_policy_does_not_name_are_said(tmp_path):
+def test_tasks_that_the_policy_does_not_name_are_noted(tmp_path):
     tasks = [
         assay.Task(name, dataset=ROWS, scorers="exact_match") for name in ("one", "two")
     ]
@@ -162,7 +162,7 @@ def test_tasks_that_the_policy_does_not_name_are_said(tmp_path):
     )
 
     assert len(verdict.checks) == 1
-    assert verdict.notes == ["not looked at, since the policy does not name them: two"]
+    assert verdict.notes == ["not checked, since the policy does not name them: two"]
 
 
 def test_a_policy_with_a_drop_needs_a_baseline(runs):
@@ -254,7 +254,7 @@ def test_other_data_are_refused_unless_the_policy_allows_them(tmp_path, runs):
         rows=[{**row, "question": f"{row['question']} "} for row in ROWS],
     )
 
-    with pytest.raises(UsageError, match="task 'sums' has other data than here"):
+    with pytest.raises(UsageError, match="task 'sums' has other data than this run"):
         judge_run(policy(max_drop=0.1), tmp_path / "new", runs / "good")
     allowed = policy(max_drop=0.1, allow_changed=frozenset({"data"}))
     assert judge_run(allowed, tmp_path / "new", runs / "good").decision == "pass"
@@ -275,16 +275,19 @@ def test_a_changed_scorer_is_refused(runs):
 
 FAULTS = [
     ("maxdrop: 0.1", "unknown key 'maxdrop'; fix: did you mean 'max_drop'?"),
-    ("max_drop: -1", "`max_drop` is -1; fix: a number from 0: max_drop: 0.02"),
-    ("max_drop: two", "`max_drop` is 'two'; fix: a number from 0"),
-    ("max_drop: true", "`max_drop` is True"),
-    ("max_drop: .nan", "`max_drop` is '.nan'"),
+    ("max_drop: -1", "`max_drop` must be a number from 0, got -1; fix: max_drop: 0.02"),
+    ("max_drop: two", "`max_drop` must be a number from 0, got 'two'"),
+    ("max_drop: true", "`max_drop` must be a number from 0, got True"),
+    ("max_drop: .nan", "`max_drop` must be a number from 0, got '.nan'"),
     (
         "tasks: {a: {min_val: 1}}",
         "policy.yaml, task 'a': unknown key 'min_val'; fix: did you mean 'min_value'?",
     ),
-    ("max_drop: 0.1\ntasks: 3", "`tasks` holds 3"),
-    ("max_drop: 0.1\ntasks: {a: 3}", "policy.yaml, task 'a': holds 3"),
+    ("max_drop: 0.1\ntasks: 3", "`tasks` must be a list or a mapping, got 3"),
+    (
+        "max_drop: 0.1\ntasks: {a: 3}",
+        "policy.yaml, task 'a': the rule of a task must be a mapping, got 3",
+    ),
     (
         "tasks: {a: {metric: acc}}",
         "task 'a' has no limit; fix: max_drop: 0.02, or min_value: 0.5",
@@ -292,15 +295,15 @@ FAULTS = [
     ("max_unresolved: 0.1", "the policy has no limit"),
     (
         "max_drop: 0.1\nmax_unresolved: 3",
-        "`max_unresolved` is 3; fix: a share from 0 to 1",
+        "`max_unresolved` must be a share from 0 to 1, got 3",
     ),
     (
         "max_drop: 0.1\nallow_changed: [date]",
-        "`allow_changed` has 'date'; fix: did you mean 'data'?",
+        "`allow_changed` cannot have 'date'; fix: did you mean 'data'?",
     ),
-    ("max_drop: 0.1\nmetric: [a]", "`metric` is ['a']"),
-    ("- a", "a policy holds keys and values"),
-    ("", "a policy holds keys and values"),
+    ("max_drop: 0.1\nmetric: [a]", "`metric` must be text, got ['a']"),
+    ("- a", "a policy must be a mapping"),
+    ("", "a policy must be a mapping"),
     ("max_drop: [", "not valid YAML"),
 ]
 
@@ -329,7 +332,7 @@ def test_a_policy_that_is_not_there_is_answered_with_the_nearest(tmp_path):
         read_policy(tmp_path / "polcy.yaml")
 
 
-def test_limits_of_a_task_stand_over_those_of_the_policy(tmp_path):
+def test_limits_of_a_task_override_those_of_the_policy(tmp_path):
     (tmp_path / "policy.yaml").write_text(
         "max_drop: 0.02\ntasks:\n  a: {min_value: 0.5}\n  b: {max_drop: 0.1}\n  c:\n"
     )

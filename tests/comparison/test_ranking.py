@@ -13,7 +13,7 @@ def by(values, noise):
     )
 
 
-def test_models_that_differ_beyond_doubt_have_a_place_each():
+def test_models_that_differ_significantly_have_a_rank_each():
     found = rank(["a", "b", "c"], by({"a": 1, "b": 3, "c": 2}, 0.5))
 
     assert {name: str(one) for name, one in found.items()} == {
@@ -23,7 +23,7 @@ def test_models_that_differ_beyond_doubt_have_a_place_each():
     }
 
 
-def test_models_that_cannot_be_told_apart_share_places():
+def test_models_that_cannot_be_distinguished_share_ranks():
     found = rank(["a", "b", "c"], by({"a": 3.0, "b": 2.9, "c": 1.0}, 0.5))
 
     assert {name: str(one) for name, one in found.items()} == {
@@ -34,7 +34,7 @@ def test_models_that_cannot_be_told_apart_share_places():
     assert found["a"].ties == ("b",) and found["c"].ties == ()
 
 
-def test_pairs_that_were_not_compared_are_not_told_apart():
+def test_pairs_that_were_not_compared_are_ties():
     found = rank(["a", "b"], lambda a, b: None)
 
     assert str(found["a"]) == str(found["b"]) == "1–2"
@@ -51,7 +51,7 @@ def test_p_values_are_adjusted_over_all_pairs():
 
 
 @given(st.lists(st.floats(0, 10), min_size=2, max_size=7), st.floats(0.01, 3))
-def test_a_better_value_never_has_a_worse_place(values, noise):
+def test_a_better_value_never_has_a_worse_rank(values, noise):
     known = {f"m{n}": value for n, value in enumerate(values)}
 
     found = rank(list(known), by(known, noise))

@@ -24,7 +24,7 @@ def graded(sample, output):
     return (int(sample.input) % 10) / 9
 
 
-def test_assumptions_alone_tell_what_samples_show():
+def test_assumptions_alone_give_the_detectable_difference():
     scores = assumed_scores(200, 0.7, None, 0.2)
 
     low, high = wilson(140, 200)
@@ -34,7 +34,7 @@ def test_assumptions_alone_tell_what_samples_show():
     assert paired_binary_power(scores.needed(0.05), 0.05, 0.2) >= 0.8
 
 
-def test_a_pilot_tells_the_rate_and_the_second_run_is_assumed(tmp_path):
+def test_a_pilot_run_gives_the_rate_and_the_second_run_is_assumed(tmp_path):
     run(tmp_path / "pilot", right(0.7))
 
     [scores] = pilot_scores(tmp_path / "pilot")
@@ -73,7 +73,7 @@ def test_scores_that_are_not_right_or_wrong_have_a_deviation(tmp_path):
     assert scores.needed(0.05) > scores.needed(0.1)
 
 
-def test_a_run_of_one_sample_says_nothing(tmp_path):
+def test_a_run_of_one_sample_is_refused(tmp_path):
     run(tmp_path / "pilot", right(0.7), rows=ROWS[:1])
 
     with pytest.raises(

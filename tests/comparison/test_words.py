@@ -17,14 +17,14 @@ ROW = {
 }
 
 
-def test_a_share_is_spoken_of_in_points_with_its_interval_and_counts():
+def test_a_share_is_described_in_points_with_its_interval_and_counts():
     assert sentence(ROW) == (
         "The later run is better by 2.1 points, 95 % interval 0.4 to 3.8; "
         "41 up, 22 down of 1,000; p 0.02 after Holm."
     )
 
 
-def test_the_direction_of_a_number_that_should_be_low_is_said():
+def test_the_sentence_names_the_direction_of_a_number_that_should_be_low():
     row = {
         **ROW,
         "difference": -0.2,
@@ -41,7 +41,7 @@ def test_the_direction_of_a_number_that_should_be_low_is_said():
     )
 
 
-def test_what_cannot_be_told_apart_is_not_called_better():
+def test_runs_that_cannot_be_distinguished_are_not_called_better():
     row = {
         **ROW,
         "verdict": "not distinguishable",
@@ -64,12 +64,12 @@ def test_several_numbers_are_summed_up_in_one_sentence():
 
     assert (
         overall(rows)
-        == "Of 3 numbers the later run is better in 1, worse in 1, not to be told apart in 1 (p values after Holm)."
+        == "Of 3 numbers the later run is better in 1, worse in 1, not distinguishable in 1 (p values after Holm)."
     )
     assert overall([{"refused": "x"}]) == "Nothing could be compared."
 
 
-def test_a_loss_is_said_with_the_interval_of_the_loss():
+def test_a_loss_has_the_interval_of_the_loss():
     row = {**ROW, "difference": -0.021, "ci": [-0.038, -0.004], "verdict": "worse"}
 
     assert sentence(row, "B").startswith(

@@ -88,62 +88,28 @@ def _swapped(function):
 MUTANTS = (
     ("vqa_accuracy@always", "assay.scorers.vision.vqa", "agreement", _negated),
     ("vqa_accuracy@a013f00", "assay.scorers.vision.vqa", "agreement", _negated),
-    (
-        "relaxed_accuracy@chartqa",
-        "assay.scorers.vision.relaxed",
-        "relaxed_equal",
-        _with_other_sign,
-    ),
-    (
-        "relaxed_accuracy@chartqa",
-        "assay.scorers.vision.relaxed",
-        "relaxed_equal",
-        _swapped,
-    ),
+    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _with_other_sign),
+    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _swapped),
     ("anls@definition", "assay.scorers.vision.anls", "similarity", _negated),
     ("anls@definition", "assay.scorers.vision.anls", "THRESHOLD", lambda value: -value),
     ("anls_star@reference", "assay.scorers.vision.anls_star", "_mean", _negated),
     ("box_iou@refcoco", "assay.scorers.vision.boxes", "iou", _negated),
-    (
-        "caption@coco-caption",
-        "assay.scorers.vision.caption",
-        "BETA",
-        lambda value: 1 / value,
-    ),
+    ("caption@coco-caption", "assay.scorers.vision.caption", "BETA", lambda value: 1 / value),
     ("caption@coco-caption", "assay.summarizers.caption", "_similarity", _negated),
-    (
-        "caption@coco-caption",
-        "assay.summarizers.caption",
-        "SIGMA",
-        lambda value: value * 1j,
-    ),
+    ("caption@coco-caption", "assay.summarizers.caption", "SIGMA", lambda value: value * 1j),
     ("f1@squad", "assay.scorers.text.tokens_f1", "token_f1", _negated),
     ("geneval@position", "assay.scorers.image.geneval", "directions", _swapped),
-    (
-        "dpg@dependent",
-        "assay.scorers.image.dpg",
-        "settle",
-        lambda f: lambda answers, parents: answers,
-    ),
+    ("dpg@dependent", "assay.scorers.image.dpg", "settle", lambda f: lambda answers, parents: answers),
     ("dpg@dependent", "assay.scorers.image.dpg", "is_yes", _opposite),
-    (
-        "rouge@rouge-score",
-        "assay.scorers.text.rouge",
-        "_f_measure",
-        lambda f: lambda s, r, a: f(-s, r, a),
-    ),
+    ("rouge@rouge-score", "assay.scorers.text.rouge", "_f_measure", lambda f: lambda s, r, a: f(-s, r, a)),
     ("clip_score@official", "assay.scorers.image.clip_score", "clip_score", _negated),
     ("yes_no@mme-words", "assay.summarizers.pairs", "sum_of_scores", _negated),
-    (
-        "pairwise_judge@both-orders",
-        "assay.summarizers.statistics.agreement",
-        "fold_verdicts",
-        lambda f: lambda pairs: replace(f(pairs), wins=f(pairs).losses),
-    ),
+    ("pairwise_judge@both-orders", "assay.summarizers.statistics.agreement", "fold_verdicts",
+     lambda f: lambda pairs: replace(f(pairs), wins=f(pairs).losses)),
     ("fid@moments", "assay.scorers.image.frechet", "distance_of_moments", _negated),
     ("si_sdr@torchmetrics", "assay.scorers.speech.si_sdr", "si_sdr", _negated),
     ("image_similarity@psnr", "assay.scorers.image.image_similarity", "psnr", _negated),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

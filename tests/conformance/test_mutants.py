@@ -40,7 +40,7 @@ EQUIVALENT = {
         {"i - 2"}
     ),  # of four edges, the second before is the second after
     "choice_likelihood": frozenset(
-        {"sum((1 for weight in column if weight == top)) + 1"}
+        {"sum((weight == top for weight in column)) + 1"}
     ),  # ties are only noted
 }
 """Flips that change nothing a score can show."""

@@ -76,7 +76,7 @@ def test_all_faults_of_a_plan_are_listed_one_a_line():
         (UsageError, 2),
         (DiskFull, 74),
         (FolderInUse, 75),
-        (DataError, 1),
+        (DataError, 2),
     ],
 )
 def test_each_kind_has_its_exit_code(kind, code):

@@ -15,6 +15,7 @@ OTHERS = {
     "sched_getaffinity": "of Python's `os`, on some systems",
     "AuthenticationTokenLoader": "of some versions of Ray",
     "item": "of a number of numpy or torch",
+    "size": "of an array of numpy or torch",
     "items": "of rows in memory",
     "reference": "of a model or a task given as an object",
     "is_assay_task": "of a function that `@task` marked",

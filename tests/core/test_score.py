@@ -3,6 +3,7 @@
 import pytest
 
 from assay.core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
+from assay.core.score import WITH_VALUE
 
 
 @pytest.mark.parametrize(
@@ -28,8 +29,9 @@ def test_anything_else_is_refused(given):
 
 
 def test_every_outcome_is_scored_counted_as_zero_or_unresolved():
-    assert {Outcome.SCORED} | COUNTED_AS_ZERO | UNRESOLVED == set(Outcome)
+    assert set(Outcome) == WITH_VALUE | COUNTED_AS_ZERO | UNRESOLVED
     assert not COUNTED_AS_ZERO & UNRESOLVED
+    assert not WITH_VALUE & (COUNTED_AS_ZERO | UNRESOLVED)
 
 
 def test_an_answer_nobody_can_read_is_worth_nothing():

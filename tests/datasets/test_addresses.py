@@ -9,38 +9,12 @@ from each_row import each
 from assay.datasets.addresses import is_public
 
 SPECIAL = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.88.99.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "255.255.255.255/32",
-    "::/128",
-    "::1/128",
-    "::/96",
-    "64:ff9b:1::/48",
-    "100::/64",
-    "2001::/32",
-    "2001:2::/48",
-    "2001:10::/28",
-    "2001:db8::/32",
-    "2002::/16",
-    "3fff::/20",
-    "fc00::/7",
-    "fe80::/10",
-    "fec0::/10",
-    "ff00::/8",
-]
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/4", "240.0.0.0/4", "255.255.255.255/32",
+    "::/128", "::1/128", "::/96", "64:ff9b:1::/48", "100::/64", "2001::/32", "2001:2::/48", "2001:10::/28",
+    "2001:db8::/32", "2002::/16", "3fff::/20", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+]  # fmt: skip
 """The registries of special addresses of IANA that are no servers of the public Internet."""
 PUBLIC = [
     "93.184.215.14",
@@ -111,7 +85,7 @@ def test_the_ways_to_write_this_machine_or_its_neighbours_are_not_public(address
     assert not is_public(address)
 
 
-def test_what_python_knows_to_be_special_is_not_public():
+def test_special_addresses_known_to_python_are_not_public():
     rng = random.Random(1)
     v4 = [ipaddress.IPv4Address(rng.getrandbits(32)) for _ in range(20_000)]
     v6 = [ipaddress.IPv6Address(rng.getrandbits(128)) for _ in range(20_000)]

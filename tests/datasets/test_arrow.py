@@ -1,6 +1,8 @@
 """Arrow files and folders that `datasets` saves: rows in order, nothing of its own cache, no decoder."""
 
+import io
 import json
+import wave
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from assay.core import Audio, DataError, UsageError
 from assay.datasets.arrow import Arrow
 from assay.datasets.files import open_files
 from assay.datasets.opening import open_dataset
+from assay.media.checks import check_audio
 
 pyarrow = pytest.importorskip("pyarrow")
 ROWS = [
@@ -83,7 +86,7 @@ def test_splits_of_a_saved_dictionary_may_have_any_name(tmp_path):
 
 
 @pytest.mark.parametrize("length", [3, 40, 9_000])
-def test_an_arrow_file_that_was_cut_is_said(tmp_path, length):
+def test_a_truncated_arrow_file_is_reported(tmp_path, length):
     path = written(tmp_path / "rows.arrow", ROWS)
     path.write_bytes(path.read_bytes()[:length])
 
@@ -93,7 +96,7 @@ def test_an_arrow_file_that_was_cut_is_said(tmp_path, length):
         list(Arrow(path).rows())
 
 
-def test_a_folder_whose_list_of_files_is_broken_is_said(tmp_path):
+def test_a_broken_list_of_files_is_reported(tmp_path):
     folder = saved(tmp_path / "saved", ROWS[:2])
     (folder / "state.json").write_text("[]")
 
@@ -132,3 +135,28 @@ def test_a_cache_file_beside_data_of_another_format_is_passed_over(tmp_path):
     samples = list(open_dataset(tmp_path))
 
     assert [sample.target for sample in samples] == ["4"]
+
+
+def test_the_rate_that_an_audio_feature_declares_is_the_rate_that_is_heard(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    wav = io.BytesIO()
+    with wave.open(wav, "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", ""))
+        file.writeframes(b"\x00\x10" * 16000)
+    rows = {
+        "audio": [{"bytes": wav.getvalue(), "path": "a.wav"}],
+        "text": ["two words"],
+    }
+    plain = datasets.Dataset.from_dict(rows)
+
+    for declared, heard in ((8000, 8000), (16000, 16000), (None, 16000)):
+        data = plain.cast_column("audio", datasets.Audio(sampling_rate=declared))
+        folder = tmp_path / f"saved-{declared}"
+        data.save_to_disk(folder)
+        data.to_parquet(tmp_path / f"{declared}.parquet")
+        for source in (folder, tmp_path / f"{declared}.parquet", data):
+            [sample] = open_dataset(source, columns={"target": "text"})
+            facts = check_audio(sample.media[0])
+            assert (facts.rate, facts.seconds) == (heard, 1.0)
+            if declared != 8000:
+                assert sample.media[0].data() == wav.getvalue()

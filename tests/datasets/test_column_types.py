@@ -16,7 +16,7 @@ def test_options_and_predictions_stay_the_words_they_are():
     assert column_types([{"A": "1.50", "prediction": "1", "question": "7"}]) == {}
 
 
-def test_na_and_none_are_texts_and_only_an_empty_cell_is_no_value():
+def test_na_and_none_are_texts_and_only_an_empty_cell_is_missing():
     assert typed("NA", int) == "NA"
     assert typed("None", float) == "None"
     assert math.isnan(typed("", int))

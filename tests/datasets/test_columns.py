@@ -47,7 +47,7 @@ def test_question_and_answer_are_known_by_name(question: str, answer: str) -> No
         ({}, ["Image"]),
     ],
 )
-def test_the_images_are_known_by_name_or_said_outright(
+def test_image_columns_are_matched_by_name_or_named_by_the_user(
     columns: dict[str, str], names: list[str]
 ) -> None:
     row = {
@@ -63,7 +63,7 @@ def test_the_images_are_known_by_name_or_said_outright(
     assert [medium.data().decode() for medium in sample.media] == names
 
 
-def test_an_image_column_that_is_not_there_is_said_before_the_run() -> None:
+def test_a_missing_image_column_is_reported_before_the_run() -> None:
     with pytest.raises(
         UsageError, match="there is no column 'foto'; fix: did you mean 'photo'"
     ):
@@ -226,7 +226,9 @@ def test_a_number_that_is_an_options_text_and_anothers_place_is_a_fault_with_bot
 
 @pytest.mark.parametrize("gold", [2, "2", 2.0])
 @pytest.mark.parametrize(("way", "letter"), [("text", "B"), ("index", "C")])
-def test_how_numbers_are_read_can_be_said(gold: Any, way: str, letter: str) -> None:
+def test_the_user_can_choose_how_numbers_are_read(
+    gold: Any, way: str, letter: str
+) -> None:
     assert _one({**NUMBERS, "answer": gold}, columns={"answer": way}).target == letter
 
 
@@ -303,7 +305,7 @@ def test_wrong_parts_and_columns_are_all_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("empty", [None, math.nan, ""])
-def test_an_empty_cell_is_no_group_no_cluster_and_no_tag(empty: Any) -> None:
+def test_an_empty_cell_gives_no_group_cluster_or_tag(empty: Any) -> None:
     row = {
         "question": "?",
         "answer": "x",
@@ -324,7 +326,7 @@ def test_an_empty_cell_is_no_group_no_cluster_and_no_tag(empty: Any) -> None:
     )
 
 
-def test_an_empty_cell_is_no_cluster_and_no_tag_of_a_converted_row_either() -> None:
+def test_an_empty_cell_of_a_converted_row_gives_no_cluster_or_tag() -> None:
     row = {"doc": None, "topic": None}
 
     sample = _one(
@@ -334,11 +336,11 @@ def test_an_empty_cell_is_no_cluster_and_no_tag_of_a_converted_row_either() -> N
     assert (sample.cluster, dict(sample.tags)) == (None, {})
 
 
-def test_nan_is_no_answer_to_a_question() -> None:
+def test_nan_means_that_a_question_has_no_answer() -> None:
     assert _one({"question": "?", "answer": math.nan}).target is None
 
 
-def test_nan_is_no_answer_to_a_choice() -> None:
+def test_nan_means_that_a_choice_has_no_answer() -> None:
     assert (
         _one({"question": "?", "options": ["red", "green"], "answer": math.nan}).target
         is None
@@ -359,7 +361,7 @@ def test_an_infinite_answer_to_a_choice_is_a_fault_of_its_row() -> None:
     )
 
 
-def test_nan_is_no_option() -> None:
+def test_nan_is_not_an_option() -> None:
     with pytest.raises(DataError, match="option 2 is not text, got nan"):
         open_dataset([{"question": "?", "options": ["red", math.nan], "answer": "A"}])
 
@@ -440,7 +442,7 @@ def test_parts_can_be_named() -> None:
     assert (sample.group, sample.cluster, sample.tags) == ("s", "d", {"set": "s"})
 
 
-def test_an_empty_name_says_that_there_is_no_such_part() -> None:
+def test_an_empty_column_name_means_no_such_column() -> None:
     sample = _one(
         {"question": "?", "answer": "x", "choices": [{"turns": []}]},
         columns={"choices": ""},
@@ -480,18 +482,22 @@ def test_a_column_that_does_not_exist_is_refused_before_the_run(
         ({"question": "?", "A": "x", "B": "y", "answer": "A"}, "choice"),
         ({"prompt": "The sky is", "completion": " blue"}, "completion"),
         ({"text": "Once upon a time"}, "completion"),
+        ({"text": "What?", "image": "red.png"}, "qa"),
+        ({"question": "Why?"}, "qa"),
+        ({"prompt": "Write a poem."}, "qa"),
+        ({"instruction": "Write a poem."}, "qa"),
+        ({"question": "Why?", "completion": "Because."}, "qa"),
+        ({"prompt": "Describe it.", "completion": "x", "image": "red.png"}, "qa"),
         ({"messages": [{"role": "user", "content": "hi"}]}, "dialogue"),
         ({"turns": ["hi", "and then?"]}, "dialogue"),
         ({"caption": "x"}, "unknown"),
     ],
 )
-def test_the_kind_of_a_dataset_is_told_by_its_columns(
-    row: dict[str, Any], kind: str
-) -> None:
+def test_columns_decide_the_kind_of_a_dataset(row: dict[str, Any], kind: str) -> None:
     assert open_dataset([row]).kind == kind
 
 
-def test_turns_are_a_question_and_what_the_user_says_later() -> None:
+def test_turns_are_a_question_and_later_user_turns() -> None:
     sample = _one({"turns": ["Write.", "Shorter.", "Again."]})
 
     assert (sample.input, sample.turns) == ("Write.", ("Shorter.", "Again."))
@@ -551,7 +557,7 @@ def test_media_may_be_bytes_base64_or_several(read: type[Read]) -> None:
     assert "rows:5:image: cannot read image from a int" in got.fault
 
 
-def test_the_kind_is_told_by_the_first_row_that_can_be_used() -> None:
+def test_the_first_usable_row_decides_the_kind() -> None:
     rows = [
         {"question": "?", "options": [], "answer": "A"},
         {"question": "?", "answer": "A"},

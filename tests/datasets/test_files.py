@@ -108,11 +108,11 @@ def test_a_function_is_not_called_before_its_rows_are_asked_for() -> None:
     [
         (3, "cannot read a dataset from 3"),
         ({"question": "x"}, "cannot read a dataset from"),
-        ("https://example.org/x.jsonl", "a URL is not read directly"),
+        ("https://example.org/x.jsonl", "data is not read from a URL"),
         ("data.xyz", "no such file or folder"),
     ],
 )
-def test_what_is_no_dataset_is_refused(source: object, words: str) -> None:
+def test_a_value_that_is_not_a_dataset_is_refused(source: object, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         open_dataset(source, where="task 'x'")
 
@@ -176,7 +176,7 @@ def test_an_array_element_that_is_broken_does_not_touch_the_others(
     ]
 
 
-def test_an_array_that_was_cut_says_so_and_keeps_what_came_before(
+def test_a_truncated_array_reports_it_and_keeps_earlier_rows(
     write: Write, read: type[Read]
 ) -> None:
     got = read(write("data.json", json.dumps(ROWS).encode()[:-30]))
@@ -335,11 +335,11 @@ def test_data_paths_are_known_by_name(write: Write, tmp_path: Path) -> None:
         ("gsm8k/test.jsonl", "qa", 1319),
         ("mmlu_pro/slice.jsonl", "choice", 350),
         ("mt_bench/question.jsonl", "dialogue", 80),
-        ("ifeval/input_data.jsonl", "completion", 541),
+        ("ifeval/input_data.jsonl", "qa", 541),
         ("images_vqa/questions.jsonl", "mixed", 26),
         ("bbh/navigate.json", "qa", 250),
-        ("humaneval/HumanEval.jsonl.gz", "completion", 164),
-        ("dpg/prompts.jsonl", "completion", 150),
+        ("humaneval/HumanEval.jsonl.gz", "qa", 164),
+        ("dpg/prompts.jsonl", "qa", 150),
     ],
 )
 def test_published_files_are_read_whole_by_their_columns_alone(

@@ -73,7 +73,7 @@ def test_the_main_revision_is_taken_when_none_is_named(cache: Path) -> None:
     assert find_snapshot(HubName.of("hf://org/exam?revision=ccc")) is None
 
 
-def test_without_snapshot_and_library_one_line_says_what_to_install(
+def test_without_snapshot_and_library_the_error_says_what_to_install(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
@@ -88,7 +88,7 @@ def test_without_snapshot_and_library_one_line_says_what_to_install(
 @pytest.mark.parametrize(
     "text", ["hf://exam", "hf://../../etc", "hub:org/name/x/y", "hf://org/na me"]
 )
-def test_a_name_that_is_no_id_is_refused(text: str) -> None:
+def test_an_invalid_hub_id_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a Hugging Face dataset id"):
         open_dataset(text)
 
@@ -113,7 +113,7 @@ def test_the_library_gives_the_rows_and_media_stay_bytes(tmp_path: Path) -> None
     assert sample.media == (Image(png),)
 
 
-def test_the_library_is_asked_for_a_stream_of_the_named_split(
+def test_the_library_streams_the_named_split(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("datasets.features", reason="the extra hf is not installed")
@@ -177,9 +177,13 @@ def test_all_splits_are_read_one_after_the_other(
     assert asked == [None]
 
 
-def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
+def test_without_network_the_error_says_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("datasets.features", reason="the extra hf is not installed")
-    script = "from assay.datasets import open_dataset\ntry: open_dataset('hf://org/none')\nexcept Exception as e: print(e)"
+    script = (
+        "from assay.datasets import open_dataset\n"
+        "try: open_dataset('hf://org/none')\n"
+        "except Exception as e: print(e)"
+    )
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
 
     run = subprocess.run(

@@ -27,7 +27,7 @@ def test_numbers_in_a_list_are_printed():
         "['a']['b']",
     ],
 )
-def test_what_is_no_flat_list_is_a_fault_of_its_row(cell):
+def test_a_list_that_is_not_flat_is_a_fault_of_its_row(cell):
     with pytest.raises(RowFault, match="not a list of texts"):
         parse_list(cell, "image")
 

@@ -102,7 +102,7 @@ def test_an_array_is_an_image_pixel_by_pixel() -> None:
     assert np.array_equal(np.asarray(decode_image(Image(medium.data()))), pixels)
 
 
-def test_an_array_that_is_no_image_is_the_fault_of_its_row() -> None:
+def test_an_array_that_is_not_an_image_is_a_fault_of_its_row() -> None:
     medium = only_medium([row(np.zeros((2, 2, 7), np.uint8))])
 
     with pytest.raises(
@@ -317,7 +317,7 @@ def test_a_media_root_that_is_not_there_is_refused(tmp_path: Path) -> None:
         )
 
 
-def test_media_in_messages_are_held_to_the_same_rules(tmp_path: Path) -> None:
+def test_media_in_messages_follow_the_same_rules(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     content = [{"type": "text", "text": "?"}]
     rows = [
@@ -364,7 +364,7 @@ def _refused(path: Path) -> DataError:
 
 
 @pytest.mark.parametrize("how", ["as it is", "by a function"])
-def test_audio_columns_of_the_library_need_no_decoder_of_its_own(how: str) -> None:
+def test_audio_columns_do_not_need_the_librarys_decoder(how: str) -> None:
     library: Any = pytest.importorskip(
         "datasets", reason="the extra hf is not installed"
     )
@@ -449,7 +449,7 @@ def test_a_metadata_file_names_its_media_without_settings(tmp_path: Path) -> Non
     assert (first.target, second.target) == ("a square", "silence")
 
 
-def test_a_file_name_that_names_no_medium_or_stands_beside_one_is_only_a_name(
+def test_file_name_is_ignored_without_a_media_suffix_or_beside_a_media_column(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a.png").write_bytes(png())

@@ -91,7 +91,7 @@ def test_repeated_ids_among_finished_samples_are_found_too(read: type[Read]) -> 
     assert "rows:2:id: the id is already that of row 1" in got.fault
 
 
-def test_something_that_is_no_row_is_the_fault_of_that_row(read: type[Read]) -> None:
+def test_a_value_that_is_not_a_row_is_a_fault_of_that_row(read: type[Read]) -> None:
     got = read([*ROWS, "text"])
 
     assert (
@@ -112,7 +112,7 @@ def test_the_fingerprint_changes_when_the_file_does(write: Write) -> None:
     assert json.loads(json.dumps(after)) == after
 
 
-def test_a_file_of_the_same_size_and_time_is_told_by_its_bytes(write: Write) -> None:
+def test_files_of_equal_size_and_time_differ_by_their_bytes(write: Write) -> None:
     path = write("data.jsonl", b'{"question": "a", "answer": "1"}\n')
     before, then = open_dataset(path).fingerprint(), path.stat().st_mtime_ns
     path.write_text('{"question": "a", "answer": "2"}\n')
@@ -133,9 +133,7 @@ def test_the_digest_of_a_file_is_that_of_its_bytes(write: Write) -> None:
     assert open_dataset(path).digest() == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_digest_of_rows_depends_on_what_they_say_and_not_on_the_order_of_keys() -> (
-    None
-):
+def test_the_digest_of_rows_depends_on_their_content_and_not_on_key_order() -> None:
     one = open_dataset([{"question": "a", "answer": "b"}])
     same = open_dataset([{"answer": "b", "question": "a"}])
     other = open_dataset([{"question": "a", "answer": "c"}])
@@ -260,7 +258,7 @@ def test_rows_in_memory_of_which_none_can_be_used_are_named_by_their_task(
         _ = open_dataset(rows, where="task 'exam'").head
 
 
-def test_an_object_that_gives_rows_is_called_what_it_calls_itself() -> None:
+def test_an_object_that_yields_rows_is_named_by_its_own_name() -> None:
     class Exam:
         name = "dataset 'exam'"
 

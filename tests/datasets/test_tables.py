@@ -19,7 +19,7 @@ CELLS = st.lists(st.text(alphabet="ab,\"\t \n;'é", max_size=8), min_size=2, max
 
 
 @given(CELLS, st.sampled_from([",", "\t"]))
-def test_what_the_csv_module_writes_is_read_back(
+def test_csv_files_of_the_csv_module_round_trip(
     cells: list[str], separator: str
 ) -> None:
     text = io.StringIO()
@@ -87,7 +87,7 @@ def test_a_file_with_only_carriage_returns_is_refused(
         read(write("data.csv", content))
 
 
-def test_a_carriage_return_within_a_quoted_name_is_no_line_end(
+def test_a_carriage_return_within_a_quoted_name_does_not_end_the_line(
     write: Write, read: type[Read]
 ) -> None:
     got = read(write("data.csv", b'question,answer,"a\rnote"\r\nq,x,y\r\n'))
@@ -98,7 +98,7 @@ def test_a_carriage_return_within_a_quoted_name_is_no_line_end(
 @pytest.mark.parametrize(
     "content", [b"question,answer\nq1,\nq2,x\n", b'question,answer\nq1,""\nq2,x\n']
 )
-def test_an_empty_cell_is_no_answer(
+def test_an_empty_cell_means_no_answer(
     write: Write, read: type[Read], content: bytes
 ) -> None:
     got = read(write("data.csv", content))

@@ -104,7 +104,7 @@ def test_an_allowed_url_is_fetched_once_when_its_bytes_are_asked_for(
         ("/huge.png", "the file has 1000000000000 bytes, more than the limit of"),
     ],
 )
-def test_what_goes_wrong_is_located_at_the_row(
+def test_faults_are_located_at_their_row(
     server: ThreadingHTTPServer, path: str, words: str
 ) -> None:
     picture = medium(url(server, path), allow_private=True)

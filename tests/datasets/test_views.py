@@ -39,7 +39,7 @@ def test_a_limit_is_a_number_a_fraction_or_a_range(
 
 
 @pytest.mark.parametrize("limit", [0, -1, 0.0, 1.5, "5-2", "0-3", "x", True])
-def test_a_limit_that_is_no_part_is_refused(limit: Any) -> None:
+def test_an_invalid_limit_is_refused(limit: Any) -> None:
     with pytest.raises(
         UsageError, match="is not a part of a dataset; fix: give a number"
     ):
@@ -164,7 +164,7 @@ def test_a_shuffle_keeps_ids_that_were_numbered(write: Write) -> None:
     assert found == {"a": "0", "a#2": "1", "a#3": "2", "a#4": "3", "a#5": "4"}
 
 
-def test_a_view_can_be_read_twice_and_passes_on_what_it_does_not_change() -> None:
+def test_a_view_can_be_read_twice_and_delegates_to_the_samples() -> None:
     samples = open_dataset(ROWS)
     part = view(samples, limit=4, shuffle=0)
 

@@ -5,10 +5,10 @@ import pytest
 from assay.core import StoreError
 from assay.dialects.kits.evaluation_files import evaluation_files, forget, link_up
 from assay.dialects.pipeline.engine import Engine
-from assay.dialects.televal.audio import AudioFolder
 from assay.dialects.televal.files import Folder
-from assay.dialects.vlmeval.frames import put_table
+from assay.dialects.televal.spoken import AudioFolder
 from assay.dialects.vlmeval.outputs import _write_status, write_snapshot
+from assay.dialects.vlmeval.score_files import put_table
 from assay.runner.result import RunResult
 
 
@@ -25,7 +25,7 @@ def vlmeval_table(folder):
 
 
 def vlmeval_status(folder):
-    _write_status(folder, "t", RunResult("complete", folder, ()), [], "newest")
+    _write_status(folder, "t", RunResult("complete", folder, ()), [], "newest", [])
 
 
 def vlmeval_snapshot(folder):

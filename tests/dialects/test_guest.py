@@ -117,7 +117,7 @@ def test_an_unknown_name_is_said_with_the_dialect(tmp_path, line, message):
 
     assert (
         said
-        == f"{message}, and no 'firstlib' is installed or lies around the file (imported by guest.py)"
+        == f"{message}, and no 'firstlib' is installed or near the file (imported by guest.py)"
     )
 
 
@@ -391,3 +391,28 @@ def test_classes_of_a_guest_can_be_pickled_and_are_dataclasses_by_annotation_tex
     module = Guest.of_file("first", TREE, file).load(file)
 
     assert pickle.loads(pickle.dumps(module.Point(3))) == module.Point(3)
+
+
+@pytest.mark.parametrize(
+    ("base", "method"),
+    [("BaseModel", "generate_inner")],
+)
+def test_a_lone_file_belongs_to_the_package_that_has_the_names_it_imports(
+    tmp_path, monkeypatch, base, method
+):
+    """Several packages of VLMEvalKit have a module `base`; only one has the class."""
+    from assay import run
+
+    result = "return '4'"
+    (tmp_path / "mine.py").write_text(
+        f"from .base import {base}\n\n"
+        f"class Mine({base}):\n"
+        f"    def {method}(self, message, dataset=None, **options):\n"
+        f"        {result}\n"
+    )
+    (tmp_path / "sums.jsonl").write_text('{"question": "2+2?", "answer": "4"}\n')
+    monkeypatch.chdir(tmp_path)
+
+    found = run("sums.jsonl", model="mine.py:Mine", output="out")
+
+    assert found.results[0].value == 1.0

@@ -30,7 +30,7 @@ def test_two_dialects_answer_for_their_names_and_python_for_the_rest(python_impo
         for name in ("vlmeval", "ulmeval")
     ]
 
-    assert found == ["assay.dialects.vlmeval.facade", "assay.dialects.ulmeval.facade"]
+    assert found == ["vlmeval", "ulmeval"]
     assert __import__("json", TYPED) is json
 
 

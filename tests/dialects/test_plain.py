@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.dialects.plain import plain
+from assay.dialects.returned import plain
 
 numpy = pytest.importorskip("numpy")
 

@@ -9,27 +9,11 @@ import assay.dialects
 
 ROOT = Path(assay.dialects.__file__).parent
 BASES = (
-    "vlmeval/facade/dataset/image_base.py",
-    "vlmeval/facade/dataset/text_base.py",
-    "vlmeval/facade/dataset/video_base.py",
-    "vlmeval/facade/dataset/image_mcq.py",
-    "vlmeval/facade/dataset/image_mt.py",
-    "vlmeval/facade/dataset/collections.py",
-    "vlmeval/facade/vlm/base.py",
-    "vlmeval/facade/api/base.py",
-    "vlmeval/facade/api/gpt.py",
-    "vlmeval/facade/utils/data_util.py",
-    "kits/api_calls.py",
-    "ulmeval/facade/dataset/table_base.py",
-    "ulmeval/facade/dataset/image_base.py",
-    "ulmeval/facade/api/gpt.py",
-    "televal/facade/dataset.py",
-    "televal/facade/models/base.py",
-    "testbed/facade/models/model_base.py",
-    "testbed/facade/models/families.py",
-    "testbed/facade/models/research.py",
-    "testbed/facade/data/loader.py",
-)
+    "vlmeval/dataset_bases.py", "vlmeval/dataset_kinds.py", "vlmeval/model_bases.py", "vlmeval/api_models.py",
+    "vlmeval/tsv_dataset.py", "kits/api_calls.py", "ulmeval/drawing_datasets.py", "ulmeval/drawing_models.py",
+    "televal/facade/dataset.py", "televal/model_bases.py",
+    "testbed/model_bases.py", "testbed/model_families.py", "testbed/context_loaders.py",
+)  # fmt: skip
 UPSTREAMS = {
     "_process_parquet_records",
     "_split_kwargs",

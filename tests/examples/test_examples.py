@@ -17,6 +17,10 @@ CHECKED = {
     "echo_model.py": ["echo_model.py:generate"],
     "meetings.yaml": ["meetings.yaml"],
     "meetings.jsonl": ["meetings.yaml"],
+    "simpleqa_like.py": ["simpleqa_like.py"],
+    "gpqa_like.py": ["gpqa_like.py"],
+    "ruler_like.py": ["ruler_like.py"],
+    "blink_like.py": ["blink_like.py"],
     "wer_like_scorer.py": ["wer_like_scorer.py:WordErrors", "--as", "scorer"],
 }
 

@@ -21,6 +21,10 @@ class Counts:
     kills: int
     """Of a run, at points of its progress."""
     samples_of_killed_runs: int
+    kills_with_tools: int
+    """Of a run with tools, in the middle of a write to its journal."""
+    samples_with_tools: int
+    rounds_with_tools: int
     kills_while_summing: int
     """At steps of writing `summary.json`."""
     kills_while_indexing: int
@@ -55,6 +59,9 @@ class Counts:
 COMMIT = Counts(
     kills=3,
     samples_of_killed_runs=400,
+    kills_with_tools=3,
+    samples_with_tools=2,
+    rounds_with_tools=12,
     kills_while_summing=3,
     kills_while_indexing=2,
     kills_of_replicas=1,
@@ -74,6 +81,9 @@ COMMIT = Counts(
 NIGHT = Counts(
     kills=50,
     samples_of_killed_runs=2_000,
+    kills_with_tools=200,
+    samples_with_tools=20,
+    rounds_with_tools=40,
     kills_while_summing=20,
     kills_while_indexing=10,
     kills_of_replicas=5,

@@ -1,10 +1,12 @@
 """Sounds: decoded as they are, changed only when asked, refused where the file is not what it says."""
 
+import io
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from made_media import sound, tone
 
 from assay.core import Audio, DataError, UsageError
@@ -196,3 +198,39 @@ def test_real_recordings_are_brought_to_16_khz_mono(name):
     assert (made.rate, made.samples.ndim) == (16_000, 1)
     assert 1 < made.seconds < 12
     assert np.abs(made.samples).max() > 0.01
+
+
+def stereo(left, right, rate=16000):
+    stream = io.BytesIO()
+    soundfile.write(stream, np.column_stack([left, right]), rate, format="WAV")
+    return Audio(stream.getvalue())
+
+
+TONE = 0.5 * np.sin(np.arange(1600) / 10)
+
+
+def test_channels_that_cancel_each_other_are_not_mixed_to_silence():
+    made = decode_audio(stereo(TONE, -TONE), channels=1)
+
+    assert np.abs(made.samples).max() > 0.4
+    assert made.conversions == ("took channel 1 of 2: mixed, they cancel each other",)
+
+
+def test_the_louder_of_two_channels_that_cancel_is_taken():
+    made = decode_audio(stereo(-0.9 * TONE, TONE), channels=1)
+
+    assert made.conversions[0].startswith("took channel 2 of 2")
+
+
+@pytest.mark.parametrize("right", [TONE, 0 * TONE, 0.3 * TONE[::-1], -0.5 * TONE])
+def test_other_channels_are_mixed(right):
+    made = decode_audio(stereo(TONE, right), channels=1)
+
+    assert made.conversions == ("mixed 2 channels to 1",)
+    assert np.allclose(made.samples, (TONE + right) / 2, atol=1e-3)
+
+
+def test_silence_is_mixed_to_silence():
+    made = decode_audio(stereo(0 * TONE, 0 * TONE), channels=1)
+
+    assert made.conversions == ("mixed 2 channels to 1",)

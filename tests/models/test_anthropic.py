@@ -12,6 +12,7 @@ from assay.core import (
     Reasoning,
     Request,
     Text,
+    ToolCall,
     UsageError,
 )
 from assay.models import build_model
@@ -61,7 +62,7 @@ def test_a_question_and_its_answer(service, put_to):
         top_p=0.9,
         top_k=5,
         stop=("\n",),
-        max_tokens=64,
+        max_tokens=640,
     )
 
     [output] = put_to(server, "anthropic/some-model", request)
@@ -72,7 +73,7 @@ def test_a_question_and_its_answer(service, put_to):
     assert server.asked == [
         {
             "model": "some-model",
-            "max_tokens": 64,
+            "max_tokens": 640,
             "system": "Be brief.",
             "messages": [
                 {
@@ -190,15 +191,10 @@ def test_why_an_answer_ended(service, put_to, theirs, ours):
 
 
 @pytest.mark.parametrize("reason", ["tool_use", "pause_turn"])
-def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(
+def test_an_answer_that_waits_for_a_tool_and_says_nothing_is_a_failure(
     service, put_to, reason
 ):
-    call = {"type": "tool_use", "id": "t", "name": "search", "input": {}}
-    silent = {
-        **MESSAGE,
-        "content": [MESSAGE["content"][0], call],
-        "stop_reason": reason,
-    }
+    silent = {**MESSAGE, "content": [MESSAGE["content"][0]], "stop_reason": reason}
     spoken = {**MESSAGE, "stop_reason": reason}
 
     [mute] = put_to(service(silent), "anthropic/m", ask())
@@ -207,6 +203,20 @@ def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(
     assert (mute.error.kind, mute.error.retryable) == ("bad_response", False)
     assert f"the model said nothing, stop_reason {reason!r}" in mute.error.message
     assert told.text == "Four."
+
+
+def test_a_call_is_a_part_of_the_answer_and_its_reasoning_keeps_its_signature(
+    service, put_to
+):
+    call = {"type": "tool_use", "id": "t", "name": "search", "input": {"q": "x"}}
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    message = {**MESSAGE, "content": [thought, call], "stop_reason": "tool_use"}
+
+    [output] = put_to(service(message), "anthropic/m", ask())
+
+    assert output.calls == (ToolCall("t", "search", {"q": "x"}),)
+    assert output.stop_reason == "tool_calls"
+    assert output.candidates[0].parts[0] == Reasoning("Hm.", "s")
 
 
 def test_hidden_thoughts_leave_only_the_answer(service, put_to):
@@ -232,13 +242,58 @@ def test_several_candidates_are_several_calls_and_all_are_paid_for(service, put_
     assert output.usage.output_tokens == 2 * 503
 
 
-def test_a_seed_is_not_sent_and_the_record_says_so(service, put_to):
+def test_a_seed_is_not_sent_and_the_record_notes_it(service, put_to):
     server = service(MESSAGE)
 
-    [output] = put_to(server, "anthropic/m", ask(seed=7))
+    [output] = put_to(server, "anthropic/some-model", ask(seed=7))
 
     assert "seed" not in server.asked[0]
-    assert output.details == {"ignored": ["seed"]}
+    assert output.details == {"ignored": ["seed"], "reply_model": "some-model"}
+
+
+def test_a_request_without_sampling_options_names_the_newest_version(service, put_to):
+    server = service(MESSAGE)
+
+    put_to(server, "anthropic/m", ask())
+    put_to(server, "anthropic/m", ask(temperature=0.5))
+    put_to(server, "anthropic/m", ask(), version="2023-01-01")
+
+    newest, sampling, chosen = server.sent_headers
+    assert newest["anthropic-version"] == "2026-10-21"
+    assert newest["Authorization"] == f"Bearer {KEY}"
+    assert "x-api-key" not in newest
+    assert sampling["anthropic-version"] == "2023-06-01"
+    assert sampling["x-api-key"] == KEY
+    assert "Authorization" not in sampling
+    assert chosen["anthropic-version"] == "2023-01-01"
+
+
+def test_thinking_can_be_switched_off(service, put_to):
+    server = service(MESSAGE)
+
+    put_to(server, "anthropic/m", ask(temperature=0.5), thinking="disabled")
+
+    assert server.asked[0]["thinking"] == {"type": "disabled"}
+
+
+def test_an_option_that_the_model_refuses_is_named(service, put_to):
+    message = "`temperature` is not supported by this model"
+    error = {"error": {"type": "invalid_request_error", "message": message}}
+
+    [output] = put_to(service(error, status=400), "anthropic/m", ask(temperature=0))
+
+    assert message in output.error.message
+    assert "fix: newer models take no temperature" in output.error.message
+
+
+def test_an_answer_of_maximal_length_counts_as_cut_even_if_a_proxy_disagrees(
+    service, put_to
+):
+    [output] = put_to(service(MESSAGE), "anthropic/m", ask(max_tokens=503))
+    ended = {**MESSAGE, "stop_reason": "stop_sequence"}
+    [stopped] = put_to(service(ended), "anthropic/m", ask(max_tokens=503))
+
+    assert (output.stop_reason, stopped.stop_reason) == ("length", "stop")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +363,7 @@ def test_a_prompt_too_long_and_an_empty_purse_are_of_their_own_kinds(service, pu
     "body",
     [{}, [], {"content": "text"}, {"content": [{"text": "x"}]}, {"content": [3]}],
 )
-def test_a_body_that_is_no_message_is_tried_again(service, put_to, body):
+def test_a_body_without_a_message_is_retried(service, put_to, body):
     [output] = put_to(service(body), "anthropic/m", ask())
 
     assert (output.error.kind, output.error.retryable) == ("bad_response", True)
@@ -364,7 +419,8 @@ def test_what_it_declares():
 
 def test_thinking_takes_a_number_or_adaptive():
     with pytest.raises(
-        UsageError, match="thinking takes a number of tokens or 'adaptive', got 'much'"
+        UsageError,
+        match="thinking takes a number of tokens or one of adaptive, disabled, got 'much'",
     ):
         build_model("anthropic/m", {"thinking": "much"})
     with pytest.raises(

@@ -40,71 +40,32 @@ def raises(source):
 
 
 ODD = {
-    "usage that is a dictionary": (
-        said(usage={"input_tokens": 3}),
-        "{'input_tokens': 3} for usage; give Usage(",
-    ),
-    "seconds that are text": (
-        said(seconds="x"),
-        "'x' for seconds; give a finite number",
-    ),
+    "usage that is a dictionary": (said(usage={"input_tokens": 3}), "{'input_tokens': 3} for usage; give Usage("),
+    "seconds that are text": (said(seconds="x"), "'x' for seconds; give a finite number"),
     "endless seconds": (said(seconds=math.inf), "inf for seconds"),
     "details that are text": (said(details="x"), "'x' for details; give a dictionary"),
-    "details without an end": (
-        said(details=ENDLESS),
-        "for details; give a dictionary that JSON can hold",
-    ),
+    "details without an end": (said(details=ENDLESS), "for details; give a dictionary that JSON can hold"),
     "a text that is a number": (said(Text(4)), "Text(4); give it text"),
-    "thoughts that are none": (
-        said(Reasoning(None), Text("x")),
-        "Reasoning(None); give it text",
-    ),
+    "thoughts that are none": (said(Reasoning(None), Text("x")), "Reasoning(None); give it text"),
     "a structure without an end": (said(Json(ENDLESS)), "which cannot be written"),
-    "a picture that is not there": (
-        said(Image("/no/such.png")),
-        "an image that cannot be opened: cannot open image",
-    ),
-    "a picture elsewhere": (
-        said(Image("http://example.org/x.png")),
-        "given by URL was not fetched ('http://example",
-    ),
-    "base64 that is none": (
-        said(Audio("data:audio/wav;base64,@@@")),
-        "an audio that cannot be opened: audio is not",
-    ),
-    "a reader that raises": (
-        said(Image(1, read=raises)),
-        "cannot be opened: RuntimeError: no such camera",
-    ),
+    "a picture that is not there": (said(Image("/no/such.png")), "an image that cannot be opened: cannot open image"),
+    "a picture elsewhere": (said(Image("http://example.org/x.png")), "given by URL was not fetched ('http://example"),
+    "base64 that is none": (said(Audio("data:audio/wav;base64,@@@")), "an audio that cannot be opened: audio is not"),
+    "a reader that raises": (said(Image(1, read=raises)), "cannot be opened: RuntimeError: no such camera"),
     "a token's weight": (
         Output((Candidate((Text("4"),), "stop", (Token("4", "x"),)),)),
         "Token(text='4', logprob='x', top=()) for a token",
     ),
-    "a token's rival": (
-        Output((Candidate((Text("4"),), "stop", (Token("4", -1.0, ("4",)),)),)),
-        "for a token; give",
-    ),
-    "tokens that are none": (
-        Output((Candidate((Text("4"),), "stop", "4"),)),
-        "for a token; give",
-    ),
-    "ids that are text": (
-        Output((Candidate((Text("4"),), "stop", (), ("a",)),)),
-        "('a',) for token_ids",
-    ),
-    "a reason that is a number": (
-        Output((Candidate((Text("4"),), 42),)),
-        "42 for a stop_reason; give text or None",
-    ),
-    "an error that is text": (
-        Output(error="boom"),
-        "'boom' for an error; give ErrorInfo(kind, message)",
-    ),
-}
+    "a token's rival": (Output((Candidate((Text("4"),), "stop", (Token("4", -1.0, ("4",)),)),)), "for a token; give"),
+    "tokens that are none": (Output((Candidate((Text("4"),), "stop", "4"),)), "for a token; give"),
+    "ids that are text": (Output((Candidate((Text("4"),), "stop", (), ("a",)),)), "('a',) for token_ids"),
+    "a reason that is a number": (Output((Candidate((Text("4"),), 42),)), "42 for a stop_reason; give text or None"),
+    "an error that is text": (Output(error="boom"), "'boom' for an error; give ErrorInfo(kind, message)"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_an_output_nobody_can_work_with_is_a_failure_that_says_why(odd):
+def test_an_unusable_output_is_a_failure_with_the_reason(odd):
     output, line = ODD[odd]
 
     failed = checked(output, Request(Prompt((Message.of("user", "?"),))), "Model")
@@ -198,7 +159,7 @@ WEIGH = Request(Prompt((Message.of("user", "?"),), continuations=("a",)))
     "wrong", ["3", -5, math.nan, math.inf, True, [1], Decimal("nan"), Decimal("snan")]
 )
 @pytest.mark.parametrize("name", ["output_tokens", "cost"])
-def test_a_count_that_is_none_is_left_out_and_costs_no_answer(name, wrong):
+def test_an_invalid_count_is_dropped_and_the_answer_kept(name, wrong):
     output = checked(said(usage=Usage(input_tokens=7, **{name: wrong})), ASK, "Model")
 
     assert (output.error, output.text, output.usage) == (
@@ -268,7 +229,7 @@ def test_a_weight_may_be_an_array_of_one_number_or_a_decimal():
 
 
 @pytest.mark.parametrize("wrong", ["-1", True, None, [-1.0]])
-def test_what_is_no_number_is_no_weight(wrong):
+def test_a_log_probability_must_be_a_number(wrong):
     failed = checked(Output(likelihoods=(Likelihood(wrong),)), WEIGH, "Model")
 
     assert "for continuation 1; return one log-probability" in failed.error.message

@@ -17,7 +17,7 @@ def test_a_backend_is_spelled_as_it_is_typed_and_stand_ins_are_left_out():
     assert not NOT_ASKED & set(names) and "smollm2" not in names
 
 
-def test_what_makes_images_is_told_apart_from_what_takes_them():
+def test_models_that_produce_images_differ_from_models_that_accept_them():
     assert "renderer" in models_that("produces", "image")
     assert "renderer" not in models_that("accepts", "image")
 

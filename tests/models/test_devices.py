@@ -54,7 +54,7 @@ def machine(monkeypatch):
         ("cuda", {"cards": 2, "visible": "-1"}, "this machine has no CUDA device"),
         ("cuda", {"cards": None}, None),
         ("cuda", {"rocm": True}, None),
-        ("mps", {}, "mps is Apple's, and this is no Mac with an M chip"),
+        ("mps", {}, "mps needs a Mac with an M chip, and this is not one"),
         ("mps", {"system": ("Darwin", "arm64")}, None),
         ("xpu", {}, None),
         ("no device at all", {}, None),

@@ -82,6 +82,6 @@ def test_a_wrong_option_of_a_specialist_is_answered_with_the_nearest():
         build_model("renderer", {"letter_pixel": 4})
 
 
-def test_private_fields_are_no_options():
+def test_private_fields_are_not_options():
     with pytest.raises(UsageError, match="has no option '_engine'"):
         build_model("renderer", {"_engine": 1})

@@ -132,7 +132,7 @@ def test_a_failing_sample_does_not_hurt_its_neighbours_and_names_the_line(tmp_pa
     assert (second.error.kind, second.error.retryable) == ("exception", False)
 
 
-def test_out_of_memory_is_told_apart(tmp_path):
+def test_out_of_memory_is_recognised(tmp_path):
     file = write(
         tmp_path,
         "def generate(text):\n    raise RuntimeError('CUDA out of memory: 3 GiB')",
@@ -160,8 +160,8 @@ def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, val
             "{'choices': [{'message': {'content': 'x'}}]}",
             'reply["choices"][0]["message"]["content"]',
         ),
-        ("{'role': 'assistant', 'content': 'x'}", 'return what stands under "content"'),
-        ("[{'generated_text': 'x'}]", 'return what stands under "generated_text"'),
+        ("{'role': 'assistant', 'content': 'x'}", 'return the value of "content"'),
+        ("[{'generated_text': 'x'}]", 'return the value of "generated_text"'),
         ("{'boxes': [1, 2]}", "a structured answer is given as assay.core.Json(value)"),
         ("{'text': None}", "it must return text, an Image"),
         ("{'type': 'image_url'}", "it must return text, an Image"),
@@ -246,21 +246,19 @@ def test_an_image_beside_words_is_an_answer(tmp_path):
         ),
     ],
 )
-def test_a_parameter_that_nobody_gives_is_refused_before_the_run(
+def test_a_parameter_without_a_value_is_refused_before_the_run(
     tmp_path, head, name, fix
 ):
     file = write(tmp_path, f"{head}:\n    return ''")
 
     with pytest.raises(
-        UsageError, match=f"needs a parameter '{name}' that nobody gives; fix: {fix}"
+        UsageError, match=f"needs a parameter '{name}' that gets no value; fix: {fix}"
     ):
         build_model(f"{file}:generate")
 
 
 @pytest.mark.parametrize("method", ["generate", "likelihood"])
-def test_a_method_with_a_parameter_that_nobody_gives_is_refused_before_the_run(
-    tmp_path, method
-):
+def test_a_method_parameter_without_a_value_is_refused_before_the_run(tmp_path, method):
     more = {"generate": "", "likelihood": ""} | {method: ", extra"}
     file = write(
         tmp_path,
@@ -292,7 +290,7 @@ def test_a_parameter_that_the_command_gives_is_not_missing(tmp_path):
 
 
 @pytest.mark.parametrize("wait", ["", "async "])
-def test_a_batch_that_is_no_list_says_what_to_return(tmp_path, wait):
+def test_a_batch_result_that_is_not_a_list_explains_what_to_return(tmp_path, wait):
     file = write(
         tmp_path,
         f"{wait}def generate(requests):\n    {'yield' if wait else 'return'} 5",
@@ -333,7 +331,7 @@ def test_a_batch_that_is_no_list_says_what_to_return(tmp_path, wait):
         ),
     ],
 )
-def test_a_number_that_is_no_log_probability_is_refused(tmp_path, value, kind, said):
+def test_an_invalid_log_probability_of_a_class_is_refused(tmp_path, value, kind, said):
     file = write(tmp_path, CLASS.replace("[(-1.0, True), -2.0]", f"[-1.0, {value}]"))
     request = Request(Prompt((Message.of("user", "x"),), continuations=("a", "b")))
 
@@ -353,9 +351,7 @@ def test_rounding_and_impossible_continuations_are_weighed(tmp_path, value):
 
 
 @pytest.mark.parametrize("more", ["", "    abilities = assay.Abilities()\n"])
-def test_a_class_with_an_identity_of_its_own_is_told_apart_by_its_options(
-    tmp_path, more
-):
+def test_options_extend_the_identity_that_a_class_declares(tmp_path, more):
     source = "import assay\nclass Mine:\n    identity = {'mine': 1}\n"
     method = "    def __init__(self, times=1):\n        pass\n    def generate(self, requests):\n        return []\n"
     file = write(tmp_path, source + more + method)
@@ -368,7 +364,7 @@ def test_a_class_with_an_identity_of_its_own_is_told_apart_by_its_options(
     assert build_model(f"{file}:Mine").identity == {"mine": 1}
 
 
-def test_a_class_that_cannot_be_told_apart_is_refused(tmp_path):
+def test_a_class_with_one_identity_for_all_options_is_refused(tmp_path):
     file = write(
         tmp_path,
         """
@@ -427,7 +423,7 @@ def test_a_secret_option_is_in_the_identity_as_a_digest(tmp_path):
     ],
     ids=["generator", "bytes", "array", "rate-and-array"],
 )
-def test_what_nobody_can_guess_the_meaning_of_is_refused_with_advice(
+def test_an_ambiguous_return_value_is_refused_with_advice(
     tmp_path, value, came, advice
 ):
     file = write(tmp_path, f"import numpy\ndef generate(text):\n    return {value}")
@@ -463,12 +459,12 @@ def test_a_batch_may_be_yielded_one_by_one(tmp_path):
     ] == ["yes", "yes"]
 
 
-def test_a_class_whose_generate_is_no_method_is_refused(tmp_path):
+def test_a_class_whose_generate_is_not_a_method_is_refused(tmp_path):
     file = write(tmp_path, "class Mine:\n    generate = 5")
 
     with pytest.raises(
         UsageError,
-        match=r"`generate` of model .* is no method, but 5; fix: write def generate",
+        match=r"`generate` of model .* is not a method but 5; fix: write def generate",
     ):
         build_model(f"{file}:Mine")
 
@@ -647,7 +643,7 @@ def test_an_async_function_makes_an_async_model_and_fails_alone(tmp_path):
     assert bad.error.message == "KeyError: 'x' (mine.py:2)"
 
 
-def test_a_function_that_forgot_async_is_told_so(tmp_path):
+def test_a_function_that_returns_a_coroutine_is_an_error_that_suggests_async(tmp_path):
     file = write(
         tmp_path,
         "async def later():\n    return 'x'\ndef generate(text):\n    return later()",
@@ -782,7 +778,7 @@ def test_identity_follows_the_files_that_the_source_imports(tmp_path):
     assert before["sha256"] == after["sha256"] and before["imports"] != after["imports"]
 
 
-def test_partials_are_told_apart_by_what_they_hold():
+def test_partials_with_different_arguments_have_different_identities():
     def say(messages, word, words=()):
         return word
 

@@ -266,7 +266,7 @@ def test_why_an_answer_ended(service, put_to, theirs, ours):
         ("OTHER", [{"text": "Fo"}], True),
         ("MALFORMED_RESPONSE", [], True),
         ("MALFORMED_FUNCTION_CALL", [], False),
-        ("UNEXPECTED_TOOL_CALL", [{"functionCall": {"name": "search"}}], False),
+        ("UNEXPECTED_TOOL_CALL", [], False),
         ("NO_IMAGE", [{"text": "Hm.", "thought": True}], False),
     ],
 )
@@ -349,7 +349,7 @@ def test_what_the_services_errors_mean(
 
 
 @pytest.mark.parametrize("body", [{}, [], {"candidates": [3]}, {"candidates": [{}]}])
-def test_a_body_that_is_no_answer_is_tried_again(service, put_to, body):
+def test_a_body_without_an_answer_is_retried(service, put_to, body):
     [output] = put(put_to, service(body), ask())
 
     assert (output.error.kind, output.error.retryable) == ("bad_response", True)

@@ -427,8 +427,9 @@ class TestLikelihood:
         )
         assert (right.greedy, wrong.greedy) == (True, False)
         assert right.logprob > wrong.logprob
-        assert (right.tokens, wrong.tokens) == (7, 7)
-        assert output.usage.input_tokens == 37
+        # The line break that ends the chat template is weighed too, as in lm-eval.
+        assert (right.tokens, wrong.tokens) == (8, 8)
+        assert output.usage.input_tokens == 36
 
     def test_a_whole_text_is_weighed_from_its_first_token(self, smollm2):
         text = "One two three four five"

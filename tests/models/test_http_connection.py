@@ -111,7 +111,7 @@ def test_half_a_surrogate_pair_is_a_character_like_any_other():
     ) == [{"a": "4\ud800"}]
 
 
-def test_an_answer_nested_too_deeply_is_no_answer():
+def test_a_deeply_nested_body_is_refused():
     body = b"[" * 100_000
 
     (failure,) = posted(
@@ -330,7 +330,7 @@ def test_an_answer_is_read_however_it_comes(pieces):
             "whitespace",
         ),
         (
-            [b'HTTP/1.1 200 OK\r\nX: a\x01\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+            [b'HTTP/1.1 200 OK\r\nX: a\x00\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
             "broken_reply",
             "header value char",
         ),
@@ -363,7 +363,7 @@ def test_an_answer_is_read_however_it_comes(pieces):
         ),
     ],
 )
-def test_what_is_no_whole_answer_may_be_tried_again(pieces, kind, said):
+def test_an_incomplete_response_may_be_retried(pieces, kind, said):
     [error] = posted(Server(pieces))
 
     assert (error.kind, error.retryable) == (kind, True)
@@ -406,8 +406,19 @@ def test_what_will_be_no_better_next_time_is_not_tried_again(reply, kind, said):
         b'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 8\r\n\r\n{"a": 1}',
         b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}\r\n',
         b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n8\r\n{"a": 1}\r\n0\r\n\r\n',
+        b'HTTP/1.1 200 OK\r\nSet-Cookie: \x1b[0m\r\nContent-Length: 8\r\n\r\n{"a": 1}',
+        b'HTTP/1.1 200 OK\r\nX: a\x01\x7f\r\nContent-Length: 8\r\n\r\n{"a": 1}',
     ],
-    ids=["head", "identity", "reason", "http-1.0", "empty-line-behind", "two-measures"],
+    ids=[
+        "head",
+        "identity",
+        "reason",
+        "http-1.0",
+        "empty-line-behind",
+        "two-measures",
+        "escape-in-a-header",
+        "control-characters-in-a-header",
+    ],
 )
 def test_after_an_answer_that_can_be_read_in_two_ways_the_connection_is_not_used_again(
     reply,
@@ -418,7 +429,7 @@ def test_after_an_answer_that_can_be_read_in_two_ways_the_connection_is_not_used
     assert server.connections == 2
 
 
-def test_a_server_that_greets_whoever_comes_is_named_by_its_greeting():
+def test_an_error_quotes_the_greeting_of_a_server_that_speaks_first():
     async def greeting(reader, writer):
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
         await reader.read(1000)
@@ -464,7 +475,7 @@ def test_a_connection_serves_one_question_after_another_and_a_closed_one_is_repl
     assert server.connections == 3
 
 
-def test_bytes_nobody_asked_for_are_not_taken_for_the_next_answer():
+def test_unrequested_bytes_are_not_taken_for_the_next_response():
     server = Server(
         WHOLE + b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 2}', WHOLE
     )
@@ -527,6 +538,9 @@ class Wire(asyncio.Transport):
     def is_closing(self):
         return self.is_gone
 
+    def get_write_buffer_size(self):
+        return 0
+
     def abort(self):
         self.is_gone = True
 
@@ -555,6 +569,51 @@ def test_what_a_server_says_unasked_is_never_read_as_an_answer_and_is_named(answ
     assert said.startswith(
         "the connection was closed after it said 'HTTP/1.1 408 Request Timeout"
     )
+
+
+def test_a_reply_that_was_there_before_the_question_is_not_its_answer():
+    """The bytes are in the operating system's hands, and the event loop has not seen them yet."""
+
+    async def talk():
+        theirs, ours = socket.socketpair()
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(
+            lambda: Connection(Limits(first_byte=5)), sock=ours
+        )
+        theirs.sendall(WHOLE)
+        with pytest.raises(BrokenOff, match="unasked"):
+            await connection.exchange(b"question")
+        theirs.setblocking(False)
+        try:
+            return theirs.recv(100)
+        except OSError:
+            return b""  # nothing was sent
+        finally:
+            theirs.close()
+
+    assert asyncio.run(talk()) == b""
+
+
+@pytest.mark.parametrize(("status", "is_answer"), [(200, False), (413, True)])
+def test_only_a_refusal_may_come_before_the_whole_question_was_sent(status, is_answer):
+    class Slow(Wire):
+        def get_write_buffer_size(self):
+            return 10
+
+    async def talk():
+        connection = Connection(Limits(first_byte=5))
+        connection.connection_made(Slow())
+        asking = asyncio.ensure_future(connection.exchange(b"question"))
+        await asyncio.sleep(0)
+        connection.data_received(WHOLE.replace(b"200", b"%d" % status))
+        return await asking
+
+    if is_answer:
+        assert asyncio.run(talk()).status == status
+    else:
+        with pytest.raises(BrokenOff, match="before the question was sent"):
+            asyncio.run(talk())
 
 
 def test_a_cancelled_question_closes_its_connection():
@@ -593,7 +652,7 @@ def test_a_plain_server_behind_https_is_named_as_such():
     assert "does not speak TLS; fix: start base_url with http://" in error.message
 
 
-def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_named(
+def test_an_untrusted_certificate_is_refused_unless_its_authority_is_named(
     certificate, monkeypatch
 ):
     context, file = certificate
@@ -608,7 +667,7 @@ def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_nam
     assert trusted == [{"a": 1}]
 
 
-def test_a_host_that_does_not_exist_is_said_at_once(monkeypatch):
+def test_an_unknown_host_is_reported_at_once(monkeypatch):
     def unknown(*_args, **_more):
         raise socket.gaierror(socket.EAI_NONAME, "not known")
 

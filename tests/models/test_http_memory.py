@@ -8,6 +8,7 @@ import pytest
 
 from assay.models import http_connection
 from assay.models.http import Client, Limits
+from assay.models.http_answer import Answer
 from assay.models.http_failures import parsed
 from assay.models.http_memory import Memory, Share
 
@@ -120,3 +121,22 @@ def test_an_answer_of_millions_of_values_is_refused_before_it_is_parsed(value):
 
 def test_a_long_text_with_many_commas_is_no_such_answer():
     assert len(parsed(b'"' + b"one, two, " * 1_000_000 + b'"')) == 10_000_000
+
+
+def test_a_body_in_chunks_of_one_byte_takes_no_more_memory_than_its_bytes():
+    size = 500_000
+    answer = Answer(2**22)
+    answer.take_in(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    chunks = b"1\r\nx\r\n" * 1000
+
+    tracemalloc.start()
+    try:
+        for _ in range(size // 1000):
+            answer.take_in(chunks)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    reply = answer.take_in(b"0\r\n\r\n")
+
+    assert held < 1.5 * size
+    assert reply.body == b"x" * size

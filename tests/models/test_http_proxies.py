@@ -68,7 +68,7 @@ def test_a_proxy_of_another_kind_is_refused_in_words_without_its_password(
     assert "secret-word" not in str(caught.value)
 
 
-def test_a_proxy_with_a_port_that_is_none_is_refused_in_words(monkeypatch):
+def test_a_proxy_with_an_invalid_port_is_refused(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:many")
 
     with pytest.raises(HttpFailure, match="the proxy's URL: "):
@@ -223,9 +223,7 @@ def test_a_proxy_gets_its_login_and_the_server_does_not(monkeypatch, variable):
     [("", "asks for a login"), ("me:other@", "refuses the login of its URL")],
     ids=["none", "wrong"],
 )
-def test_a_proxy_that_wants_another_login_says_how_to_name_it(
-    monkeypatch, scheme, login, said
-):
+def test_a_refused_proxy_login_explains_how_to_set_it(monkeypatch, scheme, login, said):
     error, _, seen = through(monkeypatch, f"{scheme}://server.test/v1", login=login)
 
     assert not seen and not error.retryable

@@ -66,33 +66,13 @@ ANSWERS = {
     "openai pieces": ("openai/m", {}, pieces),
     "openai audio": ("openai/m", {}, lambda name: chat(audio={"data": name})),
     "responses": ("openai/m", {"api": "responses"}, response),
-    "images endpoint": (
-        "openai/m",
-        {"api": "images"},
-        lambda name: {"data": [{"b64_json": name}]},
-    ),
-    "anthropic data": (
-        "anthropic/m",
-        {},
-        lambda name: message({"type": "base64", "data": name}),
-    ),
-    "anthropic url": (
-        "anthropic/m",
-        {},
-        lambda name: message({"type": "url", "url": name}),
-    ),
-    "gemini data": (
-        "gemini/m",
-        {},
-        lambda name: parts({"inlineData": {"mimeType": "image/png", "data": name}}),
-    ),
-    "gemini file": (
-        "gemini/m",
-        {},
-        lambda name: parts({"fileData": {"mimeType": "image/png", "fileUri": name}}),
-    ),
+    "images endpoint": ("openai/m", {"api": "images"}, lambda name: {"data": [{"b64_json": name}]}),
+    "anthropic data": ("anthropic/m", {}, lambda name: message({"type": "base64", "data": name})),
+    "anthropic url": ("anthropic/m", {}, lambda name: message({"type": "url", "url": name})),
+    "gemini data": ("gemini/m", {}, lambda name: parts({"inlineData": {"mimeType": "image/png", "data": name}})),
+    "gemini file": ("gemini/m", {}, lambda name: parts({"fileData": {"mimeType": "image/png", "fileUri": name}})),
     "litellm": ("litellm/openai/m", {}, images),
-}
+}  # fmt: skip
 NAMES = [
     "FILE",
     "file://FILE",
@@ -151,8 +131,8 @@ def test_base64_may_be_broken_into_lines():
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "", ["x"], {}])
-def test_what_is_no_text_is_no_medium(wrong):
-    with pytest.raises(Malformed, match="no base64 text"):
+def test_media_must_be_given_as_text(wrong):
+    with pytest.raises(Malformed, match="not base64 text"):
         from_base64(Audio, wrong)
     with pytest.raises(Malformed, match="names an audio"):
         from_data_url(Audio, wrong)

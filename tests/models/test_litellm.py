@@ -23,23 +23,10 @@ installed = pytest.mark.skipif(
 )
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
 ANSWER = {
-    "id": "1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "m",
-    "usage": USAGE,
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {
-                "role": "assistant",
-                "content": "Four.",
-                "reasoning_content": "Hm.",
-            },
-        }
-    ],
-}
+    "id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": USAGE,
+    "choices": [{"index": 0, "finish_reason": "stop",
+                 "message": {"role": "assistant", "content": "Four.", "reasoning_content": "Hm."}}],
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +158,7 @@ def test_more_than_text_several_candidates_and_log_probabilities_are_asked_for(
 
 
 @installed
-def test_a_server_that_is_not_there_is_tried_again_by_us_alone(put_to, service):
+def test_only_the_scheduler_retries_a_missing_server(put_to, service):
     model = build_model(
         "litellm/openai/some-model", {"base_url": "http://127.0.0.1:1/v1"}
     )

@@ -24,6 +24,7 @@ from assay.core import (
     Request,
     Text,
     Token,
+    ToolCall,
     UsageError,
 )
 from assay.models import build_model, embedded
@@ -329,34 +330,38 @@ def test_an_answer_the_server_broke_off_is_tried_again_and_never_scored(reason):
     )
 
 
+SEARCH_CALL = {"id": "c", "type": "function", "function": {"name": "search"}}
+
+
 @pytest.mark.parametrize(
     "content", [None, "", [{"type": "thinking", "thinking": "Hm."}]]
 )
-@pytest.mark.parametrize(
-    "calls", [[], [{"type": "function", "function": {"name": "search"}}]]
-)
-def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(content, calls):
-    [mute], _ = answered(
-        answering(reply(content, finish="tool_calls", tool_calls=calls))
-    )
-    [told], _ = answered(answering(reply("4", finish="tool_calls", tool_calls=calls)))
+def test_an_answer_that_ends_for_a_call_and_has_none_is_a_failure(content):
+    [mute], _ = answered(answering(reply(content, finish="tool_calls", tool_calls=[])))
+    [told], _ = answered(answering(reply("4", finish="tool_calls", tool_calls=[])))
 
     assert (mute.error.kind, mute.error.retryable) == ("bad_response", False)
-    assert "the model called a tool instead of answering" in mute.error.message
+    assert "finish_reason is tool_calls and there is no call" in mute.error.message
     assert told.text == "4"
 
 
-def test_tools_that_were_given_are_not_denied():
-    calls = [{"type": "function", "function": {"name": "search"}}]
-    body = {"tools": [{"type": "function", "function": {"name": "search"}}]}
+@pytest.mark.parametrize("content", [None, "", "Let me see."])
+def test_a_call_is_a_part_of_the_answer(content):
+    message = reply(content, finish="tool_calls", tool_calls=[SEARCH_CALL])
+    [output], _ = answered(answering(message))
 
-    [mute], _ = answered(
-        answering(reply(None, finish="tool_calls", tool_calls=calls)), body=body
-    )
+    assert output.calls == (ToolCall("c", "search", {}),)
+    assert (output.text, output.stop_reason) == (content or "", "tool_calls")
 
-    assert mute.error.message.startswith(
-        "the model called a tool instead of answering: [{"
-    )
+
+def test_arguments_that_are_not_json_are_kept_as_text():
+    function = {"name": "search", "arguments": '{"query": "assay"'}
+    calls = [{"id": "c", "type": "function", "function": function}]
+
+    [output], _ = answered(answering(reply(None, tool_calls=calls)))
+
+    assert output.calls[0].arguments == '{"query": "assay"'
+    assert not output.calls[0].is_readable
 
 
 def test_pieces_of_an_answer_are_read_by_their_types():
@@ -405,7 +410,7 @@ def test_a_refusal_may_be_a_piece_of_the_content():
 @pytest.mark.parametrize(
     "entry", [{"token": 5, "logprob": -1.0}, {"token": "4", "logprob": "x"}]
 )
-def test_a_log_probability_that_is_none_is_a_bad_response(entry):
+def test_an_invalid_log_probability_is_a_bad_response(entry):
     body = reply("4")
     body["choices"][0]["logprobs"] = {"content": [entry]}
 
@@ -470,7 +475,7 @@ def test_a_rival_that_weighs_no_number_is_a_bad_response(rival, free_roles):
 
 
 @pytest.mark.parametrize("wrong", ["7", None, True, -1, [1], float("inf"), {}])
-def test_a_count_that_is_no_number_is_left_out(wrong):
+def test_a_count_that_is_not_a_number_is_dropped(wrong):
     usage = {
         "prompt_tokens": 5,
         "completion_tokens": wrong,
@@ -571,7 +576,7 @@ def test_a_wait_that_makes_no_sense_is_passed_over(value):
         b'{"object": "something else"}',
     ],
 )
-def test_a_body_that_is_no_answer_is_tried_again(body):
+def test_a_body_without_an_answer_is_retried(body):
     [output], _ = answered(answering(body))
 
     assert (output.error.kind, output.error.retryable) == ("bad_response", True)
@@ -608,7 +613,7 @@ def test_a_redirect_is_not_followed():
         (None, "elsewhere"),
     ],
 )
-def test_where_a_redirect_leads_is_said_without_its_secrets(location, shown):
+def test_a_redirect_target_is_reported_without_its_secrets(location, shown):
     [output], _ = answered(
         answering(b"", 308, {"Location": location} if location else None)
     )
@@ -765,7 +770,7 @@ def test_the_url_is_taken_from_the_environment(monkeypatch):
     assert build_model("openai/m").identity["base_url"] == "http://127.0.0.1:9999/v1"
 
 
-def test_an_endpoint_for_chat_only_says_so_in_its_abilities():
+def test_a_chat_only_endpoint_declares_it_in_its_abilities():
     model = build_model("openai/m", {"api": "chat"})
 
     assert model.abilities.roles == "chat"

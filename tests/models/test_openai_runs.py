@@ -1,10 +1,12 @@
 """Whole runs against an endpoint: one that misbehaves, one that is not there, and llama.cpp's own."""
 
 import asyncio
+import base64
 import contextlib
 import gzip
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,24 +15,13 @@ from assay.cli.main import main
 from assay.core import GenerateOptions, Message, Prompt, Request
 from assay.models import build_model, embedded
 
-FAULTS = (
-    "wait",
-    "busy",
-    "broken",
-    "away",
-    "reset",
-    "cut",
-    "truncated",
-    "incomplete",
-    "page",
-    "letters",
-    "elsewhere",
-    "none",
-    "empty",
-    "bomb",
-    "large",
-    "filtered",
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+FAULTS = (
+    "wait", "busy", "broken", "away", "reset", "cut", "truncated", "incomplete", "page", "letters", "elsewhere",
+    "none", "empty", "bomb", "large", "filtered",
+)  # fmt: skip
 PASSING = FAULTS[:10]
 """Those after which another try brings the answer."""
 
@@ -263,8 +254,134 @@ def test_an_endpoint_that_refuses_stops_the_run_with_one_clear_line(
         )
 
     assert code == 1
-    assert [line for line in lines if "stopped" in line and expected in line]
+    [cause] = [line for line in lines if "stopped" in line]
+    assert expected in cause
     assert server.asked <= 40
+    assert not [line for line in lines if "n/a" in line or "infrastructure" in line]
+
+
+@pytest.mark.parametrize("limit", ["1", "2", "40"])
+def test_a_wrong_model_name_stops_after_the_first_calls(capsys, rows, limit):
+    message = "The model `m` does not exist (request 12)"
+    server = Refusing("404 Not Found", {"error": {"message": message}})
+
+    with serving(server) as url:
+        options = ["--base_url", f"{url}/v1", "--concurrency", "1", "--limit", limit]
+        code, lines = said_by(capsys, rows, "--model", "openai/m", *options)
+
+    assert code == 1
+    assert server.asked == min(int(limit), 3)
+    [cause] = [line for line in lines if message in line]
+    assert "fix: check the name of the model" in cause
+    assert not [line for line in lines if "n/a" in line]
+
+
+@pytest.mark.parametrize("limit", ["2", "40"])
+def test_an_exception_in_the_users_file_stops_with_its_line(capsys, rows, limit):
+    Path("mine.py").write_text(
+        "def generate(messages):\n    return undefined(messages)\n", "utf-8"
+    )
+
+    code, lines = said_by(capsys, rows, "--model", "mine.py:generate", "--limit", limit)
+
+    assert code == 1
+    [cause] = [line for line in lines if "NameError" in line]
+    assert "name 'undefined' is not defined (mine.py:2)" in cause
+    assert "fix: correct mine.py:2 and rerun the command" in cause
+    assert not [line for line in lines if "n/a" in line or "infrastructure" in line]
+
+
+def test_an_exception_for_some_samples_does_not_stop_the_run(capsys, rows):
+    Path("mine.py").write_text(
+        "def generate(text: str):\n    assert not text.endswith(('1', '2'))\n    return 'x'\n",
+        "utf-8",
+    )
+    arguments = ["--model", "mine.py:generate", "--on_error", "0.5", "-o", "run"]
+
+    said_by(capsys, rows, *arguments)
+    code, lines = said_by(capsys, rows, *arguments)
+
+    assert code == 3
+    assert not [line for line in lines if "stopped" in line]
+
+
+def test_a_question_without_a_reference_goes_by_chat(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("questions.jsonl").write_text('{"question": "Why is the sky blue?"}\n')
+    Path("judge.py").write_text(
+        "def generate(messages):\n    return '{\"score\": 4}'\n", "utf-8"
+    )
+    asked = []
+
+    class Chat(Refusing):
+        async def __call__(self, reader, writer):
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                while True:
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    size = head.lower().split(b"content-length:")[1].split(b"\r\n")[0]
+                    body = json.loads(await reader.readexactly(int(size)))
+                    asked.append((head.split(b" ")[1].decode(), body))
+                    writer.write(self.reply)
+
+    with serving(Chat("200 OK", reply("Because."))) as url:
+        command = "run questions.jsonl --model openai/m --scorer judge"
+        judge = f"--judge judge.py:generate --base_url {url}/v1"
+        code = main([*command.split(), *judge.split()])
+
+    assert code == 0
+    [(path, body)] = asked
+    assert path == "/v1/chat/completions"
+    question = {"role": "user", "content": "Why is the sky blue?"}
+    assert body["messages"] == [question]
+
+
+def test_an_image_in_free_roles_is_refused_before_the_run(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("red.png").write_bytes(PNG)
+    Path("free.py").write_text(
+        "from assay import Image\n"
+        "dataset = [{'question': 'Which colour?', 'image': 'red.png', 'answer': 'red'}]\n"
+        "def prompt(sample):\n"
+        "    parts = [{'type': 'text', 'text': sample.input}, sample.media[0]]\n"
+        "    return [{'role': 'Question', 'content': parts}, {'role': 'Answer'}]\n",
+        "utf-8",
+    )
+    server = Refusing("200 OK", reply("red"))
+
+    with serving(server) as url:
+        code = main(
+            ["run", "free.py", "--model", "openai/m", "--base_url", f"{url}/v1"]
+        )
+
+    printed = capsys.readouterr().err
+    assert code == 2
+    assert "a completion request cannot carry image" in printed
+    assert "fix: give the task `roles`" in printed
+    assert server.asked == 0
+
+
+def test_what_a_server_ignores_and_who_replied_is_noted_under_the_table(capsys, rows):
+    body = {**reply("x", "length"), "model": "other"}
+    arguments = ["--model", "openai/m", "--max_tokens", "3", "--logprobs", "2"]
+
+    with serving(Refusing("200 OK", body)) as url:
+        _, lines = said_by(
+            capsys, rows, *arguments, "--base_url", f"{url}/v1", "-o", "run"
+        )
+        _, again = said_by(
+            capsys, rows, *arguments, "--base_url", f"{url}/v1", "-o", "run"
+        )
+
+    for printed in (lines, again):
+        text = "\n".join(printed)
+        assert "none (40 cut by max_tokens, scored)" in text
+        assert "40 answers of openai/m: the server ignored logprobs" in text
+        assert "the server answered as model 'other', not 'm'" in text
+    summary = json.loads(Path("run/summary.json").read_text())
+    [usage] = summary["usage"].values()
+    assert usage["cut_answers"] == 40
 
 
 @pytest.mark.parametrize(
@@ -360,6 +477,13 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
             ask("word " * 900, max_tokens=2),
         )
     )
+    [[plain], [penalized]] = asyncio.run(
+        put(
+            f"{address}/v1",
+            ask("Count from one to ten in words.", max_tokens=12),
+            ask("Count from one to ten in words.", max_tokens=12, repetition_penalty=3),
+        )
+    )
     [[lost]] = asyncio.run(put(f"{address}/v9", ask("hi", max_tokens=1)))
     [[responded]] = asyncio.run(
         put(f"{address}/v1", ask("Say hi.", max_tokens=4), api="responses")
@@ -367,6 +491,10 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-0123456789")
     [[locked]] = asyncio.run(put(f"{address}/v1", ask("hi", max_tokens=1)))
 
+    assert plain.text != penalized.text
+    assert "notes" not in penalized.details
+    assert "SmolLM2" in plain.details["reply_model"]
+    assert responded.stop_reason in ("stop", "length")
     assert len(two.candidates) == 2
     assert [len(candidate.tokens) for candidate in two.candidates] == [3, 3]
     assert len(two.candidates[0].tokens[0].top) == 2
@@ -400,15 +528,15 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
             ("-a", "max_response_bytes=many"),
             "max_response_bytes of model 'openai/m' is 'many'",
         ),
-        (("-a", "think_tags=maybe"), "think_tags must be true or false, got 'maybe'"),
+        (("-a", "think_tags=maybe"), "think_tags is 'maybe'"),
         (
             ("-a", "max_tokens_field=foo"),
             "max_tokens_field must be one of auto, max_tokens, max_completion_tokens",
         ),
-        (("-a", "audio_format=16"), "audio_format takes a name, got 16"),
+        (("-a", "audio_format=true"), "audio_format takes a name, got True"),
         (
             ("-a", "price_input=abc"),
-            "price_input is 'abc'; fix: the price of a million tokens",
+            "price_input is 'abc', which is not a number",
         ),
     ],
 )
@@ -426,3 +554,16 @@ def test_a_number_that_makes_no_sense_is_refused_before_the_run(
     )
 
     assert left == 2 and any(expected in line for line in lines)
+
+
+def test_a_measure_by_likelihood_names_the_option_that_gives_it(capsys, tmp_path):
+    file = tmp_path / "mc.jsonl"
+    row = {"question": "?", "choices": ["a", "b"], "answer": "A"}
+    file.write_text(json.dumps(row) + "\n")
+    url = ["--base_url", "http://127.0.0.1:1/v1"]
+    measure = ["--measure", "letter_likelihood"]
+
+    code = main(["run", str(file), "--model", "openai/m", *url, *measure])
+
+    assert code == 2
+    assert "fix: -a likelihood_by=echo" in capsys.readouterr().err

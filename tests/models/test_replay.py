@@ -173,7 +173,7 @@ def test_a_model_that_the_run_did_not_ask_is_refused_with_those_it_asked(tmp_pat
         build_model("replay", {"run": str(tmp_path), "model": "o"}).load()
 
 
-def test_a_judge_beside_the_model_is_no_second_model(tmp_path):
+def test_a_judge_does_not_count_as_a_second_model(tmp_path):
     model = run_folder(
         tmp_path,
         record(ask("q", id="a", key="k1"), Output.of("of m")),
@@ -209,7 +209,9 @@ def test_a_mark_in_the_name_of_a_task_makes_no_judge_of_its_models(tmp_path, mor
 
 
 @pytest.mark.parametrize("first", ["judge", "model"])
-def test_a_judge_of_a_task_with_a_mark_in_its_name_is_no_second_model(tmp_path, first):
+def test_a_judge_of_a_task_with_a_mark_in_its_name_is_not_a_second_model(
+    tmp_path, first
+):
     lines = [
         record(ask("grade q", key="k2"), Output.of("5"), model="j", task="t#2#judge"),
         record(ask("q", id="a", key="k1"), Output.of("of m"), task="t#2"),
@@ -250,7 +252,7 @@ def test_a_torn_last_line_is_passed_over_and_a_damaged_one_is_located(tmp_path):
         run_folder(tmp_path, "garbage\n", line).generate([ask("q", id="a")])
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path):
+def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(
         UsageError, match=r"it has no records\.jsonl; fix: give the folder of a run"
     ):

@@ -44,7 +44,7 @@ def test_what_follows_the_slash_goes_to_the_field_the_class_names():
     assert model.identity["openai"] == "org/some-model"
 
 
-def test_a_model_that_takes_nothing_after_the_slash_says_so():
+def test_a_model_without_a_reference_refuses_text_after_the_slash():
     with pytest.raises(
         UsageError, match="model 'scripted' takes nothing after the slash"
     ):
@@ -137,20 +137,16 @@ def test_a_ready_model_is_asked_in_one_way(thing):
 
 COUNTED = "a whole number from 1 on"
 FAULTS = {
-    "batch_size = -2": ("batch_size=-2 is no count", COUNTED),
-    "batch_size = 0": ("batch_size=0 is no count", COUNTED),
-    'batch_size = "8"': ("batch_size='8' is no count", COUNTED),
-    "concurrency = -1": ("concurrency=-1 is no count", COUNTED),
-    "concurrency = True": ("concurrency=True is no count", COUNTED),
-    'abilities = {"accepts": ["text"]}': (
-        "`abilities` of model",
-        r"write abilities = Abilities\(accepts",
-    ),
+    "batch_size = -2": ("batch_size must be a positive integer, got -2", COUNTED),
+    "batch_size = 0": ("batch_size must be a positive integer, got 0", COUNTED),
+    'batch_size = "8"': ("batch_size must be a positive integer, got '8'", COUNTED),
+    "concurrency = -1": ("concurrency must be a positive integer, got -1", COUNTED),
+    "concurrency = True": ("concurrency must be a positive integer, got True", COUNTED),
+    'abilities = {"accepts": ["text"]}': ("`abilities` of model", r"write abilities = Abilities\(accepts"),
     'identity, abilities = "x", assay.core.Abilities()': (
-        "`identity` of model .* is 'x'",
-        "write identity = a dictionary",
+        "`identity` of model .* is 'x'", "write identity = a dictionary"
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("attribute", FAULTS)
@@ -173,7 +169,7 @@ def test_what_a_class_says_of_itself_is_checked_when_it_is_built(tmp_path, attri
         'identity = "my-model-v1"',
     ],
 )
-def test_what_can_be_is_taken_as_it_is_said(tmp_path, attribute):
+def test_valid_declarations_are_accepted(tmp_path, attribute):
     file = tmp_path / "mine.py"
     file.write_text(
         f"class M:\n    {attribute}\n    def generate(self, requests): return ['4'] * len(requests)\n"
@@ -196,7 +192,7 @@ def test_a_count_of_numpy_is_a_count(tmp_path):
     ] == [(int, 4), (int, 2)]
 
 
-def test_an_identity_that_is_no_dictionary_is_not_what_tells_an_adapted_class_apart(
+def test_an_identity_that_is_not_a_dictionary_is_ignored_for_an_adapted_class(
     tmp_path,
 ):
     file = tmp_path / "mine.py"
@@ -207,10 +203,10 @@ def test_an_identity_that_is_no_dictionary_is_not_what_tells_an_adapted_class_ap
     assert build_model(f"{file}:M").identity["file"] == "mine.py"
 
 
-def test_an_option_that_is_no_count_is_refused_before_anything_is_asked():
+def test_an_invalid_count_is_refused_before_any_request():
     with pytest.raises(
         UsageError,
-        match=r"model 'openai': concurrency=-1 is no count; fix: a whole number from 1 on",
+        match=r"model 'openai': concurrency must be a positive integer, got -1; fix: a whole number from 1 on",
     ):
         build_model(
             "openai/name", {"base_url": "http://127.0.0.1:9/v1", "concurrency": -1}
@@ -221,5 +217,7 @@ def test_a_model_given_as_an_object_is_checked_too():
     model = Scripted(["yes"])
     model.batch_size = -2
 
-    with pytest.raises(UsageError, match="batch_size=-2 is no count"):
+    with pytest.raises(
+        UsageError, match="batch_size must be a positive integer, got -2"
+    ):
         adapt_model(model)

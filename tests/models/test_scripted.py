@@ -10,7 +10,7 @@ def ask(text: str) -> Request:
     return Request(Prompt((Message.of("user", text),)))
 
 
-def test_a_list_is_said_in_turn_and_starts_again():
+def test_a_list_of_answers_is_given_in_turn_and_starts_again():
     outputs = Scripted(["a", "b"]).generate([ask("1"), ask("2"), ask("3")])
 
     assert [output.text for output in outputs] == ["a", "b", "a"]

@@ -53,7 +53,7 @@ class TestReaders:
 
         assert "".join(output.text.split()) == "Freshbreaddaily"
 
-    def test_words_beside_the_image_are_not_read_and_the_record_says_so(
+    def test_text_beside_the_image_is_ignored_and_the_record_notes_it(
         self, name, reader_of
     ):
         [output] = reader_of(name).generate([ask(BREAD, "What colour is it?")])
@@ -76,12 +76,12 @@ class TestReaders:
 
 
 def test_tesseract_takes_no_option_for_a_language():
-    with pytest.raises(UsageError, match="is no language"):
+    with pytest.raises(UsageError, match="is not a language"):
         Tesseract(language="--help")
 
 
 class TestRenderer:
-    def test_it_draws_what_stands_in_quotes(self):
+    def test_it_draws_the_quoted_text(self):
         quoted, plain = Renderer().generate(
             [ask('Draw a sign that says "OPEN".'), ask("OPEN")]
         )

@@ -109,7 +109,7 @@ class TestRecognisers:
 
         assert "takes one audio at a time, got 2" in output.error.message
 
-    def test_silence_is_no_fault(self, name, recogniser):
+    def test_silence_is_not_an_error(self, name, recogniser):
         [output] = recogniser.generate(
             [ask(audio_from(np.zeros(16_000, np.float32), 16_000))]
         )
@@ -120,7 +120,7 @@ class TestRecognisers:
 @pytest.mark.xdist_group("recognisers")
 @pytest.mark.parametrize("name", ONE_OF_THEM, scope="module")
 class TestWhatRecognisersShare:
-    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(
+    def test_text_beside_the_audio_is_ignored_and_the_record_notes_it(
         self, name, recogniser, transcripts
     ):
         _, alone, _ = transcripts
@@ -243,7 +243,7 @@ class TestVoices:
         [yes], [more] = short.media, long.media
         assert decode_audio(more).seconds > 2 * decode_audio(yes).seconds > 0
 
-    def test_a_sentence_sounds_the_same_whatever_was_said_before(self, name):
+    def test_a_sentence_sounds_the_same_after_any_other(self, name):
         said = ("Good morning.", "Something else.", "Good morning.")
 
         first, _, again = build_model(name).generate([ask(text) for text in said])
@@ -276,12 +276,12 @@ class TestEspeak:
             build_model(name, {"voice": "klingonese"}).load()
 
 
-def test_espeak_refuses_a_speed_nobody_can_follow():
+def test_espeak_refuses_an_excessive_speed():
     with pytest.raises(UsageError, match="words_per_minute is 900"):
         Espeak(words_per_minute=900)
 
 
 @pytest.mark.parametrize("name", ["flite", "festival"])
 def test_a_voice_is_a_name_and_never_code(name):
-    with pytest.raises(UsageError, match="no name of a voice"):
+    with pytest.raises(UsageError, match="not the name of a voice"):
         models.build(Spec(name, {"voice": '") (system "true")'}))

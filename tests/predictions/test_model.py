@@ -150,7 +150,7 @@ def test_an_edited_file_asks_again_for_what_changed_and_for_nothing_else():
 
     asked = [line["id"] for line in journal()[before:] if line["kind"] == "output"]
     assert (asked, result.results[0].value) == (["b"], 1)
-    assert any("model changed since the last run" in note for note in result.notes)
+    assert any("model changed: samples whose" in note for note in result.notes)
 
 
 def test_repeats_of_an_id_are_its_epochs_in_the_order_of_the_file():
@@ -380,6 +380,21 @@ def test_a_file_in_a_folder_called_predictions_is_found_by_its_path():
     )
 
     assert run("predictions/mine.jsonl").results[0].value == 1
+
+
+def test_a_file_beside_the_folder_and_one_in_it_must_be_told_apart():
+    Path("predictions").mkdir()
+    write("both.jsonl", [{"id": row["id"], "prediction": "?"} for row in ROWS])
+    write(
+        "predictions/both.jsonl",
+        [{"id": row["id"], "prediction": row["answer"]} for row in ROWS],
+    )
+
+    with pytest.raises(UsageError, match="there are two files of predictions"):
+        run("predictions/both.jsonl")
+    assert run("predictions/./both.jsonl").results[0].value == 0
+    inner = run("predictions/./predictions/both.jsonl", fresh=True)
+    assert inner.results[0].value == 1
 
 
 def test_a_task_that_asks_by_calls_cannot_be_answered_by_ids():

@@ -43,46 +43,24 @@ class Record:
 
 
 LEAVES = st.one_of(
-    st.text(max_size=5),
-    st.integers(),
-    st.floats(allow_nan=True),
-    st.booleans(),
-    st.none(),
-    st.binary(max_size=5),
-    st.builds(Path, st.just("/tmp/x")),
-    st.builds(Word, st.text(max_size=3)),
-    st.just(Colour.RED),
-    st.just(Level.LOW),
-    st.builds(Image, st.binary(max_size=3)),
-    st.builds(lambda: Audio(Path("a.wav"))),
-    st.just(io.BytesIO(b"x")),
-    st.just(decimal.Decimal("1.5")),
-    st.just(datetime.date(2020, 1, 2)),
-    st.just(open),
-    st.just(object()),
-    st.just(Path),
-    st.just(AllOf(("a", ("b", "c")))),
-    st.just(Text("x")),
-    st.builds(
-        lambda m: Message("user", (Text("see"), m)),
-        st.builds(Image, st.binary(max_size=3)),
-    ),
-)
+    st.text(max_size=5), st.integers(), st.floats(allow_nan=True), st.booleans(), st.none(), st.binary(max_size=5),
+    st.builds(Path, st.just("/tmp/x")), st.builds(Word, st.text(max_size=3)), st.just(Colour.RED), st.just(Level.LOW),
+    st.builds(Image, st.binary(max_size=3)), st.builds(lambda: Audio(Path("a.wav"))), st.just(io.BytesIO(b"x")),
+    st.just(decimal.Decimal("1.5")), st.just(datetime.date(2020, 1, 2)), st.just(open), st.just(object()),
+    st.just(Path), st.just(AllOf(("a", ("b", "c")))), st.just(Text("x")),
+    st.builds(lambda m: Message("user", (Text("see"), m)), st.builds(Image, st.binary(max_size=3))),
+)  # fmt: skip
 VALUES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(
-            st.one_of(st.text(max_size=3), st.integers()), inner, max_size=3
-        ),
+        st.lists(inner, max_size=3), st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.one_of(st.text(max_size=3), st.integers()), inner, max_size=3),
         st.dictionaries(st.text(max_size=3), inner, max_size=3).map(MappingProxyType),
         st.dictionaries(st.text(max_size=3), inner, max_size=3).map(OrderedDict),
-        st.builds(Record, st.just(Path("/x")), inner),
-        st.builds(Point, inner, inner),
+        st.builds(Record, st.just(Path("/x")), inner), st.builds(Point, inner, inner),
     ),
     max_leaves=8,
-)
+)  # fmt: skip
 
 
 def types_in(value: Any) -> set[type]:

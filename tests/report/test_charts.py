@@ -20,7 +20,11 @@ MANY = [DRAW.gauss(3, 1) for _ in range(300)]
 SECONDS = [DRAW.lognormvariate(0, 1) for _ in range(300)]
 SURE = [DRAW.random() for _ in range(200)]
 RIGHT = [float(DRAW.random() < sure) for sure in SURE]
-POINTS = [Point("law", 0.2, 0.5, 10), Point("maths", 0.9, 0.4, 40)]
+POINTS = [
+    Point("law", 0.2, 0.5, 10),
+    Point("maths", 0.9, 0.4, 40),
+    Point("a long task topic=history of art", 0.3, 0.5, 4),
+]
 CASES = {
     "intervalDot({value: 0.4, ci: [0.3, 0.55]}, [0, 1])": charts.interval_dot(
         0.4, (0.3, 0.55), (0, 1)
@@ -65,16 +69,8 @@ for (const one of cases) found[one] = plain(new Function("c", `with (c) { return
 console.log(JSON.stringify(found));
 """
 PAINT = (
-    "class",
-    "fill",
-    "stroke",
-    "stroke-width",
-    "stroke-dasharray",
-    "opacity",
-    "font-size",
-    "font-family",
-    "font-weight",
-)
+    "class", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
+)  # fmt: skip
 
 
 def shape(tag, attributes, children):
@@ -185,3 +181,12 @@ def test_numbers_beyond_all_bounds_are_drawn_without_fail():
         ElementTree.fromstring(
             charts.interval_rows([Interval("a", value, None) for value in values], "x")
         )
+
+
+def test_dots_of_a_scatter_have_names_that_do_not_overlap():
+    svg = charts.scatter(POINTS)
+
+    texts = list(ElementTree.fromstring(svg).iter(f"{SVG}text"))
+    names = {text.text: float(text.attrib["y"]) for text in texts}
+    assert {"law", "maths", "…sk topic=history of art", "later run"} <= set(names)
+    assert abs(names["law"] - names["…sk topic=history of art"]) >= 12

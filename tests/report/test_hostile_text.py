@@ -76,33 +76,12 @@ PAYLOADS = [
     "| cell | cell |",
 ]
 TAGS = {"table", "thead", "tbody", "tr", "th", "td"}
-DRAWN = {"svg", "line", "rect", "circle", "title"}
+DRAWN = {"svg", "line", "rect", "circle", "text", "title"}
 LOOKS = {
-    "xmlns",
-    "viewbox",
-    "role",
-    "aria-label",
-    "width",
-    "height",
-    "x",
-    "y",
-    "x1",
-    "x2",
-    "y1",
-    "y2",
-    "rx",
-    "cx",
-    "cy",
-    "r",
-    "fill",
-    "stroke",
-    "stroke-width",
-    "stroke-dasharray",
-    "opacity",
-    "font-size",
-    "font-family",
-    "font-weight",
-}
+    "xmlns", "viewbox", "role", "aria-label", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "rx", "cx", "cy",
+    "r", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
+    "text-anchor",
+}  # fmt: skip
 """The attributes of a drawing: none of them runs or loads anything."""
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from assay.report.pace import Pace, duration
 from assay.report.progress import LineProgress
-from assay.runner.events import CellProgress
+from assay.runner.events import TaskProgress
 
 
 def cell(**changes):
-    found = CellProgress("t", "m", expected=20, state="running")
+    found = TaskProgress("t", "m", expected=20, state="running")
     for name, value in changes.items():
         setattr(found, name, value)
     return found

@@ -1,4 +1,4 @@
-"""Helpers lie beside the tests."""
+"""Helpers are modules beside the tests."""
 
 import signal
 import sys

@@ -371,7 +371,7 @@ def test_a_plain_word_in_a_header_is_hidden_in_messages_but_not_in_data():
     assert redactor.line(b'{"a":"research"}') == b'{"a":"research"}'
 
 
-def test_a_short_secret_is_hidden_in_messages_where_it_stands_alone():
+def test_a_short_secret_is_redacted_in_messages_as_a_word_of_its_own():
     redactor = Redactor.of({"api_key": "pin-7"}, environment={})
 
     assert redactor.text("no 'pin-7' in pin-77") == "no '[redacted]' in pin-77"

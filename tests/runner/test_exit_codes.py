@@ -78,7 +78,7 @@ def one_line(stderr: str) -> str:
     return lines[0]
 
 
-def test_a_process_leaves_with_what_its_command_returns(rows):
+def test_the_exit_code_is_what_the_command_returns(rows):
     partial = started(rows, env={"FAIL_ON": "say 7"})
     _, stderr = partial.communicate(timeout=60)
 
@@ -183,7 +183,7 @@ def test_a_folder_that_may_not_be_written_is_one_line_that_says_what_to_do(rows,
             "/sys"
         )  # root may write everywhere, but nobody makes folders here
 
-    assert main(command(rows, "-o", str(closed / "run"))) == 1
+    assert main(command(rows, "-o", str(closed / "run"))) == 2
 
     said = one_line(capfd.readouterr().err)
     assert "cannot write: " in said and "fix: choose another folder with -o" in said
@@ -244,6 +244,63 @@ def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
     assert process.returncode == 130 and "Traceback" not in stderr
     assert time.monotonic() - begun < 20  # the model would take 45
     assert RunReader(rows.parent / "run").manifest["status"] == "interrupted"
+
+
+SLEEPS = """
+import time
+def score(sample, output):
+    open("began", "w").close()
+    time.sleep(45)
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_a_second_signal_does_not_wait_for_a_scorer_that_hangs(verb, rows):
+    folder = rows.parent
+    (folder / "sleeps.py").write_text(SLEEPS)
+    words = command(rows, "--scorer", "sleeps.py")
+    if verb == "score":
+        assert main(command(rows)) == 0
+        words = ["score", str(folder / "run"), "--scorer", "sleeps.py"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *words],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not (folder / "began").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=40)  # the scorer would take 45
+
+    assert process.returncode == 130 and "Traceback" not in stderr
+    assert RunReader(folder / "run").manifest["status"] == "interrupted"
+
+
+def test_an_interruption_while_assay_is_imported_is_one_line(tmp_path):
+    source = "import _thread; _thread.interrupt_main(); import time; time.sleep(9)"
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'assay.core.errors':\n"
+        f"            {source}\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "ls"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (130, "assay: interrupted\n")
 
 
 @pytest.mark.faults

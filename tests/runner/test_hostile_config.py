@@ -117,7 +117,7 @@ def test_a_link_out_of_the_folder_is_followed_to_where_it_leads_and_refused(
     assert code == 2 and "names code outside its own folder" in error
 
 
-def test_code_beside_the_task_file_is_what_the_user_pointed_at(place, capsys):
+def test_code_beside_the_task_file_is_loaded(place, capsys):
     (place / "mine.py").write_text("def score(sample, output):\n    return 1.0\n")
 
     code, _ = tried(place, capsys, "dataset: rows.jsonl\nscorers: mine.py:score\n")
@@ -222,7 +222,5 @@ def test_a_journal_line_that_is_whole_but_no_record_is_passed_over(place, capsys
     size = (place / "run" / "records.jsonl").read_bytes().index(seal(wrong)) + len(
         seal(wrong)
     )
-    said = (
-        f"3 damaged lines were passed over and will be asked again (bytes 0 to {size})"
-    )
+    said = f"3 damaged lines passed over (bytes 0 to {size})"
     assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What a run gives back: lookups, notebooks, data frames."""
+"""The result of a run: lookups, notebooks, data frames."""
 
 import asyncio
 import sys

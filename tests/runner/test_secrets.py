@@ -254,7 +254,7 @@ def test_a_line_keeps_what_json_can_hold_beside_a_secret():
     }
 
 
-def test_an_answer_that_held_a_secret_is_said_and_marked_and_not_kept_in_the_cache(
+def test_an_answer_with_a_secret_is_reported_marked_and_not_cached(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("PGPASSWORD", "password")

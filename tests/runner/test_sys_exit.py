@@ -23,7 +23,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("verb", ["run", "check", "show"])
-def test_a_benchmark_that_leaves_while_it_is_loaded_is_said(run, verb):
+def test_a_benchmark_that_exits_while_it_is_loaded_is_reported(run, verb):
     code, said = run("import sys\nsys.exit(7)\n", verb, "own.py")
 
     assert code in (1, 2) and said.err.count("\n") == 1

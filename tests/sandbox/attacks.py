@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from programs import RIGHT, WRONG
 from ways import STARTED, way
 
 from assay.sandbox import (
@@ -51,7 +52,7 @@ def read(path):
 PARENT = {parent}
 SECRET = {secret!r}
 FOLDER = {folder!r}
-TCP, UDP, ABSTRACT, UNIX = {tcp}, {udp}, {abstract!r}, {unix!r}
+TCP, UDP, ABSTRACT, UNIX, DATAGRAMS = {tcp}, {udp}, {abstract!r}, {unix!r}, {datagrams!r}
 """
 
 OUTSIDE = {
@@ -97,6 +98,18 @@ OUTSIDE = {
     "listens": "s = socket.socket(); escaped(lambda: s.bind(('0.0.0.0', 0)) or 'bound')",
     "connects to an abstract socket": "escaped(lambda: socket.socket(socket.AF_UNIX).connect(chr(0) + ABSTRACT) or 'connected')",
     "connects to a socket in a file": "escaped(lambda: socket.socket(socket.AF_UNIX).connect(UNIX) or 'connected')",
+    "sends to a socket in a file by a pair": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nescaped(lambda: a.sendto(b'x', DATAGRAMS))",
+    "connects one of a pair to a socket in a file": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nescaped(lambda: a.connect(DATAGRAMS) or 'connected')",
+    "connects one of a pair of streams": "a, b = socket.socketpair()\nescaped(lambda: a.connect(UNIX) or 'connected')",
+    "connects one of a pair of streams after it was closed": "a, b = socket.socketpair()\nb.close(); a.shutdown(2)\nescaped(lambda: a.connect(UNIX) or 'connected')",
+    "connects one of a pair of packets": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\nescaped(lambda: a.connect(UNIX) or 'connected')",
+    "sends a message to a socket in a file": "for k in (socket.SOCK_DGRAM, socket.SOCK_STREAM, socket.SOCK_SEQPACKET):\n    escaped(lambda: socket.socketpair(socket.AF_UNIX, k)[0].sendmsg([b'x'], [], 0, DATAGRAMS))",
+    "passes a descriptor to a socket in a file": "import array\nfor k in (socket.SOCK_DGRAM, socket.SOCK_STREAM):\n    escaped(lambda: socket.socketpair(socket.AF_UNIX, k)[0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [1]))], 0, DATAGRAMS))",
+    "binds one of a pair": "a, b = socket.socketpair()\nescaped(lambda: a.bind('bound') or 'bound')",
+    "makes a pair of another family": "for f in (2, 10, 16, 17, 38, 40):\n    escaped(lambda: socket.socketpair(f, socket.SOCK_STREAM))",
+    "enlarges the buffers of a socket": "a, b = socket.socketpair()\nfor o in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):\n    escaped(lambda: a.setsockopt(socket.SOL_SOCKET, o, 1 << 22) or 'set')",
+    "enlarges a pipe": "import fcntl\nescaped(lambda: fcntl.fcntl(os.pipe()[0], 1031, 1 << 20))",
+    "opens a mount by the newest call": "for n in (428, 467):\n    escaped(lambda: libc.syscall(n, -100, b'/', 0, 0, 0))",
     "opens a raw socket": "escaped(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))",
     "opens a netlink socket": "escaped(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))",
     "opens a vsock": "escaped(lambda: socket.socket(40, socket.SOCK_STREAM))",
@@ -139,12 +152,15 @@ OUTSIDE = {
     "talks to who forked it": "for n in range(3, 256):\n    for d in (b'0', b'go', b'!no'):\n        escaped(lambda: os.write(n, d))",
     "makes a socket of the old kind": "escaped(lambda: libc.syscall(102, 1, ctypes.create_string_buffer(24)) if os.uname().machine == 'i686' else -1)",
     "reads the sandbox of another": "escaped(lambda: [n for n in (os.listdir('/tmp') if os.path.isdir('/tmp') else []) if n.startswith('assay-sandbox') and os.listdir('/tmp/' + n) and '/tmp/' + n != os.getcwd()] or None)",
-}
+}  # fmt: skip
 
 GREEDY = {
     "allocates": "x = bytearray(1 << 30); print('ESCAPED')",
     "allocates in many processes": "for _ in range(12):\n    if not os.fork():\n        x = bytearray(150 << 20)\n        for i in range(0, len(x), 4096): x[i] = 1\n        time.sleep(30)\ntime.sleep(30)\nprint('ESCAPED')",
     "allocates memory that is no process's": "for n in range(200):\n    f = libc.memfd_create(b'x', 0)\n    if f < 0: break\n    os.write(f, b'x' * (2 << 20))\nelse: print('ESCAPED')",
+    "fills the buffers of sockets": "kept = []\ndef fill():\n    try:\n        while True:\n            for end in kept.append(socket.socketpair()) or kept[-1]:\n                end.setblocking(False)\n                try:\n                    while True: end.send(b'x' * 65536)\n                except BlockingIOError: pass\n    except OSError: pass\nfor _ in range(14):\n    if not os.fork(): fill(); time.sleep(30); os._exit(0)\nfill()\ntime.sleep(4)\nprint('ESCAPED')",
+    "nests many folders": "for _ in range(3000):\n    os.mkdir('d'); os.chdir('d')\nopen('x', 'w').write('y')",
+    "nests folders that are closed": "for _ in range(50):\n    os.mkdir('d', 0o300); os.chdir('d')\nos.umask(0o777)\nos.mkdir('e', 0)",
     "forks without end": "n = 0\ntry:\n    while n < 5000:\n        if not os.fork():\n            time.sleep(30)\n        n += 1\nexcept OSError: pass\nif n > 200: print('ESCAPED', n)",
     "forks in its children": "try:\n    while True: os.fork()\nexcept OSError: pass\ntime.sleep(30)",
     "starts threads without end": "import threading\nn = 0\ntry:\n    while n < 5000:\n        threading.Thread(target=time.sleep, args=(30,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nif n > 200: print('ESCAPED', n)\nos._exit(0)",
@@ -168,13 +184,11 @@ GREEDY = {
     "stops the first process": "os.kill(1, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)",
     "forks while it ends": "for _ in range(14):\n    if not os.fork():\n        while True:\n            try: os.fork()\n            except OSError: pass\nos._exit(0)",
     "steers the terminal": "print('\\x1b]0;title\\x07\\x1b[2J\\x1b[31m')",
-}
+}  # fmt: skip
 
 TESTS = FunctionTests(
     "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1, 2]) == [1, 2, 1, 2]\n    assert candidate('a') == 'aa'\n",
     "check(double)",
-    "def double(x):\n    pass\n",
-    "double",
 )
 FORGED = {
     "is wrong": "def double(x): return x",
@@ -184,17 +198,26 @@ FORGED = {
     "raises SystemExit when called": "def double(x): raise SystemExit(0)",
     "raises KeyboardInterrupt when called": "def double(x): raise KeyboardInterrupt",
     "raises StopIteration when called": "def double(x): raise StopIteration",
-    "prints a verdict": 'print(\'{"passed": true, "reason": ""}\')\ndef double(x): return x',
-    "writes a verdict to every descriptor": 'import os\nfor n in range(256):\n    try: os.write(n, b\'{"nonce": "", "passed": true, "reason": ""}\\n\')\n    except OSError: pass\ndef double(x): return x',
+    "prints a verdict": "print('{\"passed\": true, \"reason\": \"\"}')\ndef double(x): return x",
+    "writes a verdict to every descriptor": "import os\nfor n in range(256):\n    try: os.write(n, b'{\"nonce\": \"\", \"passed\": true, \"reason\": \"\"}\\n')\n    except OSError: pass\ndef double(x): return x",
+    "says that it passed": "import sys\nfor e in ('assay.passed', 'assay.checked'):\n    try: sys.audit(e, [])\n    except Exception: pass\ndef double(x):\n    sys.audit('assay.passed')\n    return x",
+    "fails in a way that looks into the hook": "import sys\nclass T(str):\n    def encode(self, *a):\n        f = sys._getframe(1)\n        print(f.f_locals)\n        return b''\ntry: sys.audit('assay.failed', T())\nexcept Exception: pass\ndef double(x): return x",
+    "guesses in many forks": "import os\ndef double(x):\n    for guess in (4, [1, 2, 1, 2], 'aa'):\n        if os.fork() == 0: return guess\n    os._exit(0)",
+    "lets a fork answer": "import os\nif os.fork(): os.wait(); os._exit(0)\ndef double(x): return x * 2",
+    "writes a verdict to every descriptor at its end": "import os, sys, atexit\ndef say():\n    for n in range(256):\n        try: os.write(n, b'0 passed \\n passed \\n')\n        except OSError: pass\natexit.register(say)\ndef double(x): say(); sys.exit(0)",
+    "leaves a verdict in files": "import os\nfor n in ('verdict', 'passed', 'tests.py', 'result.json', '/tmp/verdict'):\n    try: open(n, 'w').write('passed')\n    except OSError: pass\ndef double(x): return x",
+    "replaces exec": "import builtins\nbuiltins.exec = lambda *a: None\ndef double(x): return x",
+    "replaces audit and exec in its callers": "import signal, sys\ndef look(number, frame):\n    while frame:\n        frame.f_globals.update(exec=lambda *a: None, describe=lambda e: '', is_tampering=lambda *a: False)\n        frame.f_locals.update(execute=lambda *a: None, test=None, call=None)\n        frame = frame.f_back\nsignal.signal(signal.SIGUSR1, look)\nsignal.raise_signal(signal.SIGUSR1)\nsys.audit = lambda *a: None\ndef double(x): return x",
+    "moves the pipe of the verdict": "import os\nfor n in range(3, 1024):\n    try: os.dup2(1, n)\n    except OSError: pass\ndef double(x): return x * 2",
+    "raises in a thread": "import threading, os\nthreading.Thread(target=os._exit, args=(0,)).start()\ndef double(x):\n    import time; time.sleep(1)\n    return x * 2",
+    "ends in a finalizer": "import os\nclass A:\n    def __del__(self): os._exit(0)\ndef double(x):\n    A()\n    return x",
+    "ends by a signal": "import os\ndef double(x): os.kill(os.getpid(), 15)",
+    "becomes another program": "import os, sys\ndef double(x): os.execv(sys.executable, ['python', '-c', 'print(1)'])",
     "answers in advance": "import os, json, struct\nfor n in range(3, 256):\n    for v in [{'loaded': True}] + [{'value': True}] * 9:\n        d = json.dumps(v).encode()\n        try: os.write(n, struct.pack('!I', len(d)) + d)\n        except OSError: break\ndef double(x): return x",
     "sends nonsense": "import os\nfor n in range(3, 256):\n    try: os.write(n, b'\\xff' * 100)\n    except OSError: pass\ndef double(x): return x",
-    "equals everything": "class A:\n    def __eq__(self, o): return True\n    def __ne__(self, o): return False\n    def __hash__(self): return 0\ndef double(x): return A()",
-    "is a list that equals everything": "class A(list):\n    def __eq__(self, o): return True\ndef double(x): return A()",
-    "is a number that equals everything": "class A(int):\n    def __eq__(self, o): return True\ndef double(x): return A(7)",
-    "is a text that equals everything": "class A(str):\n    def __eq__(self, o): return True\ndef double(x): return A('b')",
     "patches assert": "import builtins\nclass N(Exception): pass\nbuiltins.AssertionError = N\ndef double(x): return x",
     "patches builtins": "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.len = lambda *a: 0\ndef double(x): return x",
-    "patches json": 'import json\njson.dumps = lambda *a, **k: \'{"value": true, "passed": true}\'\ndef double(x): return x',
+    "patches json": "import json\njson.dumps = lambda *a, **k: '{\"value\": true, \"passed\": true}'\ndef double(x): return x",
     "patches the link": "import sys\nfor m in list(sys.modules.values()):\n    for n in ('encoded', 'decoded'):\n        if hasattr(m, n): setattr(m, n, lambda *a: True)\ndef double(x): return x",
     "reads the tests": "import os\nfound = [os.path.join(p, n) for r in ('.', '/tmp', '/proc/self/cwd') for p, _, f in os.walk(r) for n in f if 'tests' in n]\nif found: text = open(found[0]).read()\ndef double(x):\n    if found: return {2: 4, 'a': 'aa'}.get(x if isinstance(x, (int, str)) else 0, [1, 2, 1, 2])\n    return x",
     "looks at its caller": "import sys\ndef double(x):\n    f = sys._getframe()\n    while f:\n        for v in list(f.f_globals.values()):\n            if callable(v) and getattr(v, '__name__', '') == 'check': return 1\n        f = f.f_back\n    return x",
@@ -213,11 +236,42 @@ FORGED = {
     "forks and answers twice": "import os\nos.fork()\ndef double(x): return x",
     "kills all it sees": "import os\ndef double(x):\n    os.kill(-1, 9)\n    return x",
     "stops all it sees": "import os\ndef double(x):\n    os.kill(-1, 19); os.kill(1, 19)\n    return x",
-    "looks for the tests in its memory": "import re\nneedle = re.compile(b'assert candidate[(]2[)] ==')\nfound = False\nfor line in open('/proc/self/maps') if __import__('os').path.exists('/proc/self/maps') else ():\n    low, high = (int(n, 16) for n in line.split()[0].split('-'))\n    try:\n        with open('/proc/self/mem', 'rb', 0) as memory:\n            memory.seek(low)\n            found = found or needle.search(memory.read(high - low)) is not None\n    except (OSError, ValueError, OverflowError): pass\ndef double(x): return x * 2 if found else x",
     "looks for the number in its memory": "import gc, os\nfound = [o for o in gc.get_objects() if isinstance(o, dict) and 'nonce' in o and 'tests' in o]\ndef double(x):\n    for o in found:\n        for n in range(256):\n            try: os.write(n, (__import__('json').dumps({'nonce': o['nonce'], 'passed': True}) + chr(10)).encode())\n            except OSError: pass\n    return x",
     "patches who called it": "import sys\nfor name in ('candidate', 'serving', 'steps', 'values', 'namespaces', 'confine'):\n    module = sys.modules.get(name)\n    for n in dir(module) if module else ():\n        if callable(getattr(module, n)): setattr(module, n, lambda *a, **k: True)\ndef double(x): return x",
     "leaves by an exit handler": "import atexit, os\natexit.register(lambda: os._exit(0))\ndef double(x): raise SystemExit",
-}
+}  # fmt: skip
+
+TAMPERED = {
+    "equals everything": "class A:\n    def __eq__(self, o): return True\n    def __ne__(self, o): return False\n    def __hash__(self): return 0\ndef double(x): return A()",
+    "is a list that equals everything": "class A(list):\n    def __eq__(self, o): return True\ndef double(x): return A()",
+    "is a number that equals everything": "class A(int):\n    def __eq__(self, o): return True\ndef double(x): return A(7)",
+    "is a text that equals everything": "class A(str):\n    def __eq__(self, o): return True\ndef double(x): return A('b')",
+    "looks for the tests in its memory": "import re\nneedle = re.compile(b'assert candidate[(]2[)] ==')\nfound = False\nfor line in open('/proc/self/maps') if __import__('os').path.exists('/proc/self/maps') else ():\n    low, high = (int(n, 16) for n in line.split()[0].split('-'))\n    try:\n        with open('/proc/self/mem', 'rb', 0) as memory:\n            memory.seek(low)\n            found = found or needle.search(memory.read(high - low)) is not None\n    except (OSError, ValueError, OverflowError): pass\ndef double(x): return x * 2 if found else x",
+    "replaces a builtin": "import builtins\nclass Yes:\n    def __eq__(self, o): return o in (4, 'aa', [1, 2, 1, 2])\nbuiltins.abs = abs\nbuiltins.len = lambda x: 0\ndef double(x): return Yes()",
+    "replaces a function of a module": "import math\nmath.isclose = lambda *a, **k: True\ndef double(x): return x * 2",
+    "replaces a function of a module that it imports": "import statistics\nstatistics.mean = lambda x: 4\ndef double(x): return x * 2",
+    "replaces the builtins of its namespace": "import builtins\nclass B(dict): pass\n__builtins__ = B(vars(builtins))\ndef double(x): return x * 2",
+    "traces": "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name == 'check' and event == 'call':\n        frame.f_lineno = frame.f_lineno\n    return trace\nsys.settrace(trace)\ndef double(x): return x * 2",
+    "profiles": "import sys\nsys.setprofile(lambda *a: None)\ndef double(x): return x * 2",
+    "reads the values of its caller": "import sys\ndef double(x):\n    code = sys._getframe(1).f_code.co_consts\n    return x * 2",
+    "reads frames of an exception": "def double(x):\n    try: raise ValueError\n    except ValueError as e: frame = e.__traceback__.tb_frame.f_back\n    return x * 2",
+    "reads frames of a generator": "g = (1 for _ in 'a')\nframe = g.gi_frame\ndef double(x): return x * 2",
+    "looks at all objects": "import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'function']\ndef double(x): return x * 2",
+    "looks for who refers to it": "import gc\ndef double(x):\n    gc.get_referrers(x)\n    return x * 2",
+    "calls C": "import ctypes\nctypes.pythonapi.Py_IncRef(ctypes.py_object(None))\ndef double(x): return x * 2",
+    "changes a number in memory": "import ctypes\nctypes.c_char.from_address(id(1000) + 24)\ndef double(x): return x * 2",
+    "changes the code of the tests": "import sys, gc\ndef double(x):\n    check = sys._getframe(1).f_globals['check']\n    check.__code__ = (lambda candidate: None).__code__\n    return x * 2",
+    "adds an audit hook": "import sys\nsys.addaudithook(lambda *a: None)\ndef double(x): return x * 2",
+    "reads its own memory by bytes": "open(b'/proc/self/mem', 'rb')\ndef double(x): return x * 2",
+    "names its file by a text of its own": "import sys\nclass T(str):\n    def startswith(self, *a): return True\nexec(compile('def double(x): sys._getframe(); return x * 2', T('x'), 'exec'))",
+    "reads its own memory": "open('/proc/self/mem', 'rb')\ndef double(x): return x * 2",
+    "compiles code that seems to be the library's": "import os\nexec(compile('import sys; sys._getframe()', os.__file__, 'exec'))\ndef double(x): return x * 2",
+    "makes code that seems to be the library's": "import os\ncode = compile('1', 'x', 'exec').replace(co_filename=os.__file__)\ndef double(x): return x * 2",
+    "returns a class that equals everything": "class M(type):\n    def __eq__(c, o): return True\n    def __hash__(c): return 0\nclass A(metaclass=M): pass\ndef double(x): return A",
+    "returns the library's object that equals everything": "from unittest.mock import ANY\ndef double(x): return ANY",
+    "ends the process when its tests are done": "import os, threading\ndef wait():\n    import time\n    while 'program' in __import__('sys').modules: time.sleep(0.001)\nclass E(type):\n    def __eq__(c, o): os._exit(0)\n    def __hash__(c): return 1\nclass A:\n    def __eq__(self, o): os._exit(0)\ndef double(x): return x * 2",
+}  # fmt: skip
+"""What a program does inside its own process, where it cannot always be prevented: it fails, or its verdict is suspect."""
 
 LEFT = {
     "a file": (
@@ -248,7 +302,7 @@ LEFT = {
         "from multiprocessing import shared_memory\nkept = shared_memory.SharedMemory('assay-left', True, 100)\nos._exit(0)",
         "from multiprocessing import shared_memory\nescaped(lambda: shared_memory.SharedMemory('assay-left'))",
     ),
-}
+}  # fmt: skip
 """What one program leaves, and how the next one, or one beside it, looks for that."""
 
 
@@ -260,6 +314,7 @@ class Host:
     facts: dict[str, object]
     signalled: threading.Event
     udp: socket.socket
+    datagrams: socket.socket
 
 
 def host(folder: Path) -> Host:
@@ -278,6 +333,11 @@ def host(folder: Path) -> Host:
     ):
         one.bind(address)
     udp.setblocking(False)
+    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    datagrams.bind(str(folder / "datagrams"))
+    datagrams.setblocking(False)
+    for one in ("datagrams", "socket"):
+        (folder / one).chmod(0o777)
     for one in (tcp, abstract, unix):
         one.listen()
     signalled = threading.Event()
@@ -288,12 +348,13 @@ def host(folder: Path) -> Host:
         "folder": str(folder),
         "abstract": name,
         "unix": unix.getsockname(),
+        "datagrams": datagrams.getsockname(),
         "tcp": tcp.getsockname()[1],
         "udp": udp.getsockname()[1],
         "kept": (tcp, udp, abstract, unix),
     }
     os.environ["ASSAY_SECRET"] = secret.read_text()
-    return Host(folder, facts, signalled, udp)
+    return Host(folder, facts, signalled, udp, datagrams)
 
 
 def words_for(tier: Tier) -> list[str]:
@@ -364,14 +425,14 @@ def _tried(tier: Tier, code: str, there: Host, output: list[str] | None = None) 
         return "the output was not cut"
     if server_pid(tier) != forking:
         return "the process that forks was ended"
-    return _arrived(there.udp) or (
+    return (_arrived(there.udp) or _arrived(there.datagrams)) or (
         "it went on past its time" if done.seconds > LIMITS.wall_seconds + 5 else ""
     )
 
 
 def server_pid(tier: Tier) -> int:
     """The process that forks programs, started where it is not up; 0 where there is none."""
-    return server_for(tier, "script").pid if has_forks(tier) else 0
+    return server_for(tier).pid if has_forks(tier) else 0
 
 
 def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str:
@@ -433,6 +494,22 @@ def forgery(tier: Tier, name: str) -> str:
     return "a wrong program passed" if verdict.passed else ""
 
 
+def tampering(tier: Tier, name: str) -> str:
+    """Why an attack from within the program's own process counts; empty where it failed or is suspect."""
+    verdict = judge_functions(tier, TAMPERED[name], TESTS, LIMITS)
+    return "it passed unnoticed" if verdict.passed and not verdict.suspect else ""
+
+
+def misjudged(tier: Tier) -> dict[str, str]:
+    """Ordinary programs whose verdict is not the one of plain Python, with why."""
+    found = {}
+    for name, (program, tests) in (RIGHT | WRONG).items():
+        verdict = judge_functions(tier, program, FunctionTests(tests), LIMITS)
+        if verdict.passed is not (name in RIGHT) or verdict.suspect:
+            found[name] = f"{verdict.reason} {verdict.suspect}"
+    return found
+
+
 def all_that_succeed(
     tier: Tier, folder: Path, names: Callable[[str], bool] = lambda name: True
 ) -> dict[str, str]:
@@ -442,6 +519,7 @@ def all_that_succeed(
         name: escape(tier, name, there) for name in (*OUTSIDE, *GREEDY) if names(name)
     }
     tried |= {name: forgery(tier, name) for name in FORGED if names(name)}
+    tried |= {name: tampering(tier, name) for name in TAMPERED if names(name)}
     tried |= {
         f"leaves {name}": leftover(tier, name, there) for name in LEFT if names(name)
     }
@@ -449,11 +527,9 @@ def all_that_succeed(
 
 
 NOT_STARTED = {
-    "makes many files",
-    "reads the memory map of the first process",
-    "lists the descriptors of the first process",
+    "makes many files", "reads the memory map of the first process", "lists the descriptors of the first process",
     "reads the memory of the first process",
-}
+}  # fmt: skip
 """Bubblewrap itself bounds the bytes of a file system, not the number of its files; started by an ordinary user it is
 the first process itself, with the program's user and no other rights, and hides nothing from it."""
 QUICK = (
@@ -462,12 +538,21 @@ QUICK = (
     "signals the parent",
     "connects by TCP",
     "sends by UDP",
+    "sends to a socket in a file by a pair",
+    "connects one of a pair to a socket in a file",
+    "sends a message to a socket in a file",
+    "passes a descriptor to a socket in a file",
+    "fills the buffers of sockets",
+    "nests many folders",
+    "nests folders that are closed",
     "changes the mode of a secret",
     "lowers the parent's limits",
     "forks without end",
     "leaves a daemon",
     "is wrong",
     "equals everything",
+    "reads frames of an exception",
+    "guesses in many forks",
     "writes a verdict to every descriptor",
 )
 
@@ -490,6 +575,7 @@ if __name__ == "__main__":
                 "tier": chosen.name,
                 "forks": has_forks(chosen),
                 "right": right.passed,
+                "misjudged": misjudged(chosen) if wanted is not None else {},
                 "got_through": found,
             }
         )

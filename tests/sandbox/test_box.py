@@ -69,14 +69,15 @@ def test_what_one_execution_wrote_the_next_does_not_find(tier):
         ("import os; os.kill(os.getpid(), 9)", {}, "killed"),
         ("raise SystemExit(3)", {}, "exited"),
         (
-            "import os\nfor _ in range(6): os.fork() or exec('x = bytearray(90 << 20)\\nwhile 1: x[::4096] = x[::4096]')\n"
+            "import os\nfor _ in range(6): "
+            "os.fork() or exec('x = bytearray(90 << 20)\\nwhile 1: x[::4096] = x[::4096]')\n"
             "import time; time.sleep(9)",
             {"memory_mb": 128, "cpu_seconds": 6},
             "memory",
         ),
     ],
 )
-def test_it_is_said_how_an_execution_ended(tier, code, limits, ending):
+def test_an_execution_reports_how_it_ended(tier, code, limits, ending):
     done = run(tier, code, **limits)
 
     assert done.ending == ending and done.returncode == (
@@ -98,7 +99,7 @@ def test_output_past_the_limit_is_thrown_away(tier):
     )
 
 
-def test_input_that_nobody_reads_holds_nothing_up(tier):
+def test_unread_input_does_not_block(tier):
     assert run(tier, "print('done')", stdin="x" * 5_000_000).stdout == b"done\n"
 
 
@@ -118,7 +119,7 @@ def test_of_an_interpreter_only_its_own_files_are_there(tier):
     )
 
 
-def test_assay_may_lie_in_the_temporary_folder(tier, tmp_path):
+def test_assay_may_be_installed_in_the_temporary_folder(tier, tmp_path):
     if tier.endswith(STARTED):
         pytest.skip("the self-test tries both ways")
     copied = shutil.copytree(

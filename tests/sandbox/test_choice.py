@@ -1,4 +1,4 @@
-"""The best tier that holds is taken; one that does not is refused with the reason, and `none` is no default."""
+"""The best tier that passes its self-test is used; others are refused with the reason, and `none` is no default."""
 
 import os
 

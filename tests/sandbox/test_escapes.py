@@ -4,11 +4,7 @@
 """
 
 import json
-import os
-import shutil
-import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +21,7 @@ from attacks import (
     LIMITS,
     NOT_STARTED,
     OUTSIDE,
+    TAMPERED,
     TESTS,
     escape,
     escape_by_any,
@@ -32,7 +29,9 @@ from attacks import (
     host,
     leftover,
     server_pid,
-)
+    tampering,
+)  # fmt: skip
+from system_python import by_system_python
 from ways import STARTED, ways
 
 from assay.sandbox import choose, judge_functions
@@ -49,6 +48,7 @@ SLOW = {
     "forks in its children",
     "allocates in many processes",
     "fills the disk",
+    "fills the buffers of sockets",
     "returns something deep",
     "returns a huge number",
     "answers in advance",
@@ -63,7 +63,6 @@ QUICK_STARTED = {
     "writes 100 MB",
     "writes one large file",
 }
-NOBODY = 65534
 
 
 def tried(way: str, attacks: Iterable[str]) -> list[str]:
@@ -135,6 +134,13 @@ def test_no_wrong_program_passes(way: str):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_program_that_tampers_with_its_process_fails_or_is_suspect(way: str):
+    names = tried(way, TAMPERED)
+
+    assert that_succeed(names, lambda name: tampering(WAYS[way], name)) == {}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("beside", [False, True])
 def test_no_program_finds_what_another_leaves(way: str, beside: bool, there):
     if way == "landlock" and beside:
@@ -180,39 +186,14 @@ def test_the_attacks_are_at_least_forty():
     assert len(OUTSIDE) + len(GREEDY) + len(FORGED) + len(LEFT) >= 40
 
 
-def as_nobody(*argv: str) -> subprocess.CompletedProcess[str]:
-    """Runs the attacks as a user without rights, by the system's Python, which that user may read."""
-    python = shutil.which("python3", path="/usr/bin")
-    if os.geteuid() != 0 or python is None:
-        pytest.skip("needs root, to become another user, and the system's Python")
-    version = subprocess.run([python, "-V"], capture_output=True, text=True).stdout
-    source, site = (
-        Path(judge_functions.__code__.co_filename).parents[2],
-        sysconfig.get_path("purelib"),
-    )
-    if not version.startswith(
-        f"Python {sys.version_info.major}.{sys.version_info.minor}."
-    ):
-        pytest.skip(
-            f"the system has {version.strip()}, the packages here are for another"
-        )
-    return subprocess.run(
-        [python, "-B", str(Path(__file__).parent / "attacks.py"), *argv],
-        capture_output=True,
-        text=True,
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        env={"PYTHONPATH": f"{source}:{site}", "HOME": "/nonexistent"},
-    )
-
-
 @pytest.mark.parametrize(
     "tier",
     ["bubblewrap", *(["bubblewrap" + STARTED] if COUNTS is NIGHT else []), "landlock"],
 )
 def test_no_attack_gets_out_of_the_sandbox_of_an_ordinary_user(tier: str):
-    done = as_nobody(tier, *(["all"] if COUNTS is NIGHT else ["quick"]))
+    done = by_system_python(
+        "attacks.py", tier, *(["all"] if COUNTS is NIGHT else ["quick"])
+    )
     if "no sandbox holds" in done.stderr or "Permission denied" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
 
@@ -223,15 +204,18 @@ def test_no_attack_gets_out_of_the_sandbox_of_an_ordinary_user(tier: str):
         "tier": name,
         "forks": tier == "bubblewrap",
         "right": True,
+        "misjudged": {},
         "got_through": {},
     }
 
 
 def test_without_a_sandbox_the_attacks_do_get_through():
-    done = as_nobody(
+    done = by_system_python(
+        "attacks.py",
         "none",
         "reads the users of the host",
         "sends by UDP",
+        "sends to a socket in a file by a pair",
         "changes the mode of a secret",
     )
 
@@ -240,5 +224,6 @@ def test_without_a_sandbox_the_attacks_do_get_through():
     assert set(found) == {
         "reads the users of the host",
         "sends by UDP",
+        "sends to a socket in a file by a pair",
         "changes the mode of a secret",
     }

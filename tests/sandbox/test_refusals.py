@@ -1,4 +1,4 @@
-"""Machines on which a tier does not hold: one line with the tier, the reason and the fix, before a model is asked."""
+"""Machines on which a tier fails: one line with the tier, the reason and the fix, before a model is asked."""
 
 import os
 import subprocess
@@ -41,10 +41,11 @@ def only(monkeypatch, *programs: str) -> None:
 
 
 SAYS = {
-    "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.": "fix: sysctl user.max_user_namespaces",
+    "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.":
+        "fix: sysctl user.max_user_namespaces",
     "setting up uid map: Permission denied": "fix: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     "Unknown option --disable-userns": "fix: pip install 'assay[sandbox]' brings a bubblewrap that is new enough",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("says", "fix"), SAYS.items())
@@ -143,7 +144,7 @@ def test_an_interpreter_that_is_gone_is_named(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
-def test_root_does_not_run_programs_without_a_sandbox_though_told_to(tmp_path):
+def test_root_never_runs_programs_without_a_sandbox(tmp_path):
     model = Scripted("def f(): return 1")
 
     with pytest.raises(

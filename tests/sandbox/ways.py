@@ -1,4 +1,4 @@
-"""The ways in which this machine runs programs: every tier that holds; one that forks also without its forks."""
+"""The ways in which this machine runs programs: every tier that passes its self-test, with and without forks."""
 
 from dataclasses import replace
 from functools import cache

@@ -7,7 +7,7 @@ from assay.scorers.answered import answered
 
 
 @pytest.mark.parametrize(("text", "value"), [("yes", 1.0), ("", 0.0), (" \n", 0.0)])
-def test_an_answer_counts_if_it_says_anything(text, value):
+def test_any_content_counts_as_an_answer(text, value):
     assert answered(Sample("1", "q"), Output.of(text)).value == value
 
 

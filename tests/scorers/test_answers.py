@@ -36,7 +36,9 @@ def test_targets_of_every_kind_are_texts_to_compare_with(target, texts):
         ("x", "length", None),
     ],
 )
-def test_only_silence_that_was_forced_is_not_an_answer(text, reason, outcome):
+def test_only_a_truncated_or_filtered_empty_output_is_not_an_answer(
+    text, reason, outcome
+):
     score = no_answer(Output.of(text, stop_reason=reason))
 
     assert (score.outcome if score else None) is outcome
@@ -52,7 +54,7 @@ def test_a_missing_target_names_the_sample():
 
 
 @pytest.mark.parametrize(("answer", "value"), [("4", 1.0), ("None", 0.0), ("", 0.0)])
-def test_a_null_beside_an_answer_is_none_and_no_fault(answer, value):
+def test_a_null_among_answers_is_ignored(answer, value):
     assert (
         ExactMatch()(Sample(id="a", target=("4", None)), Output.of(answer)).value
         == value
@@ -68,11 +70,11 @@ def test_a_target_of_nulls_alone_is_a_fault_of_the_data():
     )
 
 
-def test_a_judge_is_shown_no_null_beside_an_answer():
+def test_a_judge_does_not_see_nulls_among_answers():
     assert shown(Sample(id="a", target=("4", None))) == ("4",)
 
 
-def test_silence_counts_zero_under_each_name_of_a_scorer():
+def test_an_empty_output_counts_zero_under_each_name_of_a_scorer():
     assert named(Score.unparsed(), "a", "b").value == {"a": 0.0, "b": 0.0}
 
 

@@ -58,7 +58,7 @@ def test_a_reply_is_read_with_or_without_the_name_of_its_entry(reply):
     ].produces == ("json",)
 
 
-def test_the_models_own_words_do_not_pass_for_the_specialists():
+def test_text_of_the_model_is_not_read_as_the_specialists_reply():
     boast = Output((Candidate((IMAGE, Json({"score": 1.0}), Text("score: 1"))),))
 
     result, _ = score(NUMBER, "0.25", boast)
@@ -90,7 +90,7 @@ def test_the_inner_scorer_may_be_named_as_in_a_file():
     assert score(named, "open 42")[0].value["word_accuracy"] == 0.5
 
 
-def test_an_output_without_an_image_is_unreadable_and_nobody_is_asked():
+def test_an_output_without_an_image_is_unparsed_and_the_specialist_is_not_asked():
     result, specialist = score(NUMBER, "0.25", Output.of("no picture today"))
 
     assert (result.value, result.outcome, specialist.asked) == (
@@ -103,13 +103,13 @@ def test_an_output_without_an_image_is_unreadable_and_nobody_is_asked():
 @pytest.mark.parametrize(
     "reply", [Output.failed("timeout", "too slow"), "no idea", "7", "true"]
 )
-def test_a_specialist_that_fails_or_says_nothing_usable_is_nobodys_wrong_answer(reply):
+def test_a_failing_specialist_or_an_unusable_reply_is_a_judge_error(reply):
     result, _ = score(NUMBER, reply)
 
     assert (result.value, result.outcome) == (None, Outcome.JUDGE_ERROR)
 
 
-def test_what_it_says_of_itself_is_the_inner_scorers():
+def test_bounds_and_direction_are_those_of_the_inner_scorer():
     rate = Asked("asr", "text", WordErrorRate("none"), expects="audio")
 
     assert (rate.needs, rate.higher_is_better, rate.bounds) == (("asr",), False, None)
@@ -122,13 +122,15 @@ def test_what_it_says_of_itself_is_the_inner_scorers():
 def test_wrong_settings_are_refused():
     with pytest.raises(UsageError, match="does not know wants='xml'"):
         Asked("vqa", "score", SavedNumber(), wants="xml")
-    with pytest.raises(UsageError, match="needs an inner scorer that answers at once"):
+    with pytest.raises(
+        UsageError, match="needs an inner scorer that is not asynchronous"
+    ):
         Asked("vqa", "score", NUMBER)
     with pytest.raises(UsageError, match="no model is given for the role 'vqa'"):
         asyncio.run(NUMBER(SAMPLE, Output.of(IMAGE)))
 
 
-def test_a_saved_number_may_lie_in_a_column():
+def test_a_saved_number_may_be_in_a_column():
     assert SavedNumber()(SAMPLE, Output.of(IMAGE)).value == 0.9
     assert (
         SavedNumber(high=0.5)(SAMPLE, Output.of(IMAGE)).outcome is Outcome.JUDGE_ERROR

@@ -5,7 +5,7 @@ import unicodedata
 from assay.scorers._characters import MOST_KEPT, CategoryTable
 
 
-def test_every_character_becomes_what_the_rule_makes_of_it():
+def test_every_character_is_replaced_by_the_rule():
     def rule(character: str, category: str) -> str | None:
         return {"P": None, "Z": " ", "S": f"<{character}>"}.get(category[0], character)
 

@@ -68,7 +68,7 @@ def test_a_scale_that_does_not_exist_is_refused():
         ClipScoreAsked("openai")
 
 
-def test_vqascore_is_the_probability_as_it_comes():
+def test_vqascore_is_the_probability_of_the_model():
     assert judged(VqaScore, "vqa", {"score": 0.83})[0].value == 0.83
     assert judged(VqaScore, "vqa", {"score": 1.5})[0].outcome is Outcome.JUDGE_ERROR
 
@@ -107,7 +107,7 @@ def test_lpips_may_compare_with_a_column():
         Output.failed("oom", "no"),
     ],
 )
-def test_a_distance_that_is_none_is_nobodys_fault(reply):
+def test_an_unusable_distance_is_a_judge_error(reply):
     assert judged(Lpips, "lpips", reply)[0].outcome is Outcome.JUDGE_ERROR
 
 
@@ -132,7 +132,7 @@ def test_without_a_model_the_role_is_named():
 @pytest.mark.parametrize(
     ("role", "named"), [("judge", "--judge MODEL"), ("clip", "--judge clip=MODEL")]
 )
-def test_a_role_that_nobody_fills_is_said_with_the_option_that_fills_it(role, named):
+def test_a_missing_role_is_reported_with_its_option(role, named):
     with pytest.raises(
         UsageError,
         match=f"no model is given for the role '{role}'; fix: name one with {named}",

@@ -49,7 +49,7 @@ def test_the_numbers_of_a_local_metric_come_back_and_the_rest_is_left_out(metric
     assert HfMetric(str(folder / "share.py")).score_all(ROWS) == {"share": 0.5}
 
 
-def test_a_folder_numbers_and_options_work_too(metric_file):
+def test_a_folder_a_cast_to_numbers_and_options_work(metric_file):
     metric = HfMetric(str(metric_file("int32")), cast="int", options={"scale": 100})
 
     assert metric.score_all(ROWS) == {"share": 50.0}

@@ -49,7 +49,7 @@ def test_a_worker_that_hangs_or_dies_is_replaced(tmp_path):
     assert worker.kills == 2
 
 
-def test_memory_an_earlier_request_filled_does_not_decide_about_the_next(tmp_path):
+def test_memory_used_by_an_earlier_request_does_not_fail_the_next(tmp_path):
     worker = KillableWorker(
         write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30
     )
@@ -85,7 +85,7 @@ def test_a_worker_that_cannot_load_its_libraries_says_so(tmp_path):
         worker.ask({})
 
 
-def test_a_worker_that_dies_at_once_is_told_from_one_that_lacks_a_library(tmp_path):
+def test_a_worker_that_dies_at_once_differs_from_one_that_lacks_a_library(tmp_path):
     worker = KillableWorker(
         write_worker(tmp_path, "os._exit(1)\n"), seconds=1.0, memory_bytes=1 << 30
     )

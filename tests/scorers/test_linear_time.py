@@ -13,21 +13,12 @@ from assay.registry import scorers
 pytestmark = pytest.mark.faults
 SIZE = COUNTS.hostile_characters
 PIECES = {
-    "newlines": "\n",
-    "blanks": " ",
-    "blank lines": " \n",
-    "one letter": "a",
-    "brackets": "(",
+    "newlines": "\n", "blanks": " ", "blank lines": " \n", "one letter": "a", "brackets": "(",
     "nested LaTeX": "\\frac{1}{",
-    "boxes": "\\boxed{",
-    "digits": "9",
-    "numbers": "1,",
-    "option letters": "A, B, ",
-    "declarations": "answer is ",
+    "boxes": "\\boxed{", "digits": "9", "numbers": "1,", "option letters": "A, B, ", "declarations": "answer is ",
     "Chinese": "答案是",
-    "tags": "<think>",
-    "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
-}
+    "tags": "<think>", "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
+}  # fmt: skip
 CPU_SECONDS = 0.5 + 2.5 * SIZE / 1_000_000
 """Of a million the slowest pair, BLEU of brackets, takes 1.7; CPU time grows too where many share a machine."""
 CHOICES = ("cat", "dog", "bird", "fish")
@@ -39,10 +30,8 @@ def text_scorers():
             scorer = scorers.build(Spec.of(name, where="test"), where="test")
         except AssayError:
             continue  # needs options or a library
-        if not (
-            getattr(scorer, "needs", ())
-            or inspect.iscoroutinefunction(getattr(scorer, "__call__", scorer))
-        ):  # noqa: B004
+        call = getattr(scorer, "__call__", scorer)  # noqa: B004
+        if not (getattr(scorer, "needs", ()) or inspect.iscoroutinefunction(call)):
             yield name, scorer
 
 

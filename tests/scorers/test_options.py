@@ -6,7 +6,7 @@ from assay.core import UsageError
 from assay.scorers.options import check_option
 
 
-def test_a_word_that_an_option_does_not_have_is_refused_with_those_it_has():
+def test_an_unknown_option_value_is_refused_with_the_known_ones():
     check_option("f1", "tokens", "cjk", ("words", "cjk"))
 
     with pytest.raises(UsageError) as refusal:

@@ -25,7 +25,7 @@ def test_a_column_of_json_text_is_read():
     assert saved(ROW, Output(), "detections") == {"dog": []}
 
 
-def test_json_beside_an_image_belongs_to_that_candidate():
+def test_json_with_an_image_belongs_to_that_candidate():
     candidates = tuple(
         Candidate((Image(b"x"), Json({"cosine": value}))) for value in (0.1, 0.2)
     )
@@ -44,7 +44,7 @@ def test_text_that_is_no_json_stays_text(cell, value):
     assert read_json(cell) == value
 
 
-def test_a_missing_answer_of_a_specialist_is_nobodys_wrong_answer():
+def test_a_missing_reply_of_a_specialist_is_a_judge_error():
     score = no_verdict("no cosine")
 
     assert (score.value, score.outcome, score.details) == (

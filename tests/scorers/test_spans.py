@@ -35,7 +35,7 @@ SAMPLE = Sample("s", choices=("cat", "dog", "fish", "bird"), target="B")
         (SingleChoiceZh(), "B", "A不对，所以应该选B", "B"),
     ],
 )
-def test_the_place_holds_what_was_read(scorer, target, text, read):
+def test_the_span_contains_what_was_read(scorer, target, text, read):
     sample = Sample("s", choices=SAMPLE.choices, target=target)
 
     score = scorer(sample, Output.of(text))
@@ -44,7 +44,7 @@ def test_the_place_holds_what_was_read(scorer, target, text, read):
     assert text[start:end] == read
 
 
-def test_the_declared_place_is_marked_and_not_a_later_mention():
+def test_the_declaration_is_marked_and_not_a_later_mention():
     text = "The answer is 72. To check: 36 + 36 makes 72 again, because 72 is even."
 
     start, _ = NumberMatch()(Sample("s", target="72"), Output.of(text)).details["span"]
@@ -52,7 +52,7 @@ def test_the_declared_place_is_marked_and_not_a_later_mention():
     assert start == text.index("72")
 
 
-def test_every_place_in_the_corpus_of_choices_holds_the_letter_or_its_evidence():
+def test_every_span_in_the_corpus_of_choices_is_the_letter_or_its_evidence():
     wrong = []
     for line in (CORPUS / "choices.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -60,17 +60,18 @@ def test_every_place_in_the_corpus_of_choices_holds_the_letter_or_its_evidence()
         if not row["expected"] or list(options) != list("ABCDEFGHIJ"[: len(options)]):
             continue
         sample = Sample("s", choices=tuple(options.values()), target=row["expected"])
-        score = Choice()(sample, Output.of(row["output"]))
+        output = Output.of(row["output"])
+        score = Choice()(sample, output)
         if score.answer is None or "span" not in score.details:
             continue
         start, end = score.details["span"]
-        shown = row["output"][start:end]
+        shown = output.text[start:end]
         if shown != score.answer and shown != score.details["evidence"]:
             wrong.append((row["id"], shown, score.answer))
     assert wrong == []
 
 
-def test_most_letters_of_the_corpus_are_found_in_place():
+def test_most_letters_of_the_corpus_have_a_span():
     found = total = 0
     for line in (CORPUS / "choices.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -88,7 +89,7 @@ def test_most_letters_of_the_corpus_are_found_in_place():
     assert total > 100 and found / total > 0.9
 
 
-def test_a_place_in_doubt_is_left_out():
+def test_a_doubtful_span_is_left_out():
     assert evidence_span("nothing of it", "The answer is B", "B") is None
     assert occurrence_span("５ and 5", "5 and 5", 6, "5") is None
 
@@ -99,7 +100,7 @@ def test_a_place_in_doubt_is_left_out():
     st.sampled_from("ABC"),
     st.booleans(),
 )
-def test_a_place_lies_within_the_text_whatever_is_read(text, evidence, answer, first):
+def test_a_span_is_always_within_the_text(text, evidence, answer, first):
     span = evidence_span(text, evidence, answer, comes_first=first)
 
     assert span is None or 0 <= span[0] < span[1] <= len(text)

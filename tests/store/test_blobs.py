@@ -82,5 +82,42 @@ def test_a_file_of_another_ending_is_none_of_the_media(tmp_path):
     (tmp_path / digest[:2] / f"{digest}.exe").write_bytes(b"fLaC")
 
     assert blobs.state(digest) == "missing"
-    with pytest.raises(StoreError, match="the run keeps no medium"):
+    with pytest.raises(StoreError, match="the run has no medium"):
         blobs[digest]
+
+
+def test_a_folder_of_media_that_is_a_link_is_neither_read_nor_written(tmp_path):
+    inside, outside = tmp_path / "media", tmp_path / "outside"
+    clip = Audio(b"RIFF\0\0\0\0WAVE")
+    digest = clip.digest
+    outside.mkdir()
+    inside.mkdir()
+    (outside / f"{digest}.wav").write_bytes(clip.data())
+    (inside / digest[:2]).symlink_to(outside)
+    blobs = Blobs(inside)
+    other = Audio(clip.data() + b"more")
+    (inside / other.digest[:2]).symlink_to(outside)
+
+    assert blobs.path(digest) is None and blobs.state(digest) == "missing"
+    with pytest.raises(StoreError, match="is a link"):
+        blobs.put(other)
+    assert [path.name for path in outside.iterdir()] == [f"{digest}.wav"]
+
+
+def test_drafts_of_a_killed_writer_are_removed_and_other_files_stay(tmp_path):
+    digest = Audio(b"RIFF\0\0\0\0WAVE").digest
+    folder = tmp_path / digest[:2]
+    folder.mkdir()
+    draft = folder / f".{digest}.wav.0123456789abcdef"
+    others = [
+        folder / f"{digest}.wav",
+        folder / ".notes",
+        folder / f".{'0' * 64}.wav.0123456789abcdef",
+        tmp_path / f".{digest}.wav.0123456789abcdef",
+    ]
+    for path in (draft, *others):
+        path.write_bytes(b"x")
+
+    Blobs(tmp_path).remove_drafts()
+
+    assert not draft.exists() and all(path.exists() for path in others)

@@ -77,12 +77,12 @@ def test_media_that_are_there_are_not_sent_again(run: Path):
         (
             "nowhere://x",
             UsageError,
-            "nowhere://x: no place to write to: .*; fix: a URL such as s3://bucket/run",
+            "nowhere://x: cannot write to this URL: .*; fix: a URL such as s3://bucket/run",
         ),
         (
             "out.csv",
             UsageError,
-            "out.csv: no URL; fix: file:///.*/out.csv, or -o FILE for csv",
+            "out.csv: not a URL; fix: file:///.*/out.csv, or -o FILE for csv",
         ),
         (
             "file:///dev/null/x",
@@ -110,15 +110,13 @@ def test_a_missing_library_is_named_with_its_pip_line(run: Path, monkeypatch):
         copy_run(RunReader(run).layout, "s3://bucket/run")
 
 
-def test_a_place_with_files_of_somebody_else_is_refused_and_left_as_it_is(
-    run: Path, tmp_path: Path
-):
+def test_a_target_with_other_files_is_refused_and_unchanged(run: Path, tmp_path: Path):
     there = tmp_path / "there"
     there.mkdir()
     (there / "summary.json").write_text("mine")
 
     with pytest.raises(
-        UsageError, match="files that are not a run of assay's are there"
+        UsageError, match="the target holds files that are not an assay run"
     ):
         copy_run(RunReader(run).layout, f"file://{there}")
 

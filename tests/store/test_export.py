@@ -12,6 +12,7 @@ from pyarrow import parquet
 import assay
 from assay.core import Message, Output, Prompt, Text, UsageError
 from assay.core.record import output_to_plain, prompt_to_plain
+from assay.exports.lm_eval_json import LmEvalJson, lm_eval_document
 from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
 from assay.store.export import (
     COLUMNS,
@@ -20,10 +21,8 @@ from assay.store.export import (
     rows_of,
     safe_cell,
     write_csv,
-    write_lm_eval,
     write_parquet,
 )
-from assay.store.lm_eval import lm_eval_document
 
 QUESTION = Prompt((Message("user", (Text("2+2?"),)),))
 
@@ -120,7 +119,7 @@ def test_parquet_keeps_text_as_it_is_and_numbers_as_numbers(reader, tmp_path):
     assert "line\nbreak" in rows[2]["answer"]
 
 
-def test_an_answer_nobody_scored_is_exported_too(tmp_path):
+def test_an_answer_without_a_score_is_exported_too(tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         writer.write_manifest(MANIFEST)
         answer(writer, "a", "4")
@@ -184,7 +183,7 @@ def finished(tmp_path: Path) -> RunReader:
 
 
 def test_the_results_file_has_the_keys_of_lm_eval(finished, tmp_path):
-    write_lm_eval(finished, tmp_path / "x.json")
+    LmEvalJson().write(finished, tmp_path / "x.json", None)
 
     document = json.loads((tmp_path / "x.json").read_text())
     assert document["results"] == {
@@ -226,7 +225,7 @@ def test_samples_come_in_the_order_of_their_numbers(tmp_path):
     assert [r["id"] for r in read_csv(tmp_path / "x.csv")] == ["s1", "s2", "s10"]
 
 
-def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
+def test_only_samples_of_the_last_summary_are_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         verdict(writer, "a", "exact", {"exact": 1.0}, epoch=1)
         writer.finish(

@@ -15,14 +15,14 @@ def test_a_file_may_be_added_and_written_again_by_a_later_process(tmp_path):
 
 
 @pytest.mark.parametrize("is_link", [False, True])
-def test_a_file_of_somebody_else_is_refused_in_one_line_and_stays(tmp_path, is_link):
+def test_a_file_that_assay_did_not_write_is_refused_and_unchanged(tmp_path, is_link):
     (tmp_path / "mine.csv").write_text("mine")
     path = tmp_path / "table.csv"
     path.symlink_to(tmp_path / "nowhere") if is_link else path.write_text("mine")
 
     with pytest.raises(
         StoreError,
-        match=r"table\.csv is there, was not written by assay, .*; fix: move it away",
+        match=r"table\.csv exists, was not written by assay, .*; fix: move it away",
     ):
         FileLedger(tmp_path).claim(path)
 

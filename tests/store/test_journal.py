@@ -69,7 +69,7 @@ def test_lone_surrogates_and_huge_integers_survive():
     assert read.target == 10**4000
 
 
-def test_append_tells_where_the_line_lies(tmp_path: Path):
+def test_append_returns_the_offset_of_the_line(tmp_path: Path):
     journal, _ = open_journal(tmp_path / "j")
     offsets = [
         journal.append({"kind": "output", "id": str(number)}) for number in range(20)
@@ -129,7 +129,7 @@ def test_zeroed_blocks_lose_only_the_lines_they_touch(tmp_path: Path):
         else:
             first, end = index.damaged_range or (0, 0)
             assert index.damaged >= 1 and first <= start and start + 512 <= end
-            assert said.startswith(f"{index.damaged} damaged lines") and said.endswith(
+            assert said.startswith(f"{index.damaged} damaged line") and said.endswith(
                 f"(bytes {first} to {end})"
             )
 
@@ -199,7 +199,7 @@ def test_lines_are_synced_in_groups_by_number_or_by_time(
     assert len(synced) == syncs + 1  # what is left is synced at the end
 
 
-def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(
+def test_lines_of_several_threads_are_at_the_returned_offsets(
     tmp_path: Path,
 ):
     journal, _ = open_journal(tmp_path / "j")

@@ -11,7 +11,7 @@ from assay.store.layout import write_whole
 @pytest.mark.parametrize(
     ("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)]
 )
-def test_who_may_read_a_derived_file_is_said_by_the_umask(
+def test_the_umask_sets_the_permissions_of_a_derived_file(
     tmp_path: Path, umask: int, mode: int
 ):
     before = os.umask(umask)

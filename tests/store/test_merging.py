@@ -64,7 +64,7 @@ def test_merged_shards_are_the_run_in_one_piece(parts, tmp_path):
     ]
 
 
-def test_what_no_shard_has_is_asked(parts, tmp_path):
+def test_samples_that_no_shard_has_are_asked(parts, tmp_path):
     merge_runs(parts(3)[:2], tmp_path / "all")
 
     assert asked(whole(tmp_path / "all")) == 3

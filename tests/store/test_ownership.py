@@ -64,37 +64,15 @@ def snapshot(folder: Path) -> dict[str, tuple]:
 
 
 DIGEST = Image(PNG + b"0").digest
-FOREIGN_TEXT = st.sampled_from(
-    [
-        b"",
-        b"{}",
-        b"my notes",
-        b'{"mine": 1}',
-        b'{"kind":"output"}\n',
-        b'{"id": 1, "question": "2+2?"}\n{"id": 2}\n',
-        b'{"format": 2}',
-        b'{"format": 1, "status": "complete"}',
-        b'{"pid": 1}',
-        b"\x00\xff\n",
-        b'[{"format": 2}]',
-    ]
-)
+FOREIGN_TEXT = st.sampled_from([
+    b"", b"{}", b"my notes", b'{"mine": 1}', b'{"kind":"output"}\n', b'{"id": 1, "question": "2+2?"}\n{"id": 2}\n',
+    b'{"format": 2}', b'{"format": 1, "status": "complete"}', b'{"pid": 1}', b"\x00\xff\n", b'[{"format": 2}]',
+])  # fmt: skip
 FOREIGN_NAMES = [
-    "run.json",
-    "records.jsonl",
-    "summary.json",
-    ".lock",
-    "media/cat.png",
-    f"media/{DIGEST[:2]}/{DIGEST}.png",
-    f"media/{DIGEST[:2]}/notes.txt",
-    ".run.json.0123456789abcdef",
-    ".summary.json.0123456789abcdef",
-    "..lock.0123456789abcdef",
-    "data.jsonl",
-    "notes/todo.txt",
-    "media",
-    ".assay-files.jsonl",
-]
+    "run.json", "records.jsonl", "summary.json", ".lock", "media/cat.png", f"media/{DIGEST[:2]}/{DIGEST}.png",
+    f"media/{DIGEST[:2]}/notes.txt", ".run.json.0123456789abcdef", ".summary.json.0123456789abcdef",
+    "..lock.0123456789abcdef", "data.jsonl", "notes/todo.txt", "media", ".assay-files.jsonl",
+]  # fmt: skip
 FILES = st.dictionaries(st.sampled_from(FOREIGN_NAMES), FOREIGN_TEXT, max_size=5)
 
 
@@ -214,7 +192,7 @@ def test_a_dataset_in_the_output_folder_is_refused(tmp_path, monkeypatch):
     text = (tmp_path / "records.jsonl").read_bytes()
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(UsageError, match=r"not a run of assay's: records.jsonl"):
+    with pytest.raises(UsageError, match=r"not an assay run: records.jsonl"):
         assay.run("records.jsonl", "scripted", output=".")
 
     assert (tmp_path / "records.jsonl").read_bytes() == text and os.listdir(
@@ -223,7 +201,7 @@ def test_a_dataset_in_the_output_folder_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_root_folder_is_refused():
-    with pytest.raises(UsageError, match="not a run of assay's"):
+    with pytest.raises(UsageError, match="not an assay run"):
         refuse_foreign(Path("/"))
 
 
@@ -392,7 +370,7 @@ def test_run_json_is_written_before_anything_else(tmp_path, monkeypatch):
     assert written[0].startswith(".run.json.") and written[-1] == "records.jsonl"
 
 
-def test_a_cache_does_not_take_a_database_of_somebody_else(tmp_path):
+def test_a_cache_refuses_a_database_that_assay_did_not_write(tmp_path):
     import sqlite3
 
     from assay.store.cache import ResponseCache
@@ -404,7 +382,7 @@ def test_a_cache_does_not_take_a_database_of_somebody_else(tmp_path):
     before = snapshot(tmp_path)
 
     with pytest.raises(
-        StoreError, match="not a cache of assay's; fix: choose another --cache folder"
+        StoreError, match="not an assay cache; fix: choose another --cache folder"
     ):
         ResponseCache(tmp_path)
 

@@ -60,14 +60,15 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_the_index_of_a_cell_is_what_its_lines_say(lines):
+def test_the_index_of_a_task_and_model_matches_its_lines(lines):
     cell = CellIndex()
     answers: dict = {}
     scores: dict = {}
     for offset, line in enumerate(lines):
         (id, epoch) = place = line[1]
         if line[0] == "output":
-            cell.add_output(id, epoch, line[2], line[3], offset, line[4])
+            answer = Answered(line[3], offset, line[4])
+            cell.add_output(id, epoch, line[2], answer)
             rounds = answers.setdefault(place, [])
             rounds.extend([None] * (line[2] + 1 - len(rounds)))
             rounds[line[2]] = Answered(line[3], offset, line[4])

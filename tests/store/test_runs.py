@@ -17,7 +17,10 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 
 def test_a_second_writer_is_refused_with_the_owner_named(tmp_path: Path):
-    code = "import sys\nfrom assay.store import RunWriter\nwith RunWriter(sys.argv[1]): print('in', flush=True); input()"
+    code = (
+        "import sys\nfrom assay.store import RunWriter\n"
+        "with RunWriter(sys.argv[1]): print('in', flush=True); input()"
+    )
     owner = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -167,7 +170,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path):
         RunReader(tmp_path)
 
 
-def test_the_response_cache_knows_only_what_it_was_given(tmp_path: Path):
+def test_the_response_cache_returns_only_stored_answers(tmp_path: Path):
     from assay.core import Output
 
     cache = ResponseCache(tmp_path)
@@ -179,3 +182,15 @@ def test_the_response_cache_knows_only_what_it_was_given(tmp_path: Path):
     found = again.get("key")
     assert found is not None and found.text == "yes" and found.stop_reason == "stop"
     assert again.get("other") is None
+
+
+def test_a_media_draft_left_by_a_kill_is_removed_when_the_run_goes_on(tmp_path):
+    with RunWriter(tmp_path / "run"):
+        pass
+    digest = "ab" + "0" * 62
+    draft = tmp_path / "run" / "media" / "ab" / f".{digest}.png.0123456789abcdef"
+    draft.parent.mkdir(parents=True)
+    draft.write_bytes(b"half an image")
+
+    with RunWriter(tmp_path / "run"):
+        assert not draft.exists()

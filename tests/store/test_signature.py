@@ -25,7 +25,7 @@ def config(tmp_path, monkeypatch):
     return tmp_path / "config"
 
 
-def test_what_was_signed_is_ones_own_after_a_round_through_the_file(tmp_path):
+def test_a_signed_manifest_is_recognised_after_a_round_trip(tmp_path):
     import msgspec
 
     stored = msgspec.json.decode(msgspec.json.encode(signed(MANIFEST)))
@@ -95,14 +95,14 @@ def test_a_key_that_others_can_read_is_not_used():
     assert FIELD not in signed(MANIFEST)
 
 
-def test_a_damaged_key_is_said():
+def test_a_damaged_key_is_reported():
     made = signed(MANIFEST)
     key_file().write_bytes(b"short")
 
     assert "is not a key; remove it" in (why_foreign(made) or "")
 
 
-def test_where_no_key_can_be_kept_runs_are_unsigned_and_the_reason_is_said(
+def test_without_a_writable_key_runs_are_unsigned_and_the_reason_is_reported(
     tmp_path, monkeypatch
 ):
     blocked = tmp_path / "file"
@@ -115,7 +115,7 @@ def test_where_no_key_can_be_kept_runs_are_unsigned_and_the_reason_is_said(
     assert "was not made by you" in (why_foreign(made) or "")
 
 
-def test_without_a_home_the_remedy_is_said(monkeypatch):
+def test_without_a_home_folder_the_error_names_the_fix(monkeypatch):
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
 

@@ -1,15 +1,15 @@
 """A context and short records for the tests of summarizers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from assay.core import ScoreRecord
+from assay.core import ScoreRecord, SummaryContext
 
 
 @dataclass(frozen=True)
-class Context:
-    """A `SummaryContext` with plain fields."""
+class Context(SummaryContext):
+    """A `SummaryContext` whose fields have defaults."""
 
     task: str = "demo"
     model: str = "scripted"
@@ -17,9 +17,6 @@ class Context:
     scorer: str = "exact_match"
     n_expected: int | None = None
     seed: int = 7
-    higher_is_better: bool = True
-    bounds: tuple[float, float] | None = (0.0, 1.0)
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def record(

@@ -76,13 +76,13 @@ def test_results_pass_through():
     assert run(lambda records: given) == [given]
 
 
-def test_what_ships_with_assay_is_not_wrapped():
+def test_summarizers_of_assay_are_not_wrapped():
     summarizer = Mean()
 
     assert adapt_summarizer(summarizer, "mean") is summarizer
 
 
-def test_a_value_that_is_not_finite_is_said_and_not_printed():
+def test_a_value_that_is_not_finite_is_flagged_and_not_printed():
     (result,) = run(lambda records: {"x": math.nan})
 
     assert (result.value, result.flags) == (None, ("the summarizer gave nan",))
@@ -136,6 +136,6 @@ def test_a_function_that_cannot_take_the_records_is_refused_at_once(thing):
         adapt_summarizer(thing, "mine")
 
 
-def test_what_cannot_be_called_is_refused():
+def test_an_object_that_cannot_be_called_is_refused():
     with pytest.raises(SummarizerError, match="summarizer 'mine': 5 cannot be called"):
         adapt_summarizer(5, "mine")

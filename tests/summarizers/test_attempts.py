@@ -5,6 +5,7 @@ from summary_context import Context, record
 
 from assay.core import Score, SummarizerError
 from assay.core.score import Outcome
+from assay.core.value_scale import ValueScale
 from assay.runner.scoring.scoring import reduce_candidates
 from assay.summarizers.attempts import Attempts
 from assay.summarizers.majority import Majority
@@ -77,7 +78,7 @@ def test_records_of_one_answer_pass_as_they_are():
     assert list(Attempts(attempts)) == records
 
 
-def test_a_request_that_was_not_answered_has_lost_all_it_asked_for():
+def test_an_unanswered_request_has_lost_all_its_answers():
     records = [
         record("a", None, "model_error"),
         request("b", Score(1.0), Score(0.0), Score(1.0)),
@@ -131,7 +132,7 @@ def test_an_unread_candidate_counts_as_the_worst_where_lower_is_better():
     )
 
     assert result.value == pytest.approx(0.7)
-    assert reduce_candidates(scores, higher_is_better=False).value == pytest.approx(0.7)
+    assert reduce_candidates(scores, ValueScale(False)).value == pytest.approx(0.7)
 
 
 def test_counts_of_every_candidate_are_pooled_and_the_sample_is_drawn_whole():
@@ -218,7 +219,7 @@ def test_the_value_of_a_record_is_the_mean_and_there_is_none_while_a_verdict_is_
     assert torn.details["error"] == "the judge is down"
 
 
-def test_an_answer_stands_for_a_record_only_where_all_candidates_gave_it():
+def test_a_record_has_an_answer_only_if_all_candidates_gave_it():
     same = reduce_candidates([Score(1.0, answer="A"), Score(1.0, answer="A")])
     other = reduce_candidates([Score(1.0, answer="A"), Score(0.0, answer="B")])
 
@@ -261,7 +262,8 @@ def test_pass_at_k_of_a_single_answer_is_refused(reducer):
     records = [record("a", 1.0), record("b", 0.0), record("c", None, "model_error")]
 
     with pytest.raises(
-        SummarizerError, match=r"of one answer to each sample.*as many candidates"
+        SummarizerError,
+        match=r"needs more than one answer to each sample.*as many candidates",
     ):
         list(Mean(reducer=reducer)(records, Context()))
 

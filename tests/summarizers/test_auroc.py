@@ -20,7 +20,7 @@ def verdict(id, gold, said, **details):
     )
 
 
-def test_it_is_the_share_of_pairs_in_the_right_order_ties_counting_half():
+def test_the_area_is_the_share_of_correctly_ordered_pairs_with_ties_as_half():
     # (.9 > .1, .9 > .4, .4 > .1 and .4 = .4): three and a half of four pairs.
     assert (
         estimate_auroc([0.1, 0.4, 0.4, 0.9], [False, False, True, True]).value == 0.875
@@ -105,7 +105,7 @@ def test_answers_that_differ_rank_by_their_mean():
     assert (result_of(records).value, result_of(records).n) == (1.0, 2)
 
 
-def test_a_verdict_without_a_gold_is_left_out_aloud():
+def test_a_verdict_without_a_gold_is_left_out_and_flagged():
     records = [
         verdict("a", "yes", "yes"),
         verdict("b", "no", "no"),

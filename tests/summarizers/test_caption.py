@@ -169,7 +169,7 @@ def test_the_order_of_images_does_not_matter(pictures, random):
     assert all(0 <= one[name] <= 1 for name in ("bleu1", "bleu4", "rouge_l"))
 
 
-def test_references_as_captions_are_the_maximum():
+def test_a_reference_used_as_caption_has_the_highest_score():
     perfect = values(
         scored([(references[0], references[:1]) for _, references in IMAGES])
     )

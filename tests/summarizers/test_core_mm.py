@@ -41,7 +41,7 @@ def test_a_highly_complex_question_counts_twice():
     assert [(one.n, one.n_expected) for one in by_category] == [(1, 1), (2, 2)]
 
 
-def test_a_question_of_unknown_complexity_counts_once_and_is_told():
+def test_a_question_of_unknown_complexity_counts_once_and_is_reported():
     overall, *_ = core_mm(
         [record(1, 1.0, ""), record(2, 0.0, "High")],
         Context(scorer="mmvet", n_expected=2),

@@ -26,7 +26,7 @@ class Lazy:
         return iter(self.records)
 
 
-def test_an_answer_nobody_can_read_counts_as_wrong():
+def test_an_unreadable_answer_counts_as_wrong():
     records = [
         record("a", 1.0),
         record("b", 1.0),
@@ -41,11 +41,11 @@ def test_an_answer_nobody_can_read_counts_as_wrong():
     assert result.outcomes == {"scored": 2, "unparsed": 1, "truncated": 1}
 
 
-def test_an_unread_answer_counts_as_zero_whatever_value_it_carries():
+def test_an_unread_answer_counts_as_zero_whatever_value_it_has():
     assert only([record("a", 1.0), record("b", 0.7, "refused")]).value == 0.5
 
 
-def test_a_sample_without_a_verdict_leaves_the_denominator_and_opens_the_bounds():
+def test_a_sample_without_a_verdict_leaves_the_denominator_and_widens_the_bounds():
     records = [
         record("a", 1.0),
         record("b", 0.0),
@@ -114,7 +114,7 @@ def test_clusters_widen_the_error_as_in_the_published_vector():
     assert result.flags == ("interval unreliable: 5 clusters",)
 
 
-def test_a_sample_without_a_cluster_stands_alone_and_is_mentioned():
+def test_a_sample_without_a_cluster_is_its_own_cluster_and_is_mentioned():
     records = [
         record("a", 1.0),
         record("b", 1.0, cluster="x"),
@@ -123,7 +123,7 @@ def test_a_sample_without_a_cluster_stands_alone_and_is_mentioned():
 
     result = only(records)
 
-    assert (result.clusters, result.flags[0]) == (2, "1 samples have no cluster")
+    assert (result.clusters, result.flags[0]) == (2, "1 sample without a cluster")
 
 
 def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
@@ -149,7 +149,7 @@ def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
     assert records.passes == 2
 
 
-def test_epochs_without_a_verdict_open_the_bounds_of_their_sample_only():
+def test_epochs_without_a_verdict_widen_the_bounds_of_their_sample_only():
     records = [
         record("a", 1.0),
         record("a", None, "model_error", epoch=1),
@@ -284,7 +284,7 @@ def test_an_unread_answer_counts_as_the_worst_of_its_scale(bounds, worst):
     assert beside.details.get("unread_counts_as", 0.0) == worst
 
 
-def test_an_unread_answer_is_left_out_where_values_below_0_say_that_0_is_not_the_worst():
+def test_an_unread_answer_is_left_out_if_values_below_0_occur():
     records = [record("a", -3.0), record("b", 5.0), record("c", 0.0, "unparsed")]
 
     result = only(records, bounds=None)
@@ -352,7 +352,7 @@ def test_ties_among_options_are_counted_for_each_metric_and_flagged():
     assert "ties" not in normalized.details and normalized.flags == ()
 
 
-def test_tags_give_a_line_each_and_the_macro_mean_beside_the_micro():
+def test_each_tag_has_a_line_and_both_macro_and_micro_mean():
     records = [record(f"l{i}", 1.0, tags={"subject": "law"}) for i in range(3)]
     records += [
         record("m", 0.0, tags={"subject": "maths"}),
@@ -424,7 +424,7 @@ def test_the_details_of_a_result_are_plain_json():
     assert json.loads(json.dumps(dict(only(records).details)))["epochs"]["answers"] == 6
 
 
-def test_what_one_rule_could_not_read_leaves_the_value_of_another_alone():
+def test_an_answer_unread_by_one_rule_keeps_the_value_of_another():
     records = [
         record("a", {"ours": 1.0, "official": 1.0}),
         record("b", {"ours": 0.0, "official": 1.0}, "unparsed"),

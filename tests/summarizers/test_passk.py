@@ -23,7 +23,7 @@ def test_candidates_and_epochs_are_the_answers_together():
     assert results["exact_match.pass@2"].value == pytest.approx(5 / 6)
 
 
-def test_all_of_k_is_the_other_number():
+def test_pass_hat_k_needs_all_k_answers_right():
     records = [record("a", float(epoch < 2), epoch=epoch) for epoch in range(4)]
 
     assert by_metric(PassHatK(k=2), records)[
@@ -49,7 +49,7 @@ def test_an_unread_answer_is_a_wrong_one():
     assert by_metric(PassAtK(k=1), records)["exact_match.pass@1"].value == 0.5
 
 
-def test_more_than_there_are_is_an_error_that_names_the_sample():
+def test_k_above_the_number_of_answers_is_an_error_that_names_the_sample():
     with pytest.raises(
         SummarizerError,
         match=r"k=5, but sample 'a' has 2 answers; fix: ask for at least 5",
@@ -80,6 +80,6 @@ def test_what_counts_as_right_can_be_a_rating():
 
 
 @pytest.mark.parametrize("k", [0, (1, -2), "many"])
-def test_k_must_be_a_whole_number_from_one_on(k):
-    with pytest.raises(SummarizerError, match="k must be a whole number"):
+def test_k_must_be_a_positive_integer(k):
+    with pytest.raises(SummarizerError, match="k must be a positive integer"):
         PassAtK(k=k)

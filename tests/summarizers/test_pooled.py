@@ -63,7 +63,7 @@ def test_epochs_of_one_sample_are_one_unit():
     assert (result.n, result.clusters) == (4, 4)
 
 
-def test_what_has_no_counts_is_left_out_and_said():
+def test_answers_without_counts_are_left_out_and_flagged():
     result = only(
         [
             heard("a", 1, 10),
@@ -111,7 +111,7 @@ def test_where_nothing_can_be_divided_there_is_no_value(records, why):
     )
 
 
-def test_a_group_has_as_many_samples_as_it_has_however_often_they_were_asked():
+def test_a_group_counts_each_sample_once_however_often_it_was_asked():
     records = [
         heard(id, 1, 10, epoch=epoch, tags={"kind": "k"})
         for epoch in range(3)

@@ -52,13 +52,16 @@ def test_an_answer_without_a_count_has_none(details):
 @pytest.mark.parametrize(
     "plain", [None, 3, {}, {"formula": "magic", "counts": "stats"}, {"formula": "bleu"}]
 )
-def test_what_is_no_recipe_is_none(plain):
+def test_anything_else_is_not_a_recipe(plain):
     assert Recipe.from_plain(plain) is None
 
 
 def test_every_formula_can_be_computed():
     widths = {"bleu": 10, "chrf": 18, "meteor": 23, "caption_bleu": 10}
 
+    options = {"expression": {"value": "a / b", "names": ["a", "b"]}}
+
     for name in SCALES:
-        (value,) = Recipe(name, "stats").function()(np.ones((1, widths.get(name, 2))))
+        recipe = Recipe(name, "stats", options=options.get(name, {}))
+        (value,) = recipe.function()(np.ones((1, widths.get(name, 2))))
         assert np.isfinite(value)

@@ -11,7 +11,7 @@ def by_metric(summarizer, records, **context):
     return {r.metric: r for r in summarizer(records, Context(**context))}
 
 
-def test_the_share_that_reaches_the_bar_stands_beside_the_mean():
+def test_both_the_share_that_reaches_the_bar_and_the_mean_are_given():
     records = [
         record("a", 0.2),
         record("b", 0.5),
@@ -74,7 +74,7 @@ def test_a_power_bends_the_scale():
 
 def test_a_value_off_the_scale_is_an_error_that_names_the_fix():
     with pytest.raises(
-        SummarizerError, match="7 lies outside 1 … 5; fix: give the scale"
+        SummarizerError, match="7 is outside 1 … 5; fix: give the scale"
     ):
         by_metric(Rescaled(low=1, high=5), [record("a", 7.0)])
 

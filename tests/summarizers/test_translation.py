@@ -185,7 +185,7 @@ def test_scores_made_with_different_tokenizers_are_not_pooled():
         list(bleu([*records(Bleu()), *records(Bleu(tokenize="char"))], CONTEXT))
 
 
-def test_a_varying_number_of_references_is_said():
+def test_a_varying_number_of_references_is_in_the_signature():
     mixed = [*records(Bleu())[:2], *records(Bleu(), references=REFERENCES[:1])[2:]]
 
     (result,) = bleu(mixed, CONTEXT)

@@ -174,8 +174,8 @@ def test_one_named_value_of_several_can_be_chosen():
     assert (result.value, result.ci) == (0.5, None)
 
 
-def test_a_weight_of_nothing_is_refused():
-    with pytest.raises(UsageError, match="cannot weigh a group with 0 or less"):
+def test_a_weight_of_zero_is_refused():
+    with pytest.raises(UsageError, match="needs weights above 0"):
         GroupMean("tag", {"a": 0})
 
 
@@ -230,7 +230,7 @@ def test_a_sample_that_lost_an_answer_weighs_as_much_as_the_others():
     assert (result.value, result.n) == (0.5, 2)
 
 
-def test_samples_of_no_group_are_not_among_those_the_value_is_of():
+def test_samples_without_a_group_are_not_expected_in_the_value():
     (result,) = GroupMean("tag")(
         [*samples("a", [1.0, 0.0]), record("x", 1.0)], Context(n_expected=3)
     )

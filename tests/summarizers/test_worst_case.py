@@ -26,7 +26,7 @@ LEVELS = [
 ]
 
 
-def test_the_worst_level_counts_and_every_level_stands_beside_it():
+def test_the_worst_level_counts_and_every_level_is_listed():
     (result,) = WorstCase()(LEVELS, Context())
 
     assert (result.metric, result.value, result.n) == ("worst(exact_match)", 0.25, 10)
@@ -95,7 +95,7 @@ def test_samples_without_a_level_and_levels_without_a_value_are_flagged():
 
     assert result.value == 1.0
     assert (
-        "without level: 1 samples left out" in result.flags
+        "without level: 1 sample left out" in result.flags
         and "no value for silent" in result.flags
     )
 
@@ -108,7 +108,7 @@ def test_nothing_to_summarize_is_no_number():
     assert result.value is None and list(WorstCase()([], Context())) == []
 
 
-def test_half_of_a_ratio_is_refused():
+def test_a_numerator_without_a_denominator_is_refused():
     with pytest.raises(UsageError, match="needs both counts or neither"):
         WorstCase(numerator="S")
 
@@ -127,7 +127,7 @@ def test_the_interval_comes_from_those_of_the_levels_and_holds_the_worst_value()
     assert result.ci[0] == hard.ci[0] < 0.5 < hard.ci[1] < result.ci[1] < mild.ci[1]
 
 
-def test_levels_that_are_all_right_leave_a_width():
+def test_levels_that_are_all_right_still_have_an_interval_with_a_width():
     records = [
         record(f"{level}{i}", 1.0, tags={"level": level})
         for level in ("mild", "hard")

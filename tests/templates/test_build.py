@@ -257,7 +257,7 @@ def test_a_class_that_cannot_ask_is_refused():
 
 
 @pytest.mark.parametrize("template", [7, 0.5, object()])
-def test_what_is_no_template_is_refused(template):
+def test_a_value_that_is_not_a_template_is_refused(template):
     with pytest.raises(
         UsageError, match="as a template; fix: give a function, Jinja text, messages"
     ):
@@ -285,7 +285,7 @@ def test_system_text_comes_first_unless_there_is_one():
     ]
 
 
-def test_system_text_of_a_completion_stands_before_the_text():
+def test_system_text_of_a_completion_comes_before_the_text():
     prompt = build_template("completion", system="A quiz.")(SUM)
 
     assert prompt.text == "A quiz.\n\nWhat is 2+2?"
@@ -307,7 +307,7 @@ def test_free_roles_are_kept_or_mapped():
     )
 
 
-def test_what_is_asked_for_is_the_tasks_unless_the_template_says():
+def test_the_task_sets_the_kinds_of_answer_unless_the_template_does():
     own = Prompt((Message.of("user", "Draw."),), produces=("audio",))
 
     assert build_template(produces=("image",))(SUM).produces == ("image",)
@@ -325,7 +325,7 @@ def test_a_built_template_can_be_finished_anew():
     assert texts(second(SUM)) == [("system", "two"), ("user", "Q: What is 2+2?")]
 
 
-def test_the_source_changes_with_what_the_prompts_depend_on():
+def test_the_source_changes_with_everything_that_affects_prompts():
     def one(sample):
         return "1"
 

@@ -52,7 +52,7 @@ def test_an_unknown_layout_is_refused_before_the_run():
         Choices(layout="line")
 
 
-def test_the_instruction_asks_for_a_letter_or_for_steps_or_what_was_written():
+def test_the_instruction_asks_for_a_letter_or_steps_or_is_custom():
     assert (
         Choices()(SKY)
         .messages[0]
@@ -122,7 +122,7 @@ def test_a_target_given_as_the_text_of_an_option_has_a_letter():
     )
 
 
-def test_a_target_that_is_no_choice_is_an_error():
+def test_a_target_that_is_not_a_choice_is_an_error():
     with pytest.raises(
         TemplateError,
         match="sample 'a': the target 'C' is none of the 2 choices; fix: the target",

@@ -67,7 +67,7 @@ def test_the_place_where_the_model_writes_is_kept_in_every_round():
     assert second.messages[-1] == Message("B", None) and second.role == "B"
 
 
-def test_what_the_model_thought_aloud_is_not_said_again():
+def test_reasoning_does_not_become_part_of_the_history():
     answer = Output((Candidate((Reasoning("hm"), Text("Rome."))),))
     prompt = build_template()(TRIP)
 
@@ -167,7 +167,7 @@ def test_a_fault_in_next_is_blamed_on_the_template():
         rounds(sample, prompt, template=template).next(prompt.messages, "seven")
 
 
-def test_a_turn_that_is_no_message_is_named():
+def test_a_turn_that_is_not_a_message_is_reported():
     sample = Sample(id="a", input="hi", turns=(7,))
     prompt = build_template()(sample)
 

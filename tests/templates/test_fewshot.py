@@ -104,7 +104,7 @@ def test_free_roles_of_the_shots_are_mapped_too():
     assert apply_fewshot(base, Fewshot(num=2), POOL)(POOL[7]).is_chat
 
 
-def test_the_system_text_of_a_template_stands_once_and_first():
+def test_the_system_text_of_a_template_comes_once_and_first():
     turns = [
         {"role": "system", "content": "Add."},
         {"role": "user", "content": "{{ input }}"},
@@ -542,5 +542,5 @@ def test_questions_that_lack_shots_are_counted_in_a_note():
     template(largest("q"))
     template(largest("q"))
 
-    said = "1 sample was asked with fewer than 2 shots: the others of the pool ask the same question"
+    said = "1 sample got fewer than 2 examples, because the rest of the pool repeats its question"
     assert (before, list(template.notes())) == ([], [said])

@@ -3,8 +3,10 @@
 import base64
 from pathlib import Path
 
+import jinja2
 import pytest
 
+import assay
 from assay.core import (
     Audio,
     DataError,
@@ -57,11 +59,35 @@ def test_nothing_is_escaped_and_the_last_line_break_is_dropped():
     assert render("<b>{{ question }}</b> & co\n") == "<b>Which?</b> & co"
 
 
-def test_block_tags_leave_no_blank_lines():
+LISTING = "Options:\n  {% for o in options %}\n- {{ o }}\n  {% endfor %}\nEnd"
+
+
+def test_white_space_around_block_tags_is_kept_as_jinja_does_by_default():
+    expected = jinja2.Environment().from_string(LISTING).render(options=["x", "y"])
+
+    assert render(LISTING) == expected
     assert (
-        render("Options:\n{% for o in options %}\n- {{ o }}\n{% endfor %}\nEnd")
-        == "Options:\n- x\n- y\nEnd"
+        render("{% if question %}Hint: H{% endif %}\nQuestion: Q?")
+        == "Hint: H\nQuestion: Q?"
     )
+
+
+@pytest.mark.parametrize("trim", [True, False])
+@pytest.mark.parametrize("lstrip", [True, False])
+@pytest.mark.parametrize("key", ["prompt", "messages"])
+def test_a_template_may_set_jinjas_options_for_block_tags(key, trim, lstrip):
+    blocks = {"trim_blocks": trim, "lstrip_blocks": lstrip}
+    body = LISTING if key == "prompt" else [{"role": "user", "content": LISTING}]
+    expected = jinja2.Environment(**blocks).from_string(LISTING)
+
+    prompt = build_template({key: body, **blocks})(SAMPLE)
+
+    assert prompt.messages[-1].text == expected.render(options=["x", "y"])
+
+
+def test_a_block_option_that_is_no_truth_value_is_refused():
+    with pytest.raises(UsageError, match="trim_blocks must be true or false, got 'no'"):
+        build_template({"prompt": "{{ question }}", "trim_blocks": "no"})
 
 
 def test_an_unknown_variable_is_an_error_that_names_the_columns():
@@ -320,6 +346,19 @@ def test_a_prompt_with_an_answer_is_a_template_that_knows_its_solution():
 def test_an_unknown_key_beside_messages_is_refused():
     with pytest.raises(
         UsageError,
-        match="a template has no 'anser'; fix: its keys are prompt or messages, and answer",
+        match="a template has no 'anser'; fix: its keys are prompt or messages, answer, ",
     ):
         build_template({"prompt": "x {{ id }}", "anser": "y"})
+
+
+def test_shipped_benchmarks_have_no_block_tags_whose_white_space_could_change():
+    """Without block tags and comments a text renders alike with every option."""
+    folder = Path(assay.__file__).parent / "benchmarks"
+    sources = [
+        path for path in folder.rglob("*") if path.suffix in {".py", ".yaml", ".toml"}
+    ]
+
+    texts = {str(path): path.read_text("utf-8") for path in sources}
+
+    assert len(texts) > 15
+    assert [name for name, text in texts.items() if "{%" in text or "{#" in text] == []

@@ -193,21 +193,19 @@ class Viewer:
     """A server of a folder, in a thread of this process."""
 
     def __init__(self, root: Path, app: Any | None = None) -> None:
-        import uvicorn
-
         from assay.view.server import bind, make_app
+        from assay.view.serving import ViewerServer
 
         self.app = app or make_app(root)
         listener = bind(0)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(
-            self.app, log_level="warning", access_log=False, lifespan="off", ws="none"
-        )
-        self._server = uvicorn.Server(config)
+        listening = threading.Event()
+        self._server = ViewerServer(self.app, listening.set)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
         )
         self._thread.start()
+        assert listening.wait(LONGEST)
 
     def link(self) -> str:
         """A link with a fresh token."""

@@ -21,7 +21,9 @@ from made_runs import (
     write_run,
 )
 
+import assay
 from assay.core import Audio, Image, Video
+from assay.models.scripted import Scripted
 from assay.view.bundle import write_bundle
 from assay.view.report_file import html_report
 
@@ -60,7 +62,7 @@ def test_arrow_keys_go_through_samples_and_the_address_follows(
     window.open(f"{server.address}/#/run/{run_id('first')}/samples")
     window.wait("document.querySelectorAll('.row').length > 5")
 
-    window.keys("ARROW_DOWN", "ARROW_DOWN", "ARROW_DOWN", "ARROW_UP")
+    window.keys("ARROW_DOWN", "ARROW_DOWN", "ARROW_UP")
     window.wait("document.querySelector('.sample h1')?.textContent === 's001'")
 
     assert "id=s001" in window.js("return location.hash")
@@ -374,6 +376,41 @@ def test_rounds_are_turns_and_the_judge_is_heard(
         and "Nearly: 0.5" in window.text(".judge")
         and "one of two" in window.text(".verdict-box")
     )
+
+
+@pytest.mark.costly
+def test_calls_and_results_are_blocks_that_fold_and_are_searched(
+    window: Browser, viewer, tmp_path: Path
+):
+    task = tmp_path / "look.py"
+    task.write_text(
+        'dataset = [{"question": "Where is it?", "answer": "here"}]\n'
+        "def look(place: str) -> str:\n"
+        '    """Look."""\n'
+        "    return 'zebra ' * 400\n"
+        "tools = [look]\nscorers = ['includes']\n"
+    )
+    call = {"calls": [{"name": "look", "arguments": {"place": "attic"}}]}
+    model = Scripted(rounds=[call, "here"])
+    assay.run(str(task), model, output=str(tmp_path / "tools"), floors="off")
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('tools')}/samples?q=zebra")
+    window.wait("document.querySelectorAll('.row').length === 1")
+    window.js("document.querySelector('.row').click()")
+    window.wait("document.querySelectorAll('details.call').length === 2")
+
+    call_box, result_box = (
+        window.js(f"const d = document.querySelectorAll('details.call')[{n}];"
+                  " return [d.open, d.textContent]")
+        for n in (0, 1)
+    )  # fmt: skip
+
+    assert call_box[0] is True and "look" in call_box[1] and "attic" in call_box[1]
+    assert result_box[0] is False and "2,400 characters" in result_box[1]
+    # The answer of the first round is not repeated in the prompt of the second.
+    assert window.js("return document.querySelectorAll('.call dt').length") == 1
 
 
 @pytest.mark.costly

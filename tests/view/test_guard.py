@@ -1,5 +1,6 @@
 """Who may ask the viewer, and what its answers forbid."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,55 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
 def test_what_is_no_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
     with pytest.raises(UsageError, match="is not an origin"):
         make_app(tmp_path, origin)
+
+
+def test_a_long_body_is_refused_before_the_token_is_looked_at(app: Guard):
+    sender, headers = client(app), {"X-Assay": "1"}
+
+    declared = sender.post("/api/session", content=b"x" * 20_000, headers=headers)
+
+    def chunks():
+        for _ in range(3):
+            yield b"x" * 10_000
+
+    streamed = sender.post("/api/session", content=chunks(), headers=headers)
+    short = sender.post("/api/session", content=b"wrong", headers=headers)
+
+    assert (declared.status_code, streamed.status_code) == (413, 413)
+    assert "16384 bytes" in declared.text
+    assert short.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ("127.0.0.1:7557", "127.0.0.1:7557"),
+        ("attacker.invalid", "127.0.0.1:7557"),
+        ("127.0.0.1:7557", "attacker.invalid"),
+        (),
+    ],
+)
+def test_a_request_has_exactly_one_host(app: Guard, hosts: tuple[str, ...]):
+    headers = [(b"host", host.encode()) for host in hosts]
+
+    assert status_of(app, headers) == 403
+    assert status_of(app, [(b"host", b"127.0.0.1:7557")]) == 200
+
+
+def status_of(app: Guard, headers: list[tuple[bytes, bytes]]) -> int:
+    """Return the status of a request for the start page with these headers, sent as they are."""
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http",
+        "path": "/", "raw_path": b"/", "query_string": b"", "root_path": "",
+        "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 7557),
+    }  # fmt: skip
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return int(sent[0]["status"])

@@ -185,11 +185,12 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(
     run = hashlib.sha256(b"a").hexdigest()[:10]
     window.open(server.link())
     window.wait("document.querySelector('.run-name')")
+    window.js("localStorage.setItem('assay-plain-text', '1')")
     window.open(f"{server.address}/#/run/{run}/samples")
     window.wait("document.querySelectorAll('.row').length > 4")
 
-    for text in PAYLOADS:
-        window.keys("ARROW_DOWN")
+    for number, text in enumerate(PAYLOADS):
+        window.keys("ARROW_DOWN" if number else "HOME")
         verbatim = shown(text).replace("\r", "")
         window.wait(
             "document.querySelector('.sample h1')?.textContent === arguments[0]",
@@ -200,6 +201,9 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(
         window.js(
             "for (const d of document.querySelectorAll('.panel details')) d.open = true"
         )
+        window.js("document.querySelector('.format')?.click()")
+        assert_harmless(window)
+        window.js("document.querySelector('.format')?.click()")
     window.js(
         "for (const a of document.querySelectorAll('main a, main button')) { if (!a.href || a.hash) a.click(); }"
     )

@@ -8,9 +8,17 @@ from browser import Browser, needs_browser
 from made_runs import sums
 from starlette.testclient import TestClient
 
+import assay
 from assay.cli.main import main
+from assay.core import UsageError
 from assay.store import RunReader
-from assay.view.labelling import add_label, blind_sample, choices_of, label_page
+from assay.view.labelling import (
+    add_label,
+    blind_sample,
+    choices_of,
+    label_page,
+    two_digits,
+)
 from assay.view.run_view import RunView
 from assay.view.server import make_app
 
@@ -155,6 +163,103 @@ def test_a_file_with_a_wrong_row_adds_nothing(
 
     assert code == 2 and said in capsys.readouterr().err
     assert not (folder / "labels.jsonl").exists()
+
+
+def rated(folder: Path, values: list[int]) -> Path:
+    """Make a run whose only metric is a rating from 1 to 5."""
+    rows = [
+        {"id": f"s{n:03}", "question": "?", "answer": str(v)}
+        for n, v in enumerate(values)
+    ]
+
+    class Rating:
+        bounds = (1.0, 5.0)
+
+        def __call__(self, sample, output):
+            return float(sample.target)
+
+    task = assay.Task("stars", rows, scorers=[Rating()])
+    assay.run(task, model=lambda text: "fine", output=str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("value", ["9", "0", "-50", "1000", "5.01", "nan", "inf"])
+def test_import_refuses_a_label_outside_of_the_scale_and_names_the_line(
+    tmp_path: Path, capsys, value: str
+):
+    folder = rated(tmp_path / "run", [3, 4, 5, 1])
+    (tmp_path / "l.csv").write_text(f"id,value\ns000,3\ns001,{value}\n")
+
+    code = main(["label", str(folder), "--import", str(tmp_path / "l.csv")])
+
+    said = capsys.readouterr().err
+    assert code == 2 and "l.csv:3" in said
+    assert "1 to 5" in said or "not a finite number" in said
+    assert not (folder / "labels.jsonl").exists()
+
+
+def test_import_of_a_right_or_wrong_metric_takes_only_0_to_1(tmp_path: Path, capsys):
+    folder = sums(tmp_path / "run")
+    (tmp_path / "l.csv").write_text("id,value\ns001,2\ns002,1\n")
+
+    code = main(["label", str(folder), "--import", str(tmp_path / "l.csv")])
+
+    said = capsys.readouterr().err
+    assert code == 2 and "label 2 is not on the scale of exact: 0 to 1" in said
+
+
+def test_every_wrong_line_of_a_file_is_named_at_once(tmp_path: Path, capsys):
+    folder = rated(tmp_path / "run", [3, 4, 5, 1])
+    (tmp_path / "l.csv").write_text("id,value\ns000,7\ns001,3\nzz,3\n")
+
+    main(["label", str(folder), "--import", str(tmp_path / "l.csv")])
+
+    said = capsys.readouterr().err
+    assert "l.csv:2" in said and "l.csv:4" in said and "l.csv:3" not in said
+
+
+def test_the_server_refuses_a_label_outside_of_the_scale_or_without_a_name(
+    tmp_path: Path,
+):
+    run = view(rated(tmp_path / "run", [3, 4, 5, 1]))
+
+    for value, by in ((9.0, "ann"), (0.0, "ann"), (3.0, " ")):
+        with pytest.raises(UsageError):
+            add_label(run, 0, value, by)
+    add_label(run, 0, None, "ann")
+    add_label(run, 0, 3.0, "ann")
+
+    assert label_page(run, 0, 1)["summary"]["labelled"] == 1
+
+
+def test_agreement_on_ratings_is_named_and_ordinal(tmp_path: Path, capsys):
+    folder = rated(tmp_path / "run", [1, 2, 3, 4, 5, 5, 1, 2])
+    run = view(folder)
+    for row in range(8):
+        add_label(run, row, float(min(5, 1 + row // 2)), "ann")
+        add_label(run, row, float(min(5, 2 + row // 2)), "bob")
+
+    main(["label", str(folder)])
+
+    said = capsys.readouterr().out
+    assert "quadratic-weighted kappa" in said and "Cohen" not in said
+    assert "Krippendorff's alpha (ordinal)" in said
+
+
+def test_agreement_on_right_or_wrong_is_cohens_kappa_and_never_minus_zero(
+    tmp_path: Path, capsys
+):
+    folder = sums(tmp_path / "run", count=40, right=20)
+    (tmp_path / "l.csv").write_text("id,value\ns001,1\n")
+
+    main(["label", str(folder), "--import", str(tmp_path / "l.csv")])
+    added = capsys.readouterr().out
+    main(["label", str(folder)])
+    said = capsys.readouterr().out
+
+    assert "1 label added; 1 without a name are kept as by 'imported'" in added
+    assert "1 label;" in said and "Cohen's kappa" in said
+    assert two_digits(-0.004) == "0.00"
 
 
 @pytest.mark.costly

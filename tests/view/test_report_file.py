@@ -31,8 +31,8 @@ def test_samples_are_chosen_from_failures_low_scores_and_the_rest(tmp_path: Path
 
     assert len(chosen) == 12
     assert (
-        sum(row >= 90 for row in chosen) == 3
-        and sum(50 <= row < 90 for row in chosen) == 6
+        sum(row >= 90 for row in chosen[:6]) == 6
+        and sum(50 <= row < 90 for row in chosen[6:9]) == 3
     )
     assert choose(run, 0) == [] and len(choose(run, 500)) == 100
 
@@ -141,3 +141,31 @@ def test_the_methods_say_how_many_what_interval_and_what_failed():
         "exact is 0.5, 95 % interval 0.4 to 0.6 (Wilson's score interval), n = 38 of 40. Not scored: 2 model_error. "
         "If all samples without a verdict were wrong it would be 0.475, if all were right 0.525."
     )
+
+
+def test_failures_fill_the_report_when_there_is_room(tmp_path: Path):
+    lines = []
+    for n in range(20):
+        outcome = "unparsed" if n % 5 < 3 else "scored"
+        value = None if outcome == "unparsed" else 1.0
+        lines += [answered(f"s{n}", "?", "x"), judged(f"s{n}", value, outcome, order=n)]
+    folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 0.4, 20)])
+    run = RunView(folder, "r", "run")
+
+    for most in (24, 100):
+        chosen = choose(run, most)
+
+        assert len(chosen) == 20
+        assert [row % 5 < 3 for row in chosen] == [True] * 12 + [False] * 8
+    assert [row % 5 < 3 for row in choose(run, 4)] == [True, True, True, False]
+
+
+def test_the_questions_of_changed_samples_are_in_the_report(tmp_path: Path):
+    folders = [sums(tmp_path / "a", right=30), sums(tmp_path / "b", right=20)]
+
+    page = html_report(folders, samples=0)
+
+    held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1])
+    questions = [row["question"] for row in held["rows-r1-0"]]
+    assert questions == [f"What is {n} + {n}?" for n in range(20, 30)]
+    assert "samples-r1-0" not in held

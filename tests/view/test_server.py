@@ -6,7 +6,16 @@ import socket
 from pathlib import Path
 
 import pytest
-from made_runs import answered, judged, manifest, png, sums, wav, write_run
+from made_runs import (
+    answered,
+    judged,
+    manifest,
+    png,
+    result,
+    sums,
+    wav,
+    write_run,
+)
 from starlette.testclient import TestClient
 
 from assay.core import Audio, Image, UsageError
@@ -294,3 +303,61 @@ def test_a_port_in_use_is_one_line_and_without_one_a_free_port_is_taken():
 def test_a_number_that_is_no_port_is_said(port: int):
     with pytest.raises(UsageError, match="is not a port"):
         bind(port)
+
+
+def test_the_leaderboard_is_that_of_the_command(tmp_path: Path):
+    from assay.comparison.leaderboard import make_leaderboard
+
+    sums(tmp_path / "a", right=30)
+    sums(tmp_path / "b", right=20)
+    client = entered(tmp_path)
+
+    page = client.get("/api/leaderboard").json()
+
+    plain = make_leaderboard([tmp_path / "a", tmp_path / "b"]).to_plain()
+    assert page["columns"] == plain["columns"] and page["notes"] == plain["notes"]
+    ours, theirs = page["models"][0]["cells"][0], plain["models"][0]["cells"][0]
+    assert {**ours, "run": ""} == {**theirs, "run": ""}
+    assert ours["run"] in {run["id"] for run in client.get("/api/runs").json()["runs"]}
+
+
+def test_an_expression_chooses_rows_and_a_fault_in_it_is_a_sentence(tmp_path: Path):
+    client = entered(sums(tmp_path / "run", count=6, right=3))
+    address = f"/api/where?run={only_run(client)}&expression="
+
+    assert client.get(address + "score < 0.5 and id != s004").json()["rows"] == [3, 5]
+    wrong = client.get(address + "scoer < 1")
+    assert wrong.status_code == 400 and "'scoer'" in wrong.json()["error"]
+
+
+def test_a_metric_has_one_scale_in_the_list_and_on_each_page(tmp_path: Path):
+    scale = {"details": {"scale": [1, 5]}}
+    for name, value in (("a", 2.9), ("b", 1.0)):
+        judge = result("sums", "judge", value, 9, ci=[value, value + 0.3], **scale)
+        rate = result("sums", "rate", 10 * value, 9, ci=None)
+        write_run(tmp_path / name, [answered("x", "?", "y")], [judge, rate])
+    client = entered(tmp_path)
+
+    listed = client.get("/api/runs").json()
+
+    assert listed["domains"]["judge"] == [1, 5]
+    assert listed["domains"]["rate"][1] > 29
+    for run in listed["runs"]:
+        page = client.get(f"/api/run?run={run['id']}").json()
+        assert page["domains"] == listed["domains"]
+
+
+def test_a_run_of_a_generator_is_as_long_as_its_limit_at_most(tmp_path: Path):
+    described = manifest("sums", config={"tasks": ["sums"], "limit": 2000})
+    described["cells"][0] |= {"n_expected": None, "epochs": 2}
+    write_run(
+        tmp_path / "run",
+        [answered("a", "?", "x")],
+        described=described,
+        finished=False,
+    )
+    client = entered(tmp_path)
+
+    cell = client.get(f"/api/live?run={only_run(client)}").json()["cells"][0]
+
+    assert (cell["answered"], cell["expected"], cell["at_most"]) == (1, None, 4000)

@@ -5,6 +5,8 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -430,18 +432,23 @@ def helpers(file: Path) -> list[Path]:
 
 def attempt(trial: Trial, way: Way) -> Any:
     """What `evaluate` of the class returns for the rows at hand."""
-    from assay.dialects.kits.judge_desk import Desk
-    from assay.dialects.kits.state import of_process
+    from assay.dialects.kits.judging import Desk
+    from assay.dialects.kits.state import around, of_process
 
     instance = built(trial.cls, trial.name, trial.columns, trial.folder, way.options)
     judges = trial.folder / "judges.py"
     judges.write_text(JUDGE.format(reply=way.reply, names=synthetic.JUDGES))
     eval_file = predicted(instance, way.says, trial.name, trial.folder)
-    surroundings = of_process()
-    surroundings.trust_pickle = True  # the survey's own predictions
-    desk = Desk(None, "survey")
-    surroundings.ask_judge = lambda name, prompt, options: desk.ask(
-        f"{judges}:judge", prompt, options
-    )
-    with surroundings.judged_by(f"{judges}:judge", desk):
+    process = of_process()
+    process.trust_pickle = True  # the survey's own predictions
+    scripted = f"{judges}:judge"
+
+    class OneJudge(Desk):
+        """Asks the scripted judge, whatever name the class asks for."""
+
+        def ask(self, name: str, prompt: Any, options: Any) -> Any:
+            return super().ask(scripted, prompt, options)
+
+    desk = OneJudge(None, "survey")
+    with closing(desk), around(replace(process, judge=scripted, desk=desk)):
         return evaluated(instance, eval_file, way.judge)

@@ -10,24 +10,11 @@ from tools.guest_worlds.outcome import Outcome, State
 
 CODE = "local_batch_benchmark"
 ROW = {
-    "question": "1+1?",
-    "answer": "2",
-    "problem": "1+1?",
-    "solution": "\\boxed{2}",
-    "prompt": "Say two.",
-    "input": "1+1",
-    "body": "There are",
-    "options": ["1", "2"],
-    "choices": ["1", "2"],
-    "category": "math",
-    "subject": "math",
-    "A": "1",
-    "B": "2",
-    "outputs": ["2"],
-    "text": "one and two",
-    "language": "en",
-    "answer_index": 1,
-}
+    "question": "1+1?", "answer": "2", "problem": "1+1?",
+    "solution": "\\boxed{2}", "prompt": "Say two.", "input": "1+1",
+    "body": "There are", "options": ["1", "2"], "choices": ["1", "2"], "category": "math", "subject": "math",
+    "A": "1", "B": "2", "outputs": ["2"], "text": "one and two", "language": "en", "answer_index": 1,
+}  # fmt: skip
 
 
 def is_checkout(folder: Path) -> bool:

@@ -1,1 +1,1 @@
-"""Benchmarks: what ships with assay, one file each, loaded when it is asked for."""
+"""Benchmarks that ship with assay, each family in one file, loaded on first use."""

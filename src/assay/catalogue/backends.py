@@ -1,4 +1,4 @@
-"""What backends can take and make where that depends on their weights or on an option."""
+"""Inputs and outputs of backends that depend on their weights or on an option."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ AT_MOST: Mapping[str, Mapping[str, frozenset[str]]] = {
         "produces": frozenset({"image"}),
     },
 }
-"""The kinds of which each model takes or makes some, as its weights do."""
+"""Kinds that some models of a backend accept or produce, depending on their weights."""
 
 BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "openai": {
@@ -28,4 +28,4 @@ BY_OPTION: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "produces": {"image": "produces=text,image", "audio": "produces=text,audio"}
     },
 }
-"""The option with which an endpoint takes or makes what it does not by default, if its model can."""
+"""The option that lets an endpoint accept or produce further kinds, if its model can."""

@@ -1,35 +1,75 @@
-"""Arguments: parsing that forgives `-`/`_`, and answers a typo with the nearest option."""
+"""Argument parsing that treats `-` and `_` alike and answers a misspelt option with the nearest one."""
 
 import argparse
 import json
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ..core.errors import AssayError, UsageError, nearest, raise_all
+from ..core.spec import scalar
 
+_NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
+MOST_COMMAS = 8
+"""Commas examined in one file name. A list of ids may have thousands."""
 CLOSE_OPTION = 0.75
-"""How alike two options are when one may be a slip for the other: `log_samples` is not one for `max_samples`."""
+"""Similarity above which one option is suggested for another. `log_samples` is not suggested for `max_samples`."""
+
+
+class ParserReady(Exception):
+    """Raised with the finished parser of a verb when only parsers are collected."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+_PARSERS_ONLY: ContextVar[bool] = ContextVar("parsers_only", default=False)
+
+
+@contextmanager
+def parsers_only() -> Iterator[None]:
+    """Make each verb raise `ParserReady` instead of reading its arguments."""
+    token = _PARSERS_ONLY.set(True)
+    try:
+        yield
+    finally:
+        _PARSERS_ONLY.reset(token)
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keep the line breaks of descriptions, and wrap lines that are wider than the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        from ..report.grid import fold_line
+
+        lines = [f"{indent}{line}" for line in text.splitlines()]
+        folded = [part for line in lines for part in fold_line(line, width)]
+        return "\n".join(folded)
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose faults are `UsageError`s, and whose long options take `-` and `_` alike."""
+    """An argparse parser that raises `UsageError` and accepts `-` and `_` alike in long options."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("allow_abbrev", False)
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", HelpFormatter)
         super().__init__(**settings)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, fix=f"`{self.prog} --help`")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Writes help; argparse's own hides that the output is full."""
+        """Print the help. Unlike argparse, report an output that accepts no more text."""
         (file or sys.stderr).write(message or "")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """The options; raises for those that are unknown, with the nearest, and for values that cannot be read."""
+        """Return the options. Raise for unknown options, with the nearest known one, and for unreadable values."""
         options, faults = self.read(arguments)
         raise_all(faults)
         return options
@@ -37,8 +77,10 @@ class Parser(argparse.ArgumentParser):
     def read(
         self, arguments: Sequence[str]
     ) -> tuple[argparse.Namespace, list[AssayError]]:
-        """The options, those with an unreadable value left out, and the faults of such; raises for unknown ones."""
+        """Return the readable options, and an error for each unreadable value. Raise for unknown options."""
         self.add_argument("--debug", action="store_true", help="show tracebacks")
+        if _PARSERS_ONLY.get():
+            raise ParserReady(self)
         self._unread: list[AssayError] = []
         spaced = [self._canonical(argument) for argument in arguments]
         options, rest = self.parse_known_intermixed_args(spaced)
@@ -70,7 +112,7 @@ class Parser(argparse.ArgumentParser):
         return options, list({str(fault): fault for fault in self._unread}.values())
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """What argparse reads; a value that it cannot read is noted, and the next option looked at."""
+        """Return the values of an option. Record an unreadable value and continue with the next option."""
         try:
             return super()._get_values(action, arg_strings)  # type: ignore[misc]
         except argparse.ArgumentError as error:
@@ -93,7 +135,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, Any]:
-    """`k=v,k2=v2`, several of them, or a JSON object; numbers and truth values are read as such."""
+    """Read `k=v,k2=v2`, several of these, or a JSON object. `scalar` reads each value."""
     if not text:
         return {}
     pieces = [text] if isinstance(text, str) else list(text)
@@ -116,8 +158,8 @@ def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, An
 
 
 def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
-    """The options of models in a command, as far as they can be read: for whoever looks for secrets among them."""
-    found: list[dict[str, Any]] = []
+    """Return the readable model options of a command, to search them for secrets."""
+    options: list[dict[str, Any]] = []
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = argument.partition("=")
         name, value = (
@@ -125,17 +167,17 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
             value if equals and name.startswith("--") else following,
         )
         if name.endswith("base_url"):
-            found.append({"base_url": value})
+            options.append({"base_url": value})
         elif name == "a" or name.endswith(("_args", "_body")):
             try:
-                found.append(key_values(value, option=argument))
+                options.append(key_values(value, option=argument))
             except UsageError:
-                found.append({"unread": value})
-    return found
+                options.append({"unread": value})
+    return options
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Pairs between commas; a comma inside a value stays, since what follows it is no `name=`."""
+    """Split pairs at commas. A comma inside a value is kept if no `name=` follows it."""
     pairs: list[str] = []
     for part in piece.split(","):
         if "=" in part or not pairs:
@@ -145,52 +187,66 @@ def _split_pairs(piece: str) -> list[str]:
     return [pair for pair in pairs if pair.strip()]
 
 
-def scalar(text: str) -> Any:
-    """A number, a truth value, `None`, or the text itself."""
-    lowered = text.strip().lower()
-    if lowered in ("true", "false"):
-        return lowered == "true"
-    if lowered in ("none", "null"):
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    if text[:1] in "[{":
-        try:
-            return json.loads(text)
-        except ValueError:
-            return text
-    return text
-
-
 def flatten_list(values: Sequence[str] | None) -> list[str]:
-    """`a,b c` as three names; a comma inside a path that exists stays."""
+    """Split names at commas: `a,b` and `c` give three names. A comma in the path of an existing file is kept."""
     names: list[str] = []
     for value in values or ():
-        names += [part for part in value.split(",") if part]
+        names += _split_names(value)
     return names
 
 
-def write_text(text: str, output: str, name: str) -> Path | None:
-    """Writes a text to stdout, which is `-`, or to a file, which is returned; `name` is how one may be called."""
+def _split_names(text: str) -> list[str]:
+    """Split one argument at its commas, keeping the longest parts that are paths."""
+    parts = text.split(",")
+    names: list[str] = []
+    start = 0
+    while start < len(parts):
+        end = _end_of_path(parts, start)
+        name = ",".join(parts[start:end])
+        if name:
+            names.append(name)
+        start = end
+    return names
+
+
+def _end_of_path(parts: Sequence[str], start: int) -> int:
+    """Return where the longest existing path that begins at `start` ends; `start + 1` if none has a comma."""
+    last = min(len(parts), start + 1 + MOST_COMMAS)
+    for end in range(last, start + 1, -1):
+        name = ",".join(parts[start:end])
+        paths = [os.path.expanduser(path) for path in _paths_in(name)]
+        if any(os.path.exists(path) for path in paths):
+            return end
+    return start + 1
+
+
+def _paths_in(name: str) -> list[str]:
+    """Return what may be the path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
+    named = _NAMED_FILE.match(name)
+    return [name] if named is None else [name, named[1]]
+
+
+def write_text(text: str, output: str) -> Path | None:
+    """Write a text to stdout (`-`) or to a file, and return the path of the file."""
     if output == "-":
         sys.stdout.write(text)
         return None
-    path = Path(output).expanduser()
-    if path.is_dir():
-        raise UsageError(
-            "this is a folder", where=str(path), fix=f"name a file: -o {name}"
-        )
-    from ..store.layout import write_whole
+    from ..store.output_files import write_output_text
 
-    write_whole(path, text.encode("utf-8", "replace"))
-    return path
+    write_output_text(output, text)
+    return Path(output).expanduser()
+
+
+def check_output_file(output: str) -> None:
+    """Raise if `output` is a file that assay may not write; `-` is stdout."""
+    from ..store.output_files import check_output
+
+    if output != "-":
+        check_output(output)
 
 
 def judge_entry(entry: str) -> tuple[str, str]:
-    """`ROLE=MODEL` as its two parts; without a role, the model is the judge."""
+    """Split `ROLE=MODEL` into role and model. Without a role, the role is `judge`."""
     role, equals, model = entry.partition("=")
     return (
         (role, model)

@@ -1,29 +1,35 @@
-"""`assay check`: a file tried with three samples and a scripted model; its first fault in one line."""
+"""`assay check`: try a file with three samples and a scripted model, and explain its first fault."""
 
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .. import registry
 from ..code.userfiles import load_attribute, load_file, split_reference
-from ..core import EMPTY, AssayError, Suite, Task, UsageError
+from ..core import AssayError, Suite, Task, UsageError
 from ..datasets.files import why_no_data
+from ..datasets.hub import refuse_url
+from ..dialects.recognise import UPSTREAM
+from ..report.grid import write_lines
+from ..runner.options import RunOptions
 from .arguments import Parser
 from .explain import Fault, explained
 from .run_flags import add_some, settings_of
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template
 
+OPTIONS = ("columns", "model_args", "measure", "judges", "judge_args")
+"""Options of a run that a trial accepts too."""
 KINDS = ("benchmark", "model", "scorer", "template")
 EXAMPLE_ROW = {"question": "What is 2 + 2?", "answer": "4"}
 _VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """0 when nothing is wrong; what was tried is printed on the way."""
+    """Print what is tried, and return 0 when nothing is wrong."""
     p = Parser(
         prog="assay check",
         description="Try a file with three samples and explain its first fault.",
@@ -42,52 +48,37 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument(
         "--data", default=None, help="rows to try a benchmark or a template with"
     )
-    add_some(p, "columns", "model_args")
+    add_some(p, *OPTIONS)
     options = p.parse(arguments)
-    settings = {
-        "model_args": {},
-        "columns": {},
-        **settings_of(options, "columns", "model_args"),
-    }
-    for line in check(
-        options.file,
-        options.kind,
-        options.data,
-        settings["model_args"],
-        settings["columns"],
-    ):
-        sys.stdout.write(line + "\n")
+    run = RunOptions(data=options.data, **settings_of(options, *OPTIONS))
+    for line in check(options.file, options.kind, run):
+        write_lines([line], sys.stdout)
     sys.stdout.write("no fault found\n")
     return 0
 
 
-def check(
-    reference: str,
-    kind: str | None,
-    data: str | None,
-    args: dict[str, Any],
-    columns: Mapping[str, str] = EMPTY,
-) -> Iterator[str]:
-    """The lines of a trial; raises at the first fault."""
-    path, attribute = split_reference(reference)
+def check(reference: str, kind: str | None, run: RunOptions) -> Iterator[str]:
+    """Yield the lines of a trial. Raise at the first fault."""
+    refuse_url(reference)
+    path, attribute = split_reference(reference.removesuffix(UPSTREAM))
     file = Path(path).expanduser()
     if not file.exists():
-        what, fix = why_no_data(file)
-        raise UsageError(what, where=path, fix=fix)
+        reason, fix = why_no_data(file)
+        raise UsageError(reason, where=path, fix=fix)
     if file.suffix in (".jinja", ".j2") or (
         kind == "template" and file.suffix not in (".py", ".yaml", ".yml")
     ):
         text = file.read_text(encoding="utf-8")
         row = {**dict.fromkeys(_VARIABLE.findall(text), "…"), **EXAMPLE_ROW}
-        yield from try_template(text, file.name, file, data, row)
+        yield from try_template(text, file.name, file, run.data, row)
         return
     if file.suffix != ".py":
         for task in _tasks(reference, file):
-            yield from try_task(task, file, data, columns)
+            yield from try_task(task, file, run)
         return
     guests = _guest_tasks(reference, file) if kind in (None, "benchmark") else ()
     for task in guests:
-        yield from try_task(task, file, data, columns)
+        yield from try_task(task, file, run)
     if guests:
         return
     try:
@@ -104,7 +95,7 @@ def check(
             fix="define `dataset`, `generate(messages)`, `score(sample, output)` or `prompt(sample)`, "
             "or name one: file.py:NAME",
         )
-    yield from _try(kind, thing, reference, file, data, args, columns)
+    yield from _try(kind, thing, reference, file, run)
 
 
 def _try(
@@ -112,15 +103,13 @@ def _try(
     thing: Any,
     reference: str,
     file: Path,
-    data: str | None,
-    args: dict[str, Any],
-    columns: Mapping[str, str],
+    run: RunOptions,
 ) -> Iterator[str]:
     name = split_reference(reference)[1]
     if kind == "benchmark":
         _check_conventions(thing, file)
         for task in _tasks(reference, file):
-            yield from try_task(task, file, data, columns)
+            yield from try_task(task, file, run)
         return
     part = _part(
         thing,
@@ -128,11 +117,11 @@ def _try(
         file,
     )
     if kind == "model":
-        yield from try_model(reference, file, args)
+        yield from try_model(reference, file, run.model_args)
     elif kind == "scorer":
-        yield from try_scorer(part, name or "score", file)
+        yield from try_scorer(part, name or "score", file, run)
     else:
-        yield from try_template(part, name or "prompt", file, data, EXAMPLE_ROW)
+        yield from try_template(part, name or "prompt", file, run.data, EXAMPLE_ROW)
 
 
 def _part(thing: Any, name: str, file: Path) -> Any:
@@ -148,7 +137,6 @@ def _part(thing: Any, name: str, file: Path) -> Any:
 
 
 def _tasks(reference: str, file: Path) -> list[Task]:
-    from ..runner.options import RunOptions
     from ..runner.tasks.resolve import resolve_tasks
 
     try:
@@ -158,9 +146,7 @@ def _tasks(reference: str, file: Path) -> list[Task]:
 
 
 def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
-    """The tasks of a file written for another system, which cannot be loaded as it stands."""
-    from ..runner.options import RunOptions
-
+    """Return the tasks of a file written for another system, which cannot be loaded as it is."""
     try:
         for recognise in registry.recognisers():
             tasks: Sequence[Task] | None = recognise(reference, RunOptions())
@@ -172,7 +158,7 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
 
 
 def kind_of(thing: Any) -> str | None:
-    """What a file, or one thing in it, is by what it defines."""
+    """Return the kind of a file or of one object in it, judged by what it defines."""
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"
     if isinstance(thing, ModuleType):
@@ -209,7 +195,7 @@ def _kind_by_parameters(thing: Any) -> str:
 
 
 def _check_conventions(thing: Any, file: Path) -> None:
-    """A `prompt` or `score` that cannot be called as it will be is found before its first sample."""
+    """Raise before the first sample if a `prompt` or `score` cannot be called with the arguments it will get."""
     if not isinstance(thing, ModuleType):
         return
     for name, wanted, form in (

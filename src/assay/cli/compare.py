@@ -1,11 +1,11 @@
-"""`assay compare`: finished runs against a baseline, sample by sample, the result in one sentence first."""
+"""`assay compare`: compare finished runs with a baseline, sample by sample."""
 
 import json
 import sys
 from collections.abc import Sequence
 
 from ..core import UsageError
-from ..store import RunReader
+from ..store.imported import open_run
 from .arguments import Parser
 from .display import DAMAGED, say_damage
 
@@ -13,7 +13,7 @@ NOTHING_COMPARED = 3
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints the comparison; leaves with 3 where nothing could be compared, or a run is damaged."""
+    """Print the comparison; return 3 if nothing could be compared, or a run is damaged."""
     p = Parser(
         prog="assay compare",
         description="Runs against the first one named, paired by sample: a sentence, then every number with its\n"
@@ -24,7 +24,7 @@ def command(arguments: Sequence[str]) -> int:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders: the baseline, then what is compared with it",
+        help="run folders or results of other tools: the baseline, then what is compared with it",
     )
     p.add_argument(
         "--flips",
@@ -38,6 +38,11 @@ def command(arguments: Sequence[str]) -> int:
         default=None,
         help="how many of them for each number (default 50)",
     )
+    p.add_argument(
+        "--force",
+        action="store_true",
+        help="compare results of other tools also if their data is different or unknown",
+    )
     p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
     p.add_argument("--json", action="store_true", help="the same as --format json")
     options = p.parse(arguments)
@@ -47,21 +52,21 @@ def command(arguments: Sequence[str]) -> int:
         )
     from ..comparison.rendering import FLIPS, markdown, text_lines
     from ..comparison.several import compare
+    from ..report.grid import output_width, write_lines
 
-    flips = (
-        (FLIPS if options.limit is None else options.limit)
-        if options.flips or options.limit is not None
-        else None
-    )
-    report = compare(*options.runs)
+    flips = options.limit
+    if flips is None and options.flips:
+        flips = FLIPS
+    report = compare(*options.runs, force=options.force)
     if options.json or options.format == "json":
         text = json.dumps(report.to_plain(flips), ensure_ascii=False) + "\n"
     elif options.format == "text":
-        text = "".join(f"{line}\n" for line in text_lines(report, flips))
+        write_lines(text_lines(report, flips, output_width(sys.stdout)), sys.stdout)
+        text = ""
     else:
         text = markdown(report, flips, for_github=options.format == "github")
     sys.stdout.write(text)
-    damaged = [say_damage(RunReader(run.run)) for run in report.runs]
+    damaged = [say_damage(open_run(run.run)) for run in report.runs]
     if any(damaged) or any(run.is_damaged for run in report.runs):
         return DAMAGED
     return 0 if report.compared else NOTHING_COMPARED

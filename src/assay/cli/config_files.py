@@ -12,7 +12,9 @@ from .arguments import flatten_list, judge_entry, key_values
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
+    """Return the restrictions for a `--config` that is another person's manifest; only what the command names
+    may run.
+    """
     if not flags.config:
         return None
     from ..runner.resume.foreign import check_settings, gate_for
@@ -37,7 +39,10 @@ def gate_of(flags: argparse.Namespace) -> Gate | None:
 
 
 def read_config(path: str) -> Any:
-    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own. None of them grants trust."""
+    """Read options from YAML or JSON.
+
+    A `run.json` repeats its run in a new folder. No config file can grant trust.
+    """
     from ..runner.options import RunOptions
 
     plain = _read_plain(path)
@@ -55,7 +60,7 @@ def _config_file(path: str) -> Path:
 
 
 def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
-    """Whether a file is, or would pass for, the `run.json` of a run."""
+    """Return True if a file is, or would be accepted as, the `run.json` of a run."""
     return (
         "config" in plain
         or file.name == "run.json"
@@ -72,7 +77,7 @@ def _read_plain(path: str) -> Mapping[str, Any]:
     if file.suffix == ".json":
         try:
             plain = json.loads(file.read_bytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"not valid JSON: {error}", where=path) from error
     else:
         plain = load_yaml(file)

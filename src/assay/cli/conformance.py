@@ -1,22 +1,23 @@
-"""`assay conformance`: whether scorers say what official code says, on frozen fixtures."""
+"""`assay conformance`: compare scorers with frozen results of official code."""
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..code.userfiles import is_reference
 from ..conformance import Verdict, check, select
 from ..core import UsageError
+from ..report.grid import write_lines
 from ..runner.tasks.components import build_scorer
 from .arguments import Parser
 
 SHOWN = 3
-"""Differences printed of each fixture; `--json` has all."""
+"""Differences printed for each fixture. `--json` has all of them."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints a line for each fixture; 1 if one differs."""
+    """Print a line for each fixture. Return 1 if one differs."""
     p = Parser(
         prog="assay conformance",
         description="Scorers, or your own metric, against what official code says.",
@@ -48,7 +49,7 @@ def command(arguments: Sequence[str]) -> int:
             + "\n"
         )
     else:
-        _print(verdicts)
+        write_lines(_lines(verdicts), sys.stdout)
     return 1 if any(verdict.differences for verdict in verdicts) else 0
 
 
@@ -76,26 +77,35 @@ def _verdicts(name: str | None, against: str | None) -> list[Verdict]:
     return [check(fixture) for fixture in select(name)]
 
 
-def _print(verdicts: Sequence[Verdict]) -> None:
+def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line for each fixture, its first differences, and the counts of all."""
     width = max(len(verdict.fixture.name) for verdict in verdicts)
     for verdict in verdicts:
-        cases = verdict.equal + len(
-            {difference.case for difference in verdict.differences}
-        )
-        counts = verdict.not_run or f"{verdict.equal}/{cases}"
-        print(
-            f"{verdict.fixture.name:<{width}}  {verdict.word:<7}  {counts:>9}  {verdict.fixture.source}"
-        )
-        for difference in verdict.differences[:SHOWN]:
-            print(f"{'':<{width}}    {difference}")
-        if len(verdict.differences) > SHOWN:
-            print(
-                f"{'':<{width}}    and {len(verdict.differences) - SHOWN} more (--json)"
-            )
+        yield _verdict_line(verdict, width)
+        yield from _difference_lines(verdict, indent=" " * (width + 4))
     words = [verdict.word for verdict in verdicts]
-    print(
-        f"{words.count('equal')} equal, {words.count('differs')} differ, {words.count('not run')} not run"
-    )
+    equal = words.count("equal")
+    different = words.count("differs")
+    not_run = words.count("not run")
+    yield f"{equal} equal, {different} differ, {not_run} not run"
+
+
+def _verdict_line(verdict: Verdict, width: int) -> str:
+    """Return the name of a fixture, its verdict, how many cases are equal, and its source."""
+    fixture = verdict.fixture
+    differing = {difference.case for difference in verdict.differences}
+    cases = verdict.equal + len(differing)
+    counts = verdict.not_run or f"{verdict.equal}/{cases}"
+    return f"{fixture.name:<{width}}  {verdict.word:<7}  {counts:>9}  {fixture.source}"
+
+
+def _difference_lines(verdict: Verdict, indent: str) -> Iterator[str]:
+    """Yield the first differences of a fixture, and how many more there are."""
+    for difference in verdict.differences[:SHOWN]:
+        yield f"{indent}{difference}"
+    more = len(verdict.differences) - SHOWN
+    if more > 0:
+        yield f"{indent}and {more} more (--json)"
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""`assay demo`: one real number for each modality, from models that come as packages; no key, no download.
+"""`assay demo`: one real number for each modality, from models that come as packages.
 
-Text in and out, speech in (two recognisers, paired on the same clips), speech out (a synthesiser, heard by a
-recogniser), image in, image out. All but the first are specialists, and the last lines say so of each.
+It needs no key and no download. The modalities are text, speech in (two recognisers, compared on the same
+clips), speech out (a synthesiser, transcribed by a recogniser), image in and image out. All models but the
+first are specialists, and the last lines say what each of them is.
 """
 
 import json
@@ -21,24 +22,24 @@ PARTIAL = 3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One line of the demo: tasks, the models they are asked of, and who judges."""
+    """One line of the demo: its tasks, models and judges."""
 
     name: str
     tasks: tuple[str, ...]
     models: tuple[str, ...]
     metric: str = ""
-    """The one number that is shown; empty shows all. The others are in the run folder."""
+    """The number to show; empty shows all. The run folder has the others."""
     judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     packages: tuple[tuple[str, str], ...] = ()
-    """What the scorers need besides, as importable name and pip name."""
+    """Packages that the scorers also need: importable name and pip name."""
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """All models that are asked something."""
+        """Return all models of this part, judges included."""
         return tuple(dict.fromkeys((*self.models, *self.judges.values())))
 
     def missing(self) -> str:
-        """The line that installs what is not there; empty when all is."""
+        """Return the line that installs missing packages; empty if none is missing."""
         from importlib.util import find_spec
 
         from ..models.embedded import CATALOGUE
@@ -87,11 +88,12 @@ PARTS = (
         "rendered_text.exact",
         {"ocr": "rapidocr"},
     ),
+    Part("tools", ("demo_tools",), ("smollm2",)),
 )
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs the parts, prints one table, and returns 0, or 3 where a part could not be run."""
+    """Run the parts, print one table, and return 0, or 3 if a part could not run."""
     names = ", ".join(part.name for part in PARTS)
     p = Parser(
         prog="assay demo",
@@ -128,7 +130,7 @@ def command(arguments: Sequence[str]) -> int:
 def show_parts(
     parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool
 ) -> int:
-    """Runs each part in a folder of its own."""
+    """Run each part in a folder of its own."""
     from ..runner.options import RunOptions
     from ..runner.run import run
     from .display import watcher
@@ -142,14 +144,18 @@ def show_parts(
             lines.append(f"{part.name}: not run; fix: {line}")
             codes.append(PARTIAL)
             continue
-        place = folder / part.name
+        run_folder = folder / part.name
         options = RunOptions(
-            part.tasks, part.models, judges=part.judges, output=str(place), fresh=fresh
+            part.tasks,
+            part.models,
+            judges=part.judges,
+            output=str(run_folder),
+            fresh=fresh,
         )
         done = run(options=options, watcher=watcher(is_json))
         results += [r for r in done.results if part.metric in ("", r.metric)]
         lines += [
-            *paired_lines(place, part),
+            *paired_lines(run_folder, part),
             *(f"{part.name}: {note}" for note in done.notes),
         ]
         models += [name for name in part.everyone if name not in models]
@@ -175,7 +181,7 @@ def show_parts(
 
 
 def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What each model is, in a line."""
+    """Return a line about each model."""
     from ..models.embedded import CATALOGUE
 
     for name in names:
@@ -183,7 +189,7 @@ def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def paired_lines(folder: Path, part: Part) -> Iterator[str]:
-    """Two recognisers on the same clips: the difference of their error rates, and whether it could be chance."""
+    """Return the difference of the two recognisers' error rates, and whether chance could explain it."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
     from ..comparison.comparing import adjust, compare_number

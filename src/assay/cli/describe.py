@@ -1,4 +1,4 @@
-"""What a component is, told from its code: where it stands, its options with their defaults and docs."""
+"""Describe a component from its code: its location, and its options with defaults and documentation."""
 
 import ast
 import importlib.util
@@ -16,7 +16,7 @@ from ..registry import place_of
 
 
 def described(reference: str) -> Iterator[str]:
-    """What `file.py:name` is, or what a file defines."""
+    """Return a description of `file.py:name`, or of everything a file defines."""
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
@@ -36,7 +36,7 @@ def described(reference: str) -> Iterator[str]:
 
 
 def shipped_at(target: str) -> str:
-    """Where `module:attribute` is assigned or defined, as `file:line`; for values, which do not know it themselves."""
+    """Return `file:line` of the definition of `module:attribute`. Plain values do not know it themselves."""
     module, _, attribute = target.partition(":")
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
@@ -50,7 +50,7 @@ def shipped_at(target: str) -> str:
 
 
 def field_lines(thing: Any) -> Iterator[str]:
-    """One line for each option: name, kind, default, and what its author says of it."""
+    """Return one line for each option: name, type, default and documentation."""
     if inspect.isclass(thing) and is_dataclass(thing):
         docs = field_docs(thing)
         options = [f for f in fields(thing) if f.init]
@@ -82,7 +82,7 @@ def _default(f: "Field[Any]") -> str:
 
 
 def field_docs(thing: type) -> dict[str, str]:
-    """The string under each field of a class, on one line; fields of its bases included."""
+    """Return the string below each field of a class, on one line. Fields of base classes are included."""
     docs: dict[str, str] = {}
     for kind in reversed(thing.__mro__):
         try:

@@ -1,4 +1,4 @@
-"""What a run shows on the terminal: progress, the table, the folder, what to try next."""
+"""Show a run on the terminal: progress, table, folder, and what to try next."""
 
 import json
 import os
@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..core.errors import AssayError
+from ..core.plural import note_line
 from ..runner.result import RunResult
 from ..store import RunReader
 
 DAMAGED = 3
-"""The exit code of a reader of a run that met damage: part of what it shows is missing."""
+"""Exit code of a command that reads a damaged run: part of its output is missing."""
 
 
 def watcher(is_json: bool) -> Any:
-    """A live bar on a terminal, lines elsewhere; nothing but lines under `--json`."""
+    """Return a live progress bar for a terminal, and progress lines for anything else or with `--json`."""
     from ..report import LineProgress, LiveProgress
 
     if is_json or not sys.stderr.isatty():
@@ -35,7 +36,9 @@ def finish(
     comparison: Any = None,
     watching: Any = None,
 ) -> None:
-    """The table, or the one JSON document; where all goes to one place, notes that `watching` has said stay said."""
+    """Print the table, or one JSON document. Do not repeat notes that were printed to the same terminal during
+    the run.
+    """
     if is_json:
         document = result.to_plain()
         if comparison is not None:
@@ -45,11 +48,15 @@ def finish(
     from rich.console import Console
 
     from ..report import group_lines, printable, show_table
+    from ..report.grid import FILE_WIDTH, fixed_width
     from ..runner.counts.spending import spent
 
-    console = Console(
-        file=stdout, highlight=False, width=None if stdout.isatty() else 150
-    )
+    width = fixed_width(stdout)
+    console = Console(file=stdout, highlight=False, width=width or FILE_WIDTH)
+    if cause := _why_nothing_was_scored(result):
+        print(printable(f"assay: {cause}"), file=sys.stderr)
+        console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
+        return
     console.print()
     show_table(result.results, console)
     breakdown = group_lines(result.results)
@@ -65,7 +72,7 @@ def finish(
     if comparison is not None:
         console.print()
         for line in comparison.lines():
-            console.print(printable(line), markup=False, soft_wrap=True)
+            _print_note(console, printable(line), width)
     console.print()
     progress_notes = (
         getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
@@ -73,8 +80,8 @@ def finish(
     for note in result.notes:
         if note in progress_notes:
             continue
-        console.print(printable(f"note: {note}"), markup=False, soft_wrap=True)
-    total = spent(result.usage)
+        _print_note(console, printable(note_line(note)), width)
+    total = spent(_usage_of_all_runs(result))
     if total:
         console.print(f"asked in all: {total}", markup=False)
     console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
@@ -82,10 +89,35 @@ def finish(
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
+def _print_note(console: Any, line: str, width: int | None) -> None:
+    """Print a note, folded between words where the output has a width."""
+    from ..report.grid import fold_line
+
+    for part in fold_line(line, width) if width else [line]:
+        console.print(part, markup=False, soft_wrap=True)
+
+
+def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
+    """Return the usage of the run and, where it reused answers, of the earlier runs in its folder."""
+    from ..runner.resume.spent import tokens_in_journal
+
+    if not any(cell.get("reused") for cell in result.usage.values()):
+        return result.usage
+    journal = RunReader(result.folder).layout.journal
+    return {"all runs": tokens_in_journal(journal)}
+
+
+def _why_nothing_was_scored(result: RunResult) -> str | None:
+    """Return the line that says why a run was stopped, if it was before anything could be scored."""
+    if result.status != "failed" or any(row.n for row in result.results):
+        return None
+    return next((note for note in result.notes if note.startswith("stopped")), None)
+
+
 def finish_all(
     results: Iterable[RunResult | AssayError], stdout: TextIO, is_json: bool
 ) -> list[int]:
-    """The tables of several runs as they end, or one JSON document of all; returns their exit codes."""
+    """Print the table of each run as it ends, or one JSON document for all. Return their exit code."""
     codes, documents = [0], []
     for result in results:
         codes.append(result.exit_code)
@@ -101,7 +133,7 @@ def finish_all(
 
 
 def _same_place(one: TextIO, other: TextIO) -> bool:
-    """Whether two streams end in one terminal, file or pipe."""
+    """Return True if two streams go to the same terminal, file or pipe."""
     try:
         return os.path.sameopenfile(one.fileno(), other.fileno())
     except (OSError, ValueError, AttributeError):
@@ -124,7 +156,7 @@ def _epochs(result: RunResult, console: Any) -> None:
 
 
 def next_steps(result: RunResult) -> Sequence[str]:
-    """The next two commands to try; of a run that was interrupted, that it can be gone on with."""
+    """Return the next two commands to try. After an interrupted run, one of them continues it."""
     command, folder = typed_command(), shlex.quote(str(result.folder))
     again = (
         ("the same command again goes on where it stopped",)
@@ -139,7 +171,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
 
 
 def typed_command() -> str:
-    """How assay is called here, as it can be typed again: as it was just now, as far as that is known."""
+    """Return how assay was started, in a form that can be typed again."""
     program = Path(sys.argv[0])
     if program.name != "__main__.py":
         if shutil.which("assay"):
@@ -150,7 +182,7 @@ def typed_command() -> str:
 
 
 def say_damage(reader: RunReader) -> int:
-    """Says what is damaged of a run on stderr, a line each; returns the exit code."""
+    """Print what is damaged in a run to stderr, one line each. Return the exit code."""
     from ..report import printable
 
     for line in reader.damage_lines():

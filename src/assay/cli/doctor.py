@@ -1,4 +1,4 @@
-"""`assay doctor`: what is installed here, and whether a run kept a secret."""
+"""`assay doctor`: list what is installed, and search run folders for secrets."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.secret_forms import json_forms
 from ..core.secrets import secret_variables
+from ..report.grid import write_lines
 from .arguments import Parser
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)")
@@ -22,7 +23,7 @@ _BLOCK = 1 << 20
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints what was found; 1 when a secret was."""
+    """Print the findings. Return 1 if a secret was found."""
     p = Parser(
         prog="assay doctor",
         description="Versions, extras, embedded models, disk; secrets in finished runs.",
@@ -45,17 +46,17 @@ def command(arguments: Sequence[str]) -> int:
     options = p.parse(arguments)
     if options.scan_logs is not None:
         return _scan_command(Path(options.scan_logs).expanduser(), options.json)
-    found = examine(Path(options.runs).expanduser())
+    findings = examine(Path(options.runs).expanduser())
     if options.json:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(findings, ensure_ascii=False) + "\n")
     else:
-        for line in _lines(found):
-            print(line)
+        for line in _lines(findings):
+            write_lines([line], sys.stdout)
     return 0
 
 
 def examine(runs: Path) -> dict[str, Any]:
-    """What is here; nothing is imported to find out."""
+    """Return what is installed. Nothing is imported."""
     from .. import __version__
     from ..models.embedded import CATALOGUE
 
@@ -79,12 +80,25 @@ def examine(runs: Path) -> dict[str, Any]:
             }
             for name, entry in CATALOGUE.items()
         },
+        "local_models": _local_models(),
         "sandbox": _sandbox(),
     }
 
 
+def _local_models() -> dict[str, Any]:
+    """Return the device that `hf` models use, and what makes it fast."""
+    from ..models.devices import missing_device
+
+    reason = missing_device("cuda")
+    return {
+        "device": "cpu" if reason else "cuda",
+        "no_cuda": reason,
+        "triton": _version("triton"),
+    }
+
+
 def _sandbox() -> dict[str, Any]:
-    """The tier that holds on this machine, tried for the purpose, and why no better one does."""
+    """Return the sandbox tier that passes its self-test on this machine, and why no better tier does."""
     from ..sandbox import choose
 
     choice = choose()
@@ -94,7 +108,10 @@ def _sandbox() -> dict[str, Any]:
 
 
 def requirements() -> dict[str, dict[str, str | None]]:
-    """By extra (`base` for what is always needed): each distribution with its version, `None` where it is missing."""
+    """Return the distributions of each extra with their versions; `None` if missing.
+
+    The extra `base` is what assay always needs.
+    """
     groups: dict[str, dict[str, str | None]] = {}
     for line in metadata.requires("assay") or ():
         name = _REQUIREMENT.match(line)
@@ -143,6 +160,13 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{group}: lacks {', '.join(missing)}: {remedy}"
     for name, entry in found["embedded"].items():
         yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
+    local = found["local_models"]
+    if local["device"] == "cuda":
+        kernel = "Triton" if local["triton"] else "flash"
+        yield f"hf models: on CUDA, decode steps as CUDA graphs, {kernel} attention"
+    else:
+        yield f"hf models: on the CPU ({local['no_cuda']})"
+    yield "  those that do not fit the engine use transformers' generate; a run's notes say which way and why"
     sandbox = found["sandbox"]
     yield f"sandbox: {sandbox['tier'] or 'none holds here, so nothing a model writes is run'}"
     if sandbox["no_forks"]:
@@ -158,24 +182,24 @@ def _gib(size: int) -> str:
 
 
 def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Where a secret's value lies in the files of a folder: the variable, the file and the place, never the value."""
+    """Return where files of a folder contain a secret: variable, file and position, but never the secret."""
     forms = {
         name: {value.encode("utf-8", "surrogateescape"), *json_forms(value)}
         for name, value in secrets.items()
     }
-    found = []
+    hits = []
     for path in sorted(
         p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()
     ):
         for name, offset in _occurrences(path, forms):
-            found.append({"variable": name, "file": str(path), "byte": offset})
-    return found
+            hits.append({"variable": name, "file": str(path), "byte": offset})
+    return hits
 
 
 def _occurrences(
     path: Path, forms: Mapping[str, set[bytes]]
 ) -> Iterator[tuple[str, int]]:
-    """The first occurrence of each secret in a file, read block by block."""
+    """Return the first occurrence of each secret in a file, which is read in blocks."""
     longest = max(
         (len(form) for wanted in forms.values() for form in wanted), default=1
     )
@@ -186,7 +210,7 @@ def _occurrences(
             window = tail + block
             for name in list(left):
                 places = [
-                    place for form in left[name] if (place := window.find(form)) >= 0
+                    index for form in left[name] if (index := window.find(form)) >= 0
                 ]
                 if places:
                     yield name, start + min(places)

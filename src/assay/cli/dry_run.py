@@ -1,9 +1,8 @@
-"""`assay run --dry_run`: the first prompt, how many requests, and a forecast of tokens, time and cost.
+"""`assay run --dry_run`: the first prompt, the number of requests, and a forecast of tokens, time and cost.
 
-Nothing is written and no weights are loaded. Tokens are guessed as characters divided by four, from the first prompts;
-`outlook` says between what they lie.
-A model that renders its own chat template shows the first prompt as it reads it, special tokens and all; what is wrong
-with the template is a fault, and the command fails.
+Nothing is written and no weights are loaded. Tokens are estimated as a quarter of the characters of the first
+prompts; `outlook` computes the range. A model with its own chat template shows the first prompt as it reads it,
+with special tokens. A faulty template makes the command fail.
 """
 
 import json
@@ -18,13 +17,14 @@ from ..core import AssayError, BadSample, ComponentError, DataError, Prompt, Sam
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
+from ..report.grid import write_lines
 from ..runner.ask.executors.check import check_spread
 from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
 from ..runner.counts.spending import PRICES, cost_of
 from ..runner.options import SANDBOX, RunOptions
-from ..runner.plan.cell import Cell
 from ..runner.plan.naming import name_models
+from ..runner.plan.planned_task import PlannedTask
 from ..runner.plan.planning import make_plan
 from ..runner.plan.stopping import prepare_until
 from ..runner.run import run_folder
@@ -33,35 +33,41 @@ from ..templates import has_rounds
 from .outlook import Outlook, earlier_runs, outlook
 from .samples import prompt_lines
 
-CHARACTERS_PER_TOKEN = 4
 PROMPTS_RENDERED = 200
 SHOWN_AT_MOST = 6000
-"""Characters of a rendered prompt that are printed; its middle is left out beyond that."""
+"""Characters of a rendered prompt to print. The middle of a longer prompt is omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt as the model itself reads it, where the model can say that."""
+    """The first prompt as the model reads it, if the model can tell."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
     why_not: str = ""
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Return the lines to print."""
         if self.why_not:
             yield f"as the model reads it: cannot be shown ({printable(self.why_not)})"
         if self.text is not None:
             yield "as the model reads it:"
-            half = SHOWN_AT_MOST // 2
-            long = len(self.text) > SHOWN_AT_MOST
-            text = f"{self.text[:half]} […] {self.text[-half:]}" if long else self.text
-            yield from (f"    {printable(line)}" for line in text.split("\n"))
-        yield from (f"fault: {printable(fault)}" for fault in self.faults)
+            for line in _without_middle(self.text).split("\n"):
+                yield f"    {printable(line)}"
+        for fault in self.faults:
+            yield f"fault: {printable(fault)}"
 
 
-def rendered_by(cell: Cell, prompt: Prompt) -> Rendered:
-    """Asks a model that has a tokenizer of its own how it reads a prompt, and what is wrong with that."""
+def _without_middle(text: str) -> str:
+    """Return a text of at most `SHOWN_AT_MOST` characters: beginning and end of a longer one."""
+    if len(text) <= SHOWN_AT_MOST:
+        return text
+    half = SHOWN_AT_MOST // 2
+    return f"{text[:half]} […] {text[-half:]}"
+
+
+def rendered_by(cell: PlannedTask, prompt: Prompt) -> Rendered:
+    """Return how a model with its own tokenizer reads a prompt, and any faults of its template."""
     show = getattr(cell.model, "shown", None)
     if show is None:
         return Rendered()
@@ -73,29 +79,29 @@ def rendered_by(cell: Cell, prompt: Prompt) -> Rendered:
 
 @dataclass(slots=True)
 class Forecast:
-    """What one task with one model would ask."""
+    """The requests of one task on one model."""
 
-    cell: Cell
+    cell: PlannedTask
     first: tuple[str, Prompt] | None
     samples: int
     unusable: int
-    """Rows that would become `data_error`, among those that were looked at."""
+    """Rows, among those examined, that would become `data_error`."""
     requests: int
     at_least: bool
-    """Whether the template leads a dialogue whose length nobody knows."""
+    """True if the template leads a dialogue of unknown length."""
     input_tokens: int
     output_tokens: int | None
-    """At most, by `max_tokens`; `None` where nothing limits the answer."""
+    """Upper limit from `max_tokens`; `None` if nothing limits the answer."""
     cost: float | None
     rendered: "Rendered"
     outlook: Outlook
     folder: str
-    """Where the run would be kept."""
+    """The folder that the run would use."""
     warnings: tuple[str, ...] = ()
-    """What is wrong with the prompts that were looked at, whatever the model."""
+    """Faults of the examined prompts that do not depend on the model."""
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Return the lines to print."""
         cell = self.cell
         yield f"{printable(cell.task.name)} on {printable(cell.model_name)}"
         if self.first is not None:
@@ -118,7 +124,8 @@ class Forecast:
             if self.output_tokens is None
             else f"at most {self.output_tokens:,}"
         )
-        yield f"  tokens in about {self.input_tokens:,} (characters / {CHARACTERS_PER_TOKEN}), out {limit}"
+        counted_by = self.outlook.counted_by
+        yield f"  tokens in about {self.input_tokens:,} ({counted_by}), out {limit}"
         yield from (f"  {printable(line)}" for line in self.outlook.lines(self.folder))
         cost = self.outlook.cost
         if cost is None:
@@ -129,7 +136,7 @@ class Forecast:
             yield f"  cost: {cost[0]:.4f} to {cost[1]:.4f}"
 
     def to_plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the forecast as JSON."""
         first = None
         if self.first is not None:
             prompt = self.first[1]
@@ -158,7 +165,7 @@ class Forecast:
             "tokens": {
                 "input": self.input_tokens,
                 "output_at_most": self.output_tokens,
-                "counted_by": f"characters / {CHARACTERS_PER_TOKEN}",
+                "counted_by": self.outlook.counted_by,
             },
             "cost_at_most": self.cost,
             "range": self.outlook.to_plain(),
@@ -166,7 +173,7 @@ class Forecast:
 
 
 def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
-    """Plans, forecasts and prints; 0 unless the plan has a fault."""
+    """Plan the run, and print plan and forecast. Return 0 unless the plan has a fault."""
     prices = {
         name: options.model_args[name] for name in PRICES if name in options.model_args
     }
@@ -193,7 +200,7 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
         return _exit_code(forecasts)
     for item in forecasts:
         for line in item.lines():
-            stdout.write(line + "\n")
+            write_lines([line], stdout)
     total = _total(forecasts)
     stdout.write(
         f"{total} request{'s' * (total != 1)} in all; nothing was asked or written\n"
@@ -209,8 +216,10 @@ def _total(forecasts: Sequence[Forecast]) -> int:
     return sum(item.requests for item in forecasts)
 
 
-def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
-    """What a cell would ask, from its first prompts, the number of its samples, and runs beside its folder."""
+def forecast(cell: PlannedTask, prices: Mapping[str, float], folder: Path) -> Forecast:
+    """Forecast one task on one model, from its first prompts, the number of samples and earlier runs in the
+    parent folder.
+    """
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
     prompts: list[Prompt] = []
@@ -229,11 +238,25 @@ def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
         prompts.append(prompt)
     samples, rounds, unusable = _count(cell, looked_at)
     requests = rounds * cell.task.epochs
-    characters = sum(map(_characters, prompts))
-    input_tokens = round(
-        characters / max(len(prompts), 1) * requests / CHARACTERS_PER_TOKEN
-    )
     output_tokens = _output_tokens(cell, first[1] if first else None, requests)
+    roles = dict.fromkeys(
+        role for scoring in cell.scorings for role in scoring.roles if role != SANDBOX
+    )
+    ahead = outlook(
+        prompts,
+        samples * cell.task.epochs,
+        requests,
+        output_tokens,
+        prices,
+        earlier_runs(folder.parent, cell.task.name, cell.model_name),
+        _answered(cell, folder),
+        list(roles),
+    )
+    input_tokens = round(ahead.usual_input)
+    warnings = (
+        *_unasked(cell.task.name, failed, len(looked_at)),
+        *leaks.lines(cell.task.name),
+    )
     return Forecast(
         cell,
         first,
@@ -245,33 +268,14 @@ def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
         output_tokens,
         cost_of({"input_tokens": input_tokens, "output_tokens": output_tokens}, prices),
         rendered_by(cell, first[1]) if first else Rendered(),
-        outlook(
-            prompts,
-            samples * cell.task.epochs,
-            requests,
-            output_tokens,
-            prices,
-            earlier_runs(folder.parent, cell.task.name, cell.model_name),
-            _answered(cell, folder),
-            list(
-                dict.fromkeys(
-                    role
-                    for scoring in cell.scorings
-                    for role in scoring.roles
-                    if role != SANDBOX
-                )
-            ),
-        ),
+        ahead,
         str(folder),
-        (
-            *_unasked(cell.task.name, failed, len(looked_at)),
-            *leaks.lines(cell.task.name),
-        ),
+        warnings,
     )
 
 
-def _answered(cell: Cell, folder: Path) -> int:
-    """How many answers the folder of the run has; none where it holds no run that can be read."""
+def _answered(cell: PlannedTask, folder: Path) -> int:
+    """Return how many answers the run folder has already; 0 if it has no readable run."""
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
         return sum(
@@ -283,13 +287,15 @@ def _answered(cell: Cell, folder: Path) -> int:
 
 
 def _unasked(task: str, failed: Sequence[str], looked_at: int) -> Iterator[str]:
-    """The samples whose prompt cannot be made: in a run each would be a failure."""
+    """Return the samples without a prompt. In a run, each would be a failure."""
     if failed:
         yield f"warning: {task}: {len(failed)} of the first {looked_at} samples have no prompt; the first: {failed[0]}"
 
 
-def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, int, int]:
-    """Samples, rounds of all of them, and rows that cannot be used; reads on only where the number is not known."""
+def _count(
+    cell: PlannedTask, looked_at: Sequence[Sample | BadSample]
+) -> tuple[int, int, int]:
+    """Return the numbers of samples, rounds and unusable rows. Read all rows only if the number is unknown."""
     run = cell.run
     chosen = view(cell.samples, limit=run.limit, ids=run.ids or None, shard=run.shard)
     length = chosen.known_length
@@ -317,15 +323,9 @@ def _rounds(items: Sequence[Sample | BadSample]) -> int:
     return sum(1 + len(item.turns) for item in items if isinstance(item, Sample))
 
 
-def _characters(prompt: Prompt) -> int:
-    """Characters of the messages; where continuations are weighed, the messages count once for each of them."""
-    characters = sum(len(message.text) for message in prompt.messages)
-    if prompt.continuations is None:
-        return characters
-    return sum(characters + len(continuation) for continuation in prompt.continuations)
-
-
-def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | None:
+def _output_tokens(
+    cell: PlannedTask, prompt: Prompt | None, requests: int
+) -> int | None:
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0
     options = cell.options_for(prompt) if prompt else cell.options

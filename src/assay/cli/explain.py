@@ -1,4 +1,4 @@
-"""A fault in a user's file, explained: the line where it is, what it is, and what to do about it."""
+"""Explain an error in a user's file: its line, what is wrong, and how to fix it."""
 
 import builtins
 import re
@@ -14,7 +14,7 @@ _ASSAY = Path(__file__).parent.parent
 
 
 class Fault(AssayError):
-    """What `assay check` found."""
+    """A fault that `assay check` found."""
 
     exit_code = 1
 
@@ -26,7 +26,7 @@ def explained(
     line: int | None = None,
     sample: Sample | None = None,
 ) -> AssayError:
-    """`error` with the file, the line and a remedy; `line` is where the thing at fault is defined."""
+    """Return an error with file, line and fix. `line` is where the faulty object is defined."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, PlanError):
@@ -45,44 +45,53 @@ def _from_assay(
     error: AssayError, file: Path, line: int | None, sample: Sample | None
 ) -> AssayError:
     cause = error.__cause__
-    what = error.what
-    found = line_of(cause, file) if cause is not None else None
-    place = _PLACE.search(what)
-    if place is not None and place["file"] == file.name:
-        found = found or int(place["line"])
-    what = _PLACE.sub("", what) if found else what
+    message = error.what
+    line_number = line_of(cause, file) if cause is not None else None
+    location = _PLACE.search(message)
+    if location is not None and location["file"] == file.name:
+        line_number = line_number or int(location["line"])
+    message = _PLACE.sub("", message) if line_number else message
     where = error.where or ""
     is_located = str(file) in where or file.name in where
-    if is_located and found is None:
-        where = _with_line(where, what, file, line)
+    if is_located and line_number is None:
+        where = _with_line(where, message, file, line)
     else:
         # Who was at work (a template, a scorer, which sample) is worth keeping once the place is known.
-        what = what if is_located or not where else f"{where}: {what}"
-        where = place_of(file, found or line)
+        message = message if is_located or not where else f"{where}: {message}"
+        where = place_of(file, line_number or line)
     fix = (
         error.fix
         or (remedy(cause, sample) if cause is not None else None)
         or _general(file)
     )
-    return Fault(what, where=where, fix=None if "; fix: " in what else fix)
+    return Fault(message, where=where, fix=None if "; fix: " in message else fix)
 
 
 def _with_line(where: str, what: str, file: Path, line: int | None) -> str:
-    """The place an error names, with the line of a YAML key or of the definition where it has none."""
+    """Return the location of an error, with the line of the YAML key or of the definition added if it has none."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
     if key is not None and file.suffix in (".yaml", ".yml"):
-        for number, text in enumerate(
-            file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
-        ):
-            if re.match(rf"\s*[\"']?{re.escape(key['key'])}[\"']?\s*:", text):
-                return place_of(file, number)
-    return place_of(file, line) if line is not None and file.suffix == ".py" else where
+        line_of_key = _line_of_key(file, key["key"])
+        return where if line_of_key is None else place_of(file, line_of_key)
+    if line is not None and file.suffix == ".py":
+        return place_of(file, line)
+    return where
+
+
+def _line_of_key(file: Path, key: str) -> int | None:
+    """Return the first line of a YAML file that sets a key."""
+    setting = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*:")
+    text = file.read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if setting.match(line):
+            return number
+    return None
 
 
 def line_of(error: BaseException, file: Path) -> int | None:
-    """The deepest line of the user's file that an error passed through."""
+    """Return the innermost line of the user's file in the traceback of an error."""
     if isinstance(error, SyntaxError):
         return error.lineno
     places = [
@@ -98,7 +107,7 @@ def line_of(error: BaseException, file: Path) -> int | None:
 
 
 def place_of(file: Path, line: int | None) -> str:
-    """`file:line`, as far as the line is known."""
+    """Return `file:line`, or the file alone if the line is unknown."""
     return str(file) if line is None else f"{file}:{line}"
 
 
@@ -110,11 +119,11 @@ def _what(error: BaseException) -> str:
 
 
 def remedy(error: BaseException, sample: Sample | None = None) -> str | None:
-    """What usually helps against an error of this kind; `None` where nothing can be said."""
+    """Return the usual fix for an error of this kind; `None` if there is none."""
     if " must return " in str(error):
         return "look at its `return`: is there one on every way through?"
     if isinstance(error, SyntaxError):
-        return "mend the syntax of that line"
+        return "correct the syntax of that line"
     if isinstance(error, ModuleNotFoundError):
         return f"pip install {str(error.name).partition('.')[0]}, or do without it"
     if isinstance(error, AttributeError):
@@ -165,7 +174,5 @@ def _name_remedy(error: NameError) -> str:
 
 def _general(file: Path) -> str:
     if file.suffix == ".py":
-        return (
-            f"mend it there; `assay check {file.name} --debug` shows how it came about"
-        )
-    return "mend it there"
+        return f"correct it there; `assay check {file.name} --debug` shows how it came about"
+    return "correct it there"

@@ -1,39 +1,47 @@
-"""`assay export`: a run as CSV, Parquet, or the results file of lm-eval; or the whole folder, to a URL."""
+"""`assay export`: a run in the format of another tool; or the whole folder, copied to a URL."""
 
-import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..core import StoreError, UsageError
+from ..core import UsageError
+from ..registry import exporters
 from ..store import RunReader
-from ..store.file_ledger import FileLedger
+from ..store.imported import open_run
 from .arguments import Parser
 from .display import say_damage
 
+if TYPE_CHECKING:
+    from ..exports import Exporter
+
 OTHER_NAMES = {
     "lm-eval": "lm-eval-json",
-    "lm_eval": "lm-eval-json",
-    "lm_eval_json": "lm-eval-json",
+    "inspect-ai": "inspect",
+    "eval": "inspect",
+    "eee": "every-eval-ever",
+    "hf": "hf-eval-results",
+    "hub": "hf-eval-results",
+    "card": "model-card",
 }
 ANSWERS = {
-    "html": "`assay report RUN -o report.html` writes one page with tables, drawings and samples",
+    "html": "`assay report RUN -o report.html` writes one page with tables, charts and samples",
     "jsonl": "records.jsonl in the run folder is JSON lines already, one for each answer and verdict",
-    "json": "summary.json in the run folder holds the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
+    "json": "summary.json in the run folder has the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
     "xlsx": "`--to csv` opens in a spreadsheet",
 }
-"""What people ask for, and what there is."""
-SUFFIX = {"csv": ".csv", "parquet": ".parquet", "lm-eval-json": ".json"}
+"""Formats that people ask for, and what to use instead."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Writes the file and says where it is."""
+    """Write the file and print its path."""
     p = Parser(
         prog="assay export",
         description="A run for other tools. csv and parquet: a row for each sample and scorer.\n"
-        "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).",
+        "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).\n"
+        "mlflow, wandb and trackio write on this machine, unless you configured an address of theirs.",
     )
     p.add_argument("run", help="a run folder")
     p.add_argument(
@@ -42,20 +50,25 @@ def command(arguments: Sequence[str]) -> int:
         default=None,
         help="copies the folder there: s3://…, gs://…, file://… (by fsspec)",
     )
-    p.add_argument("--to", default="csv", metavar="|".join(SUFFIX))
+    p.add_argument(
+        "--to",
+        default="csv",
+        metavar="NAME",
+        help=f"{', '.join(exporters.names())} (default: csv)",
+    )
     p.add_argument(
         "-o",
         "--output",
         default=None,
         metavar="FILE",
-        help="default: beside the records; - is stdout",
+        help="default: in the run folder; - is stdout",
     )
     p.add_argument(
-        "--model", default=None, help="which model, where an lm-eval file needs one"
+        "--model", default=None, help="which model, where a file holds only one"
     )
     options = p.parse(arguments)
-    options.to = _kind(options.to)
-    reader = RunReader(Path(options.run).expanduser())
+    name, exporter = _exporter(options.to)
+    reader = open_run(options.run)
     if options.url is not None:
         from ..store.copying import copy_run
 
@@ -63,63 +76,48 @@ def command(arguments: Sequence[str]) -> int:
             f"{options.url}: {copy_run(reader.layout, options.url)} files\n"
         )
         return say_damage(reader)
-    name = "results" if options.to == "lm-eval-json" else "samples"
     if options.output == "-":
-        with tempfile.TemporaryDirectory() as folder:
-            draft = Path(folder) / f"{name}{SUFFIX[options.to]}"
-            _write(reader, options.to, draft, options.model)
-            with draft.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+        _write_to_stdout(exporter, name, reader, options.model)
         return say_damage(reader)
-    path = (
-        Path(options.output).expanduser()
-        if options.output
-        else reader.layout.folder / f"{name}{SUFFIX[options.to]}"
-    )
-    ledger = claim_export(reader.layout.folder, path)
-    count, what = _write(reader, options.to, path, options.model)
-    if ledger is not None:
-        ledger.note(path, with_content=True)
-    sys.stdout.write(f"{path}: {count} {what}\n")
+    if options.output:
+        path = Path(options.output).expanduser()
+    else:
+        path = reader.layout.folder / exporter.file_name
+    content = exporter.write(reader, path, options.model)
+    sys.stdout.write(f"{path}: {content}\n")
     return say_damage(reader)
 
 
-def claim_export(run: Path, path: Path) -> FileLedger | None:
-    """The ledger of a run, once it says that an export may write a file; `None` where it can take no note.
-
-    Raises where the export would replace a file that no export of this run wrote, or that was changed since.
-    """
-    if not path.parent.is_dir():
-        return None  # said when it is written
-    ledger = FileLedger(run)
-    try:
-        ledger.claim(path)
-    except StoreError:
-        if os.path.lexists(path):
-            raise
-        return None  # a run folder that cannot be written to: the file can be added, and not replaced later
-    return ledger
-
-
-def _kind(name: str) -> str:
-    kind = OTHER_NAMES.get(name, name)
-    if kind not in SUFFIX:
-        fix = "; ".join(
-            [
-                *([ANSWERS[kind]] if kind in ANSWERS else []),
-                f"one of {', '.join(SUFFIX)}",
-            ]
-        )
+def _exporter(name: str) -> tuple[str, "Exporter"]:
+    """Return an exporter by its name or an alias of it; raise for an unknown one."""
+    folded = name.lower().replace("_", "-")
+    kind = OTHER_NAMES.get(folded, name)
+    if kind not in exporters:
+        choices = f"one of {', '.join(exporters.names())}"
+        fix = f"{ANSWERS[folded]}; {choices}" if folded in ANSWERS else choices
         raise UsageError(f"assay does not export {name!r}", where="--to", fix=fix)
-    return kind
+    exporter: Exporter = exporters.build(kind)
+    if not callable(getattr(exporter, "write", None)):
+        raise UsageError(
+            f"exporter {kind!r} has no method `write`",
+            where="--to",
+            fix="an exporter is a class with `file_name` and `write(reader, path, model)`",
+        )
+    return kind, exporter
 
 
-def _write(
-    reader: RunReader, kind: str, path: Path, model: str | None
-) -> tuple[int, str]:
-    """Writes the file; how many of what it holds."""
-    from ..store.export import write_csv, write_lm_eval, write_parquet
-
-    if kind == "lm-eval-json":
-        return write_lm_eval(reader, path, model), "tasks"
-    return (write_csv if kind == "csv" else write_parquet)(reader, path), "rows"
+def _write_to_stdout(
+    exporter: "Exporter", name: str, reader: RunReader, model: str | None
+) -> None:
+    """Write a temporary file and copy it to stdout."""
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / exporter.file_name
+        exporter.write(reader, draft, model)
+        if not draft.is_file():
+            raise UsageError(
+                f"{name} writes more than one file",
+                where="-o -",
+                fix="name a folder with -o",
+            )
+        with draft.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)

@@ -7,20 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core import UsageError
+from ..core import AssayError, UsageError
+from ..core.plural import note_line
 from .arguments import Parser
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..comparison.gate import Verdict
 
 EXIT_CODES = {"pass": 0, "fail": 4, "inconclusive": 5}
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file whose text GitHub shows beneath a job."""
+COLOURS = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSIVE"}
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints the verdict; leaves with 0 for a pass, 4 for a failure, 5 where it is not decided."""
+    """Print the verdict; return 0 for a pass, 4 for a failure, 5 if it is not decided."""
     p = Parser(
         prog="assay gate",
         description="Decides by 95 % intervals whether a run passes: no task worse than the baseline by more than\n"
@@ -46,33 +50,66 @@ def command(arguments: Sequence[str]) -> int:
     from ..comparison.gate import judge_run
     from ..comparison.policy import read_policy
 
-    verdict = judge_run(read_policy(options.policy), options.run, options.baseline)
+    try:
+        policy = read_policy(options.policy)
+        verdict = judge_run(policy, options.run, options.baseline)
+    except UsageError:
+        raise
+    except AssayError as error:
+        # A policy or a run that cannot be used is a usage error here, whatever it is elsewhere.
+        raise UsageError(error.what, where=error.where, fix=error.fix) from error
     kind = "json" if options.json else options.format
-    text = {"text": text_of, "json": json_of, "github": markdown_of}[kind](verdict)
-    sys.stdout.write(text + "\n")
+    if kind == "text":
+        print_text(verdict)
+    else:
+        writer = json_of if kind == "json" else markdown_of
+        sys.stdout.write(writer(verdict) + "\n")
     if os.environ.get(SUMMARY):
         _append(os.environ[SUMMARY], markdown_of(verdict))
     return EXIT_CODES[verdict.decision]
 
 
-def text_of(verdict: "Verdict") -> str:
-    """The verdict for a terminal."""
-    from ..report import printable
+def print_text(verdict: "Verdict") -> None:
+    """Print the verdict for a terminal: within its width, the decisions in colour."""
+    from rich.console import Console
 
-    lines = [verdict.headline(), *(f"  {check.line()}" for check in verdict.checks)]
-    return "\n".join(
-        map(printable, [*lines, *(f"note: {note}" for note in verdict.notes)])
-    )
+    from ..report.grid import output_width
+
+    width = output_width(sys.stdout)
+    console = Console(file=sys.stdout, highlight=False, width=width)
+    _print(console, verdict.headline(), verdict.decision)
+    for check in verdict.checks:
+        first, *others = check.lines()
+        _print(console, f"  {first}", check.decision)
+        for line in others:
+            _print(console, line, indent=" " * 16)
+    for note in verdict.notes:
+        _print(console, note_line(note))
+
+
+def _print(console: "Console", line: str, decision: str = "", indent: str = "") -> None:
+    """Print one line, wrapped between words; the word of the decision in its colour."""
+    from rich.text import Text
+
+    from ..report.grid import wrap_line
+
+    width = console.width - len(indent)
+    wrapped = wrap_line(line, width, "" if indent else "    ")
+    for part in wrapped:
+        text = Text(f"{indent}{part}")
+        if decision:
+            text.highlight_words([decision.upper()], COLOURS[decision])
+        console.print(text, soft_wrap=True)
 
 
 def json_of(verdict: "Verdict") -> str:
-    """The verdict for programs."""
+    """Return the verdict for programs."""
     plain = {**verdict.to_plain(), "exit_code": EXIT_CODES[verdict.decision]}
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def markdown_of(verdict: "Verdict") -> str:
-    """The verdict as a job summary; names are text in it, never markup."""
+    """Return the verdict as a job summary; names are text in it, never markup."""
     from ..report import markdown_text
 
     lines = [f"### {MARKS[verdict.decision]}: {markdown_text(verdict.run)}", ""]

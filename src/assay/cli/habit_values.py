@@ -1,4 +1,4 @@
-"""Values as users of other tools write them: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
+"""Convert values in the spelling of other tools: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ GENERATION_NAMES: Mapping[str, str] = {
     "num_return_sequences": "n",
     "top_logprobs": "logprobs",
 }
-"""Generation options of other tools that assay has under another name."""
+"""Generation options that have another name in assay."""
 REFUSED_GENERATION: Mapping[str, str] = {
     "num_beams": "assay samples or takes the likeliest token; leave num_beams out",
     "stream": "answers are read whole; leave stream out",
@@ -27,12 +27,15 @@ REFUSED_GENERATION: Mapping[str, str] = {
     "batch_size": "--batch_size N, or --concurrency N for an endpoint",
 }
 LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
-"""What lm-eval takes in place of a task to print what it has."""
+"""Words that make lm-eval print its list of tasks."""
 TASK_SUFFIXES = (".yaml", ".yml", ".py")
 
 
 def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
-    """Generation options under assay's names; `do_sample=False` is temperature 0, `do_sample=True` draws."""
+    """Return generation options under assay's names.
+
+    `do_sample=False` becomes temperature 0. `do_sample=True` turns sampling on.
+    """
     options: dict[str, Any] = {}
     for name, value in values.items():
         if name in REFUSED_GENERATION:
@@ -62,26 +65,42 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
 
 
 def unescape(text: str) -> str:
-    r"""A stop string as typed, with `\n` for a line end."""
+    r"""Return a typed stop string with `\n` replaced by a line end."""
     return text.encode().decode("unicode_escape") if "\\" in text else text
 
 
 def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
-    """Tasks as assay names them: `file.py@task` is `file.py:task`; a name may be that of a file of `--include_path`."""
+    """Return tasks as assay names them: `file.py@task` is `file.py:task`; a name may be defined in `--include_path`."""
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
             f"--include_path {folder} is not a folder",
             fix="name the folder of your task files",
         )
-    return [_task_name(name, folder) for name in names]
+    tasks: list[str] = []
+    for name in names:
+        defining_files = _defining_files(name, folder)
+        tasks += defining_files or [_task_name(name, folder)]
+    return tasks
+
+
+def _defining_files(name: str, folder: str | None) -> list[str]:
+    """Return the files of `--include_path` that define a task of this name for another system."""
+    if folder is None or Path(name).exists():
+        return []
+    from ..dialects.recognise import files_named
+
+    bare, bar, shots = name.partition("|")
+    files = files_named(bare, Path(folder).expanduser())
+    return [f"{file}{bar}{shots}" for file in files]
 
 
 def _task_name(name: str, folder: str | None) -> str:
-    file, at, task = name.rpartition("@")
+    file, separator, task = name.rpartition("@")
     if (
-        at
+        separator
         and file.endswith(".py")
         and task.isidentifier()
+        and task != "upstream"  # a protocol: as the original system measures
         and Path(file).expanduser().is_file()
     ):
         return f"{file}:{task}"
@@ -89,8 +108,8 @@ def _task_name(name: str, folder: str | None) -> str:
         return name
     from ..registry import tasks
 
-    found = None if name in tasks else _file_of(name, Path(folder).expanduser())
-    return name if found is None else str(found)
+    defining_file = None if name in tasks else _file_of(name, Path(folder).expanduser())
+    return name if defining_file is None else str(defining_file)
 
 
 def _file_of(name: str, folder: Path) -> Path | None:
@@ -101,14 +120,14 @@ def _file_of(name: str, folder: Path) -> Path | None:
 
 
 def batch_size(text: str) -> int | str:
-    """A number, or `auto` (also lm-eval's `auto:N`): what memory has room for."""
+    """Return a number, or `auto`, which uses the memory there is. lm-eval's `auto:N` is also accepted."""
     if text.lower().partition(":")[0] == "auto":
         return "auto"
     return _whole(text, "a whole number, or auto")
 
 
 def seed(text: str) -> int:
-    """A number; lm-eval's list of four counts as one where all of them are equal."""
+    """Return the seed. lm-eval's list of four seeds is accepted if all of them are equal."""
     parts = {part.strip() for part in text.split(",")} - {"", "None"}
     if len(parts) > 1:
         last = text.rpartition(",")[2]

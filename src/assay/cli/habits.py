@@ -1,7 +1,7 @@
-"""What users of lm-eval, inspect_ai and evalscope type: each flag works, or is answered with assay's word for it.
+"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the answer names assay's flag.
 
-A table, read before argparse sees the command. Flags that mean the same under another name are renamed, flags whose
-effect assay always has are accepted with a line, and the rest are refused with what to type instead.
+The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that
+describe what assay always does are accepted with a note. All others are refused with advice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,16 +19,16 @@ class Habit:
 
     takes: Takes = "a value"
     becomes: str | Callable[[str], Sequence[str]] | None = None
-    """The flag of assay's that it is, with the same value; or a function from the value to arguments."""
+    """The flag of assay with the same value, or a function from the value to arguments."""
     note: str = ""
-    """A line for the user where the flag is accepted and changes nothing."""
+    """A note for the user if the flag is accepted and changes nothing."""
     answer: str = ""
-    """What to type instead, where it is refused."""
+    """What to type instead, if the flag is refused."""
 
 
 @dataclass(slots=True)
 class Translation:
-    """A command in assay's words."""
+    """A command in assay's flags."""
 
     arguments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -90,14 +90,11 @@ RENAMED: Mapping[str, str] = {
     "max_gen_toks": "--max_tokens",
     "eval_batch_size": "--batch_size",
 }
-"""Flags of other tools that take a value and are one of assay's under another name."""
+"""Flags of other tools that take a value and only have another name in assay."""
 
 HABITS: Mapping[str, Habit] = {
     **{name: Habit(becomes=ours) for name, ours in RENAMED.items()},
     # lm-eval
-    "log_samples": _nothing(
-        "--log_samples: assay always keeps every prompt and answer (`assay show RUN`)"
-    ),
     "no_log_samples": _refused(
         "every prompt and answer is always kept; remove the run folder afterwards",
         "nothing",
@@ -196,7 +193,7 @@ HABITS: Mapping[str, Habit] = {
         "--enable_progress_tracker: progress is always shown"
     ),
 }
-"""By name without dashes, `-` written as `_`."""
+"""All flags by name, without leading dashes and with `_` for `-`."""
 
 SHORT: Mapping[str, Habit] = {
     "-T": _refused(TASK_ARGS),
@@ -207,11 +204,11 @@ SHORT: Mapping[str, Habit] = {
 }
 TRUTHS = ("true", "false")
 OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
-"""Options of assay's that may stand alone: what follows them belongs to them only where it is true or false."""
+"""Options of assay that may have no value. A following word belongs to them only if it is true or false."""
 
 
 def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
-    """The command in assay's words; options in `flags` are assay's own and stay as they are."""
+    """Return the command with assay's flags. Options in `flags` are assay's own and stay unchanged."""
     our_flags = {
         option.replace("-", "_") for option in flags if option.startswith("--")
     }
@@ -250,7 +247,7 @@ def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
 
 
 def _is_value(takes: Takes, following: str) -> bool:
-    """Whether what follows a flag belongs to it."""
+    """Return True if the word after a flag is its value."""
     if takes == "true or false":
         return following.lower() in TRUTHS
     if takes == "a number or nothing":

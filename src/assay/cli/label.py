@@ -1,29 +1,36 @@
-"""`assay label`: labels of people in and out of a run, and what they say of its judge."""
+"""`assay label`: export and import labels of people, and compare them with the scorer."""
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import UsageError
+from ..core import AssayError, UsageError
+from ..core.errors import raise_all
 from ..report import format_value
+from ..report.grid import write_lines
 from ..store import RunReader
 from ..store.export import csv_text, plain_cell
+from ..store.imported import open_run
 from ..store.labels import Label, add_labels, read_labels
-from .arguments import Parser
+from ..view.labelling import check_label, described_cells, label_page
+from ..view.run_view import RunView
+from .arguments import Parser, write_text
 
 COLUMNS = ("task", "model", "id", "epoch", "value", "by", "at", "note")
+UNNAMED = "imported"
+"""The annotator's name for labels from a file that does not give one."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Says what the labels of a run say of its judge, or moves them."""
+    """Print what the labels say about the scorer, or export or import them."""
     p = Parser(
         prog="assay label",
         description="Labels that people gave on the page of `assay view` (Label): agreement with the scorer,\n"
         "and its value corrected by them. --export and --import move them as CSV; a line is never overwritten.",
     )
-    p.add_argument("run", help="a run folder")
+    p.add_argument("run", help="a run folder, or results of another tool")
     p.add_argument(
         "--export", default=None, metavar="FILE", help="writes all labels; - is stdout"
     )
@@ -41,127 +48,163 @@ def command(arguments: Sequence[str]) -> int:
         help="who gave the labels of a file that does not say",
     )
     options = p.parse(arguments)
-    reader = RunReader(Path(options.run).expanduser())
+    reader = open_run(options.run)
     if options.export is not None:
         return _export(reader, options.export)
     if options.source is not None:
         return _import(reader, Path(options.source).expanduser(), options.by)
-    return _say(reader)
+    return _print_summary(reader)
 
 
 def _export(reader: RunReader, target: str) -> int:
+    """Write all labels as CSV."""
     labels = read_labels(reader.layout)
-    text = csv_text(
-        COLUMNS, ([getattr(label, name) for name in COLUMNS] for label in labels)
-    )
-    if target == "-":
-        sys.stdout.write(text)
-        return 0
-    Path(target).expanduser().write_text(
-        text, encoding="utf-8", errors="backslashreplace", newline=""
-    )
-    sys.stdout.write(f"{target}: {len(labels)} labels\n")
+    rows = ([getattr(label, name) for name in COLUMNS] for label in labels)
+    text = csv_text(COLUMNS, rows)
+    path = write_text(text, target)
+    if path is not None:
+        sys.stdout.write(f"{target}: {count_labels(len(labels))}\n")
     return 0
 
 
+def count_labels(count: int) -> str:
+    """Return "1 label", "2 labels"."""
+    return f"{count:,} label{'' if count == 1 else 's'}"
+
+
 def _import(reader: RunReader, path: Path, by: str) -> int:
-    """Adds the labels of a file, all of them or none."""
+    """Add the labels of a file: all of them, or none if one is wrong."""
+    rows = _read_rows(path)
+    described = _described_cells(reader)
+    samples = {cell: set(index.places) for cell, index in reader.index.cells.items()}
+    faults: list[AssayError] = []
+    labels = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            label = _read_label(row, f"{path}:{number}", samples, by)
+            cell = described.get((label.task, label.model))
+            if cell is not None:
+                check_label(label.value, cell, where=f"{path}:{number}")
+            labels.append(label)
+        except UsageError as error:
+            faults.append(error)
+    raise_all(faults)
+    add_labels(reader.layout, labels)
+    unnamed = sum(label.by == UNNAMED for label in labels)
+    note = f"; {unnamed} without a name are kept as by {UNNAMED!r}" if unnamed else ""
+    fix = " (--by NAME names them)" if unnamed else ""
+    added = f"{count_labels(len(labels))} added{note}{fix}"
+    sys.stdout.write(f"{reader.layout.labels}: {added}\n")
+    return 0
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a CSV file; raise if it has no columns `id` and `value`."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read: {getattr(error, 'strerror', None) or error}", where=str(path)
-        ) from error
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read: {reason}", where=str(path)) from error
     if not rows or not {"id", "value"} <= rows[0].keys():
         raise UsageError(
             "no columns `id` and `value`",
             where=str(path),
             fix="the first line names the columns",
         )
-    cells = list(reader.index.cells)
-    places = {cell: set(index.places) for cell, index in reader.index.cells.items()}
-    labels = [
-        _label(row, number, cells, places, by, path)
-        for number, row in enumerate(rows, start=2)
-    ]
-    add_labels(reader.layout, labels)
-    sys.stdout.write(f"{reader.layout.labels}: {len(labels)} labels added\n")
-    return 0
+    return rows
 
 
-def _label(
+def _described_cells(reader: RunReader) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return metric and scale of each task × model of the run."""
+    run = _view_of(reader)
+    return {(cell["task"], cell["model"]): cell for cell in described_cells(run)}
+
+
+def _view_of(reader: RunReader) -> RunView:
+    return RunView(reader.layout.folder, "run", reader.layout.folder.name)
+
+
+def _read_label(
     row: dict[str, Any],
-    number: int,
-    cells: list[Any],
-    places: dict[Any, Any],
+    where: str,
+    samples: Mapping[tuple[str, str], set[tuple[str, int]]],
     by: str,
-    path: Path,
 ) -> Label:
-    where = f"{path}:{number}"
+    """Return the label of one line; raise if it is not a number or names no single sample."""
     plain = {name: plain_cell(str(row.get(name) or "")) for name in COLUMNS}
     try:
         epoch = int(plain["epoch"] or 0)
+    except ValueError as error:
+        text = f"epoch {plain['epoch']!r} is not a whole number"
+        raise UsageError(text, where=where) from error
+    try:
         value = float(plain["value"]) if plain["value"] else None
     except ValueError as error:
-        raise UsageError(
-            f"value {plain['value']!r} is not a number", where=where
-        ) from error
-    fitting = [
-        cell
-        for cell in cells
-        if "#" not in cell[0]
-        and plain["task"] in ("", cell[0])
-        and plain["model"] in ("", cell[1])
-        and (plain["id"], epoch) in places[cell]
-    ]
-    if len(fitting) != 1:
-        what = "no sample" if not fitting else f"{len(fitting)} samples"
-        raise UsageError(
-            f"{what} of the run is {plain['id']!r}",
-            where=where,
-            fix="name task and model in columns of their own",
-        )
-    task, model = fitting[0]
+        text = f"value {plain['value']!r} is not a number"
+        raise UsageError(text, where=where) from error
+    task, model = _cell_of(plain, epoch, where, samples)
+    name = plain["by"] or by or UNNAMED
     return Label(
-        task,
-        model,
-        plain["id"],
-        epoch,
-        value,
-        plain["by"] or by or "imported",
-        plain["at"],
-        plain["note"],
+        task, model, plain["id"], epoch, value, name, plain["at"], plain["note"]
     )
 
 
-def _say(reader: RunReader) -> int:
-    from ..view.labelling import label_page
-    from ..view.run_view import RunView
+def _cell_of(
+    plain: Mapping[str, str],
+    epoch: int,
+    where: str,
+    samples: Mapping[tuple[str, str], set[tuple[str, int]]],
+) -> tuple[str, str]:
+    """Return the only task × model that has the sample of a line; raise if there is none, or several."""
+    fitting = []
+    for (task, model), ids in samples.items():
+        is_named = plain["task"] in ("", task) and plain["model"] in ("", model)
+        if "#" not in task and is_named and (plain["id"], epoch) in ids:
+            fitting.append((task, model))
+    if len(fitting) == 1:
+        return fitting[0]
+    count = "no sample" if not fitting else f"{len(fitting)} samples"
+    raise UsageError(
+        f"{count} of the run is {plain['id']!r}",
+        where=where,
+        fix="name task and model in columns of their own",
+    )
 
-    run = RunView(reader.layout.folder, "run", reader.layout.folder.name)
-    for cell, described in enumerate(run.columns()["cells"]):
-        found = label_page(run, cell, 0)["summary"]
-        if not found["labelled"]:
-            sys.stdout.write(
-                f"{described['task']}: no labels; give some with `assay view` (Label) or --import\n"
-            )
-            continue
-        parts = [f"{found['labelled']} labels"]
-        if found.get("agree") is not None:
-            kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.2f}"
-            parts.append(
-                f"agreement with {described['metric']} {found['agree']:.0%}, kappa {kappa}"
-            )
-        if found["alpha"] is not None:
-            parts.append(f"alpha of the labellers {found['alpha']:.2f}")
-        if corrected := found.get("corrected"):
-            low, high = corrected["ci"] or (None, None)
-            parts.append(
-                f"{described['metric']} {format_value(found['judge_value'])}, "
-                f"corrected {format_value(corrected['value'])} [{format_value(low)}, {format_value(high)}] "
-                f"({corrected['method']})"
-                + (f" ⚑ {corrected['unreliable']}" if corrected["unreliable"] else "")
-            )
-        sys.stdout.write(f"{described['task']}: {'; '.join(parts)}\n")
+
+def _print_summary(reader: RunReader) -> int:
+    """Print, for each task, how far people and scorer agree, and the corrected value."""
+    run = _view_of(reader)
+    for number, cell in enumerate(described_cells(run)):
+        summary = label_page(run, number, 0)["summary"]
+        line = f"{cell['task']}: {_summary_text(cell, summary)}"
+        write_lines([line], sys.stdout)
     return 0
+
+
+def _summary_text(cell: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """Return what the labels of one task × model say, in one line."""
+    if not summary["labelled"]:
+        return "no labels; give some with `assay view` (Label) or --import"
+    metric = cell["metric"]
+    parts = [count_labels(summary["labelled"])]
+    if "agree" in summary:
+        agreement = f"agreement with {metric} {summary['agree']:.0%}"
+        parts.append(f"{agreement}, {summary['kappa_text']}")
+    if summary["alpha_text"]:
+        parts.append(f"among people {summary['alpha_text']}")
+    corrected = summary.get("corrected")
+    if corrected:
+        judged = format_value(summary["judge_value"])
+        parts.append(f"{metric} {judged}, corrected {_corrected_text(corrected)}")
+    return "; ".join(parts)
+
+
+def _corrected_text(corrected: Mapping[str, Any]) -> str:
+    """Return a corrected value with its interval, its method and a flag if it is unreliable."""
+    value = format_value(corrected["value"])
+    low, high = (format_value(end) for end in corrected["ci"] or (None, None))
+    text = f"{value} [{low}, {high}] ({corrected['method']})"
+    if corrected["unreliable"]:
+        text += f" ⚑ {corrected['unreliable']}"
+    return text

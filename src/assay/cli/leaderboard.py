@@ -4,9 +4,13 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core import UsageError
-from .arguments import Parser, flatten_list, write_text
+from .arguments import Parser, check_output_file, flatten_list, write_text
+
+if TYPE_CHECKING:
+    from ..comparison.leaderboard import Leaderboard
 
 KINDS = {
     ".txt": "text",
@@ -19,7 +23,7 @@ KINDS = {
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints the leaderboard, or writes it to a file."""
+    """Print the leaderboard or the ratings, or write them to a file."""
     p = Parser(
         prog="assay leaderboard",
         description="Models in rows, protocols in columns: values with 95 % intervals, ranks with ties. Models are\n"
@@ -45,6 +49,13 @@ def command(arguments: Sequence[str]) -> int:
         help="instead of the first of each task",
     )
     p.add_argument(
+        "--ratings",
+        nargs="?",
+        const="bradley-terry",
+        choices=("bradley-terry", "elo"),
+        help="ratings from battles between models instead of values (default bradley-terry)",
+    )
+    p.add_argument(
         "--format",
         choices=sorted(set(KINDS.values())),
         help="default: text, or as FILE is called",
@@ -59,36 +70,70 @@ def command(arguments: Sequence[str]) -> int:
         if options.json
         else options.format or KINDS.get(Path(options.output).suffix.lower(), "text")
     )
-    from ..comparison import board_rendering as render
     from ..comparison.leaderboard import make_leaderboard
+
+    check_output_file(options.output)
+    folders = _run_folders(options.folders or ["runs"])
+    metrics, tasks = flatten_list(options.metric), flatten_list(options.tasks)
+    board = make_leaderboard(folders, metrics, tasks)
+    if options.ratings is None:
+        text = _board_text(board, kind)
+    else:
+        text = _ratings_text(board, options.ratings, kind)
+    if path := write_text(text, options.output):
+        counts = f"{len(board.entries)} models, {len(board.columns)} columns"
+        sys.stdout.write(f"{path}: {counts}\n")
+    return 0
+
+
+def _run_folders(names: Sequence[str]) -> list[Path]:
+    """Return the run folders in or below the named ones; raise if one has none."""
     from ..view.folders import RunFolders
 
-    found: dict[Path, None] = {}
-    for name in options.folders or ["runs"]:
+    folders: dict[Path, None] = {}
+    for name in names:
         folder = Path(name).expanduser()
-        runs = RunFolders(folder).refresh()
+        collection = RunFolders(folder)
+        runs = collection.refresh()
+        for fault in collection.unreadable.values():
+            sys.stderr.write(f"assay: left out: {fault}\n")
         if not runs:
             raise UsageError(
                 "there are no runs here",
                 where=str(folder),
                 fix="name a folder that holds runs",
             )
-        found.update(dict.fromkeys(run.layout.folder for run in runs))
-    board = make_leaderboard(
-        list(found), flatten_list(options.metric), flatten_list(options.tasks)
-    )
+        folders.update(dict.fromkeys(run.layout.folder for run in runs))
+    return list(folders)
+
+
+def _board_text(board: "Leaderboard", kind: str) -> str:
+    """Return the leaderboard in one of the formats."""
+    from ..comparison import board_rendering as render
+    from ..report.grid import output_width
+
     if kind == "json":
-        text = json.dumps(board.to_plain(), ensure_ascii=False) + "\n"
-    else:
-        writers = {
-            "text": render.text,
-            "md": render.markdown,
-            "csv": render.csv_text,
-            "html": render.html,
-        }
-        text = writers[kind](board)
-    if path := write_text(text, options.output, "leaderboard.md"):
-        sys.stdout.write(
-            f"{path}: {len(board.entries)} models, {len(board.columns)} columns\n"
+        return json.dumps(board.to_plain(), ensure_ascii=False) + "\n"
+    writers = {
+        "text": lambda board: render.text(board, output_width(sys.stdout)),
+        "md": render.markdown,
+        "csv": render.csv_text,
+        "html": render.html,
+    }
+    return writers[kind](board)
+
+
+def _ratings_text(board: "Leaderboard", method: str, kind: str) -> str:
+    """Return the ratings of the models in one of the formats."""
+    from ..comparison import ratings
+
+    if kind == "html":
+        raise UsageError(
+            "ratings are not written as HTML", fix="--format md, csv, json or text"
         )
-    return 0
+    rated = ratings.rate(board, method)
+    if kind == "json":
+        plain = [column.to_plain() for column in rated]
+        return json.dumps({"ratings": plain}, ensure_ascii=False) + "\n"
+    writers = {"text": ratings.text, "md": ratings.markdown, "csv": ratings.csv}
+    return writers[kind](rated)

@@ -1,4 +1,4 @@
-"""`assay ls`: what ships, by name, with its one line; nothing heavy is imported to say it."""
+"""`assay ls`: list registered names with one line each, without importing anything heavy."""
 
 import json
 import sys
@@ -8,22 +8,23 @@ from typing import Any
 
 from ..core import UnknownName, UsageError
 from ..registry import ALL
+from ..report.grid import write_lines
 from .arguments import Parser
 
 UNKNOWN = "depends on what it is given"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints the names of one kind, or how many there are of each, and the tasks."""
+    """Print the names of one kind, or the number of names of each kind and all tasks."""
     p = Parser(prog="assay ls", description="What ships, by name, with its one line.")
-    p.add_argument("kind", nargs="?", default=None, help=", ".join(ALL))
+    p.add_argument(
+        "kind", nargs="?", default=None, help=f"{', '.join(ALL)}, lm_eval or lmms_eval"
+    )
     p.add_argument(
         "--json", action="store_true", help="exactly one JSON document on stdout"
     )
     options = p.parse(arguments)
-    if options.kind is not None and (
-        "/" in options.kind or Path(options.kind).is_dir()
-    ):
+    if options.kind is not None and _is_elsewhere(options.kind):
         return _list_folder(options.kind, options.json)
     kind = _kind(options.kind)
     rows = entries(kind or "tasks")
@@ -35,17 +36,24 @@ def command(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return 0
     if kind is None:
-        print(", ".join(f"{len(registry)} {name}" for name, registry in ALL.items()))
-        print()
-    for line in _lines(rows):
-        print(line)
+        totals = (f"{len(registry)} {name}" for name, registry in ALL.items())
+        write_lines([", ".join(totals), ""], sys.stdout)
+    write_lines(_lines(rows), sys.stdout)
     if not rows:
         print(f"no {kind or 'tasks'} are registered: name a file instead")
     return 0
 
 
+def _is_elsewhere(kind: str) -> bool:
+    """Return True if the names to list are those of a folder or of another library."""
+    from ..dialects.recognise import named_dialect
+
+    is_path = "/" in kind or Path(kind).is_dir()
+    return is_path or named_dialect(kind) is not None
+
+
 def _list_folder(folder: str, is_json: bool) -> int:
-    """Every kind and name a guest's folder defines."""
+    """Print every kind and name that a folder or a library defines."""
     from ..dialects.recognise import listing_of
 
     guest = listing_of(folder)
@@ -58,8 +66,7 @@ def _list_folder(folder: str, is_json: bool) -> int:
     if is_json:
         sys.stdout.write(json.dumps(guest.listing(folder), ensure_ascii=False) + "\n")
         return 0
-    for line in guest.lines(folder):
-        print(line)
+    write_lines(guest.lines(folder), sys.stdout)
     return 0
 
 
@@ -74,7 +81,7 @@ def _kind(name: str | None) -> str | None:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Each name of a kind with its line; a model also with what it takes and makes."""
+    """Return each name of a kind with its description; for a model also its inputs and outputs."""
     registry = ALL[kind]
     rows: list[dict[str, Any]] = [
         {"name": name, "summary": registry.summary(name)} for name in registry
@@ -104,12 +111,16 @@ def _about_model(name: str) -> dict[str, Any]:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return each name with its description; below a model, its inputs and outputs."""
     width = max((len(row["name"]) for row in rows), default=0)
+    indent = " " * (width + 2)
     lines = []
     for row in rows:
-        lines.append(f"{row['name']:<{width}}  {row['summary']}".rstrip())
+        name = row["name"].ljust(width)
+        line = f"{name}  {row['summary']}"
+        lines.append(line.rstrip())
         if "accepts" in row:
-            lines.append(f"{'':<{width}}  {_model_line(row)}")
+            lines.append(indent + _model_line(row))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -25,6 +26,7 @@ VERBS = {
     "verify": "whether a run folder is what its run left, its table made again",
     "export": "a run as csv, parquet or lm-eval JSON",
     "merge": "several shards of a run as one run",
+    "completion": "a script that completes commands in bash, zsh or fish",
     "doctor": "versions, extras, disk",
     "demo": "one real number for each modality",
     "conformance": "whether scorers say what official code says",
@@ -34,6 +36,7 @@ VERBS = {
     "pipeline": "rwkv-benchmark's own command line",
     "televal": "TELEVAL's own command line",
     "ulmeval": "ULMEvalKit's own command line",
+    "lm_eval": "lm-eval's own command line: its tasks, through its package",
 }
 ALIASES = {
     "eval": "run",
@@ -43,6 +46,7 @@ ALIASES = {
     "info": "doctor",
     "start": "view",
     "app": "view",
+    "lm-eval": "lm_eval",
 }
 ANSWERS = {
     "log": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one, `assay export RUN` writes a file",
@@ -55,11 +59,11 @@ ANSWERS = {
     "tasks": "`assay ls tasks`",
     "models": "`assay ls models`",
 }
-"""Verbs of other tools, and what does it here."""
+"""Verbs of other tools, and what to use in assay."""
 OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
 """Verbs that run a script of another system."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What a file says that takes nothing more."""
+"""Message for an output file that accepts no more data."""
 
 HELP = """\
 usage: assay VERB [options]
@@ -76,12 +80,17 @@ Start here:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command and returns its exit code; a stdout that takes nothing more is said in one line."""
+    """Run one command and return its exit code. Report a stdout that accepts no more data in one line."""
     try:
         try:
             return _run(arguments)
         finally:  # also after `--help`, which leaves by SystemExit
             sys.stdout.flush()
+            if arguments is None:
+                _ignore_interrupts()
+    except KeyboardInterrupt:  # while the modules of assay are imported
+        print("assay: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader has closed the pipe: `assay --help | head`
         _let_go_of_stdout()
         return 0
@@ -96,12 +105,20 @@ def main(arguments: list[str] | None = None) -> int:
         return 74
 
 
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C while the process ends: Python would print a traceback of its own threads."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:
+        return  # not the main thread
+
+
 def _is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in FULL and not error.filename
 
 
 def _let_go_of_stdout() -> None:
-    """What could not be written must not be tried again when Python ends."""
+    """Close stdout, so that Python does not try again at exit to write what failed."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -113,8 +130,10 @@ def _let_go_of_stdout() -> None:
 def _run(arguments: list[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help", "help"):
-        verbs = "\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())
-        print(HELP.format(verbs=verbs))
+        from ..report.grid import write_lines
+
+        verbs = "\n".join(f"  {verb:<11}  {text}" for verb, text in VERBS.items())
+        write_lines(HELP.format(verbs=verbs).split("\n"), sys.stdout)
         return 0
     if words[0] in ("-V", "--version", "version"):
         from .. import __version__
@@ -154,10 +173,10 @@ def _run(arguments: list[str] | None) -> int:
     except KeyboardInterrupt as error:
         return _ended(error, 130, ["interrupted"], verb, words)
     except SystemExit as error:
-        place = users_line(error, libraries=False)
-        if not place or verb in OTHERS:
+        location = users_line(error, libraries=False)
+        if not location or verb in OTHERS:
             raise  # `--help`, or a script of another system that says how it ended
-        line = f"called sys.exit({error.code!r}){place}; fix: raise an error there, or return"
+        line = f"called sys.exit({error.code!r}){location}; fix: raise an error there, or return"
         return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:
         raise
@@ -175,13 +194,13 @@ def _run(arguments: list[str] | None) -> int:
     ) as error:  # the last boundary: a fault of assay itself, said in one line
         if _is_full(error):
             raise
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        line = f"unexpected {message}; fix: run it again with --debug and report what it prints"
         return _ended(error, 1, [line], verb, words)
 
 
 def _again(words: list[str]) -> list[str]:
-    """inspect_ai's `eval-retry RUN` as `run`: with the settings of a run, in its folder."""
+    """Translate inspect_ai's `eval-retry RUN` into `run` with the settings and the folder of that run."""
     if len(words) < 2 or words[1].startswith("-"):
         return ["run", *words[1:]]
     folder = words[1].removesuffix("run.json").rstrip("/") or "."
@@ -191,7 +210,7 @@ def _again(words: list[str]) -> list[str]:
 def _ended(
     error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]
 ) -> int:
-    """Says why a command failed, and returns its exit code; under `--json` the one document on stdout says it, too."""
+    """Print why a command failed, also as JSON with `--json`, and return its exit code."""
     from .tracebacks import shown_traceback, without_secrets
 
     lines = [without_secrets(line, words) for line in lines]
@@ -218,8 +237,10 @@ def _wants_json(words: list[str]) -> bool:
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:
-    """A warning as people read it: what is said, without the line of code that said it."""
-    return f"note: {message}\n"
+    """Return a warning as one sentence, without the line of code that raised it."""
+    from ..core.plural import note_line
+
+    return f"{note_line(str(message))}\n"
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
-"""`assay merge`: the parts of a run that was asked in shards, as one new run folder."""
+"""`assay merge`: join the shards of a run into one new run folder."""
 
 import shlex
 import sys
 from collections.abc import Sequence
 
 from ..core import UsageError
+from ..core.plural import plural
+from ..report.grid import write_lines
 from .arguments import Parser
 from .display import typed_command
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Writes the folder and says what to type next."""
+    """Write the folder and print the next commands."""
     p = Parser(
         prog="assay merge",
         description="Bring the answers and verdicts of several runs of the same questions into one new run folder.\n"
@@ -26,9 +28,15 @@ def command(arguments: Sequence[str]) -> int:
     from ..store.merging import merge_runs
 
     merged = merge_runs(options.parts, options.output)
-    damaged = f", {merged.damaged} damaged lines left out" if merged.damaged else ""
-    sys.stdout.write(
-        f"{options.output}: {merged.lines} records and {merged.media} media of {len(options.parts)} runs{damaged}\n"
-        f"next: {typed_command()} run … -o {shlex.quote(options.output)}     as the parts were, without --shard\n"
-    )
+    damaged = ""
+    if merged.damaged:
+        damaged = f", {plural(merged.damaged, 'damaged line')} left out"
+    runs = plural(len(options.parts), "run")
+    records = plural(merged.lines, "record")
+    next_command = f"{typed_command()} run … -o {shlex.quote(options.output)}"
+    lines = [
+        f"{options.output}: {records} and {merged.media} media of {runs}{damaged}",
+        f"next: {next_command}     as the parts were, without --shard",
+    ]
+    write_lines(lines, sys.stdout)
     return 0

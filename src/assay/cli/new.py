@@ -1,4 +1,4 @@
-"""`assay new`: a small file to start from, that passes `assay check` as it is."""
+"""`assay new`: write a small example file that passes `assay check`."""
 
 import re
 import sys
@@ -40,7 +40,7 @@ KINDS = {"benchmark": BENCHMARK, "model": MODEL, "scorer": SCORER}
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Writes the file and says what to do with it."""
+    """Write the file and print how to use it."""
     p = Parser(prog="assay new", description="A small file to start from.")
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
@@ -54,7 +54,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def write(kind: str, name: str, folder: Path) -> Path:
-    """The new file; one that is there already is never overwritten."""
+    """Write a new file. Never overwrite an existing one."""
     stem = name.removesuffix(".py")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
         fix = "use letters, digits, - and _ (--dir for a folder)"

@@ -1,7 +1,7 @@
-"""The outlook of a run that was not started: tokens, time and money, each as a range, and what nobody can know.
+"""Forecast tokens, time and money of a run before it starts, each as a range.
 
-Ranges come from the prompts themselves and from earlier runs that lie beside the folder of this one: how many tokens
-a request of this task took there, and how fast the model was. What no earlier run says is left open, not guessed.
+Ranges come from the prompts and from earlier runs in the parent folder: how many tokens a request of this task
+took, and how fast the model was. What no earlier run shows stays unknown instead of being guessed.
 """
 
 import math
@@ -17,16 +17,19 @@ from ..report.pace import duration
 from ..runner.counts.spending import cost_of
 
 Range = tuple[float, float]
-CHARACTERS: Range = (3.0, 5.0)
-"""Of a token of text in Latin letters, at least and at most."""
-OTHERS: Range = (0.5, 1.5)
-"""Tokens of any other character, as of Chinese, at least and at most."""
+Estimate = tuple[float, float, float]
+"""At least, about, at most."""
+CHARACTERS: Estimate = (5.0, 4.0, 3.0)
+"""Characters per token of text in Latin letters: for the fewest, usual and most tokens."""
+OTHERS: Estimate = (0.5, 1.0, 1.5)
+"""Tokens per other character, such as Chinese: at least, about, at most."""
+CHARACTER_COUNT, EARLIER_RUNS = "characters / 4", "earlier runs"
 MOST_RUNS = 200
-"""Earlier runs that are looked into, the newest first."""
+"""Number of earlier runs to read, newest first."""
 FEWEST = 5
-"""Requests an earlier run must have asked to say something of the next."""
+"""Requests that an earlier run needs to be used for a forecast."""
 SAME, OTHER = 1.25, 2.0
-"""By what factor a run of the same task, or of another, may be slower or longer than an earlier one."""
+"""Factor by which a run of the same task, or of another, may differ from an earlier one."""
 
 
 class _Usage(msgspec.Struct):
@@ -42,7 +45,7 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What one earlier run says of a model."""
+    """What one earlier run shows about a model."""
 
     folder: str
     is_same_task: bool
@@ -51,35 +54,42 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a task with a model would take; `None` for what is not known."""
+    """The forecast for one task on one model; `None` for unknown values."""
 
     input_tokens: Range
+    usual_input: float
+    """The likely number of input tokens, within the range."""
+    counted_by: str
+    """The basis of the estimate: characters, or earlier runs."""
     output_tokens: tuple[float, float | None]
     seconds: Range | None
     cost: tuple[float, float | None] | None
     known_from: tuple[str, ...]
     answered: int
-    """How many the folder of the run has answers to already."""
+    """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """What is not in the ranges, each in a few words."""
+    """What the ranges leave out, each in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
-        """For people, beneath the counts."""
+        """Return the lines to print below the counts."""
         if self.answered:
             yield f"answered already in {folder}: {self.answered:,}; the ranges are for the rest"
-        low, high = self.output_tokens
-        most = "no limit" if high is None else f"{high:,.0f}"
-        yield f"range: tokens in {self.input_tokens[0]:,.0f} to {self.input_tokens[1]:,.0f}, out {low:,.0f} to {most}"
-        if self.seconds is not None:
-            source = f", as in {self.known_from[0]}" if self.known_from else ""
-            yield f"time: {duration(self.seconds[0])} to {duration(self.seconds[1])}{source}"
+        least_in, most_in = self.input_tokens[0], self.input_tokens[1]
+        least_out, most_out = self.output_tokens
+        limit = "no limit" if most_out is None else f"{most_out:,.0f}"
+        tokens_in = f"{least_in:,.0f} to {most_in:,.0f}"
+        yield f"range: tokens in {tokens_in}, out {least_out:,.0f} to {limit}"
+        if self.seconds is None:
+            yield "time: unknown (the folder has no earlier run of this model)"
         else:
-            yield "time: unknown (no earlier run of this model lies beside this one)"
+            shortest, longest = duration(self.seconds[0]), duration(self.seconds[1])
+            source = f", as in {self.known_from[0]}" if self.known_from else ""
+            yield f"time: {shortest} to {longest}{source}"
         if self.unknown:
             yield f"not counted: {'; '.join(self.unknown)}"
 
     def to_plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the forecast as JSON."""
         return {
             "input_tokens": [round(end) for end in self.input_tokens],
             "output_tokens": [
@@ -105,75 +115,97 @@ def outlook(
     answered: int = 0,
     roles: Sequence[str] = (),
 ) -> Outlook:
-    """The ranges of a cell, from its first prompts, the tokens its answers may have at most, and earlier runs.
+    """Return the forecast from the first prompts, `max_tokens` and earlier runs.
 
-    `samples` counts samples, each as often as it is asked; a dialogue among them has several requests.
+    `samples` counts each sample as often as it is asked. A dialogue has several requests per sample.
     """
     share = max(0, samples - answered) / samples if samples else 0.0
     left = samples * share
-    same = [one for one in earlier if one.is_same_task]
-    tokens_in = _input(prompts, left, requests * share, same)
+    same = [run for run in earlier if run.is_same_task]
+    least, usual, highest = _input(prompts, left, requests * share, same)
+    tokens_in = (least, highest)
     most = None if output_at_most is None else output_at_most * share
     tokens_out = _output(left, requests * share, most, same)
     cost = _cost(prices, tokens_in, tokens_out)
     used = same or list(earlier)
     return Outlook(
         tokens_in,
+        usual,
+        EARLIER_RUNS if _input_rates(same) else CHARACTER_COUNT,
         tokens_out,
         _seconds(left, used, SAME if same else OTHER),
         cost,
-        tuple(one.folder for one in used),
+        tuple(run.folder for run in used),
         min(answered, samples),
         tuple(_unknown(prompts, roles, tokens_out[1])),
     )
 
 
+def _input_rates(same: Sequence[Earlier]) -> list[float]:
+    """Return the input tokens of a request in each earlier run of the same task."""
+    return [
+        run.usage.input_tokens / run.usage.asked
+        for run in same
+        if run.usage.input_tokens is not None
+    ]
+
+
 def _input(
     prompts: Sequence[Prompt], left: float, requests: float, same: Sequence[Earlier]
-) -> Range:
-    rates = [
-        one.usage.input_tokens / one.usage.asked
-        for one in same
-        if one.usage.input_tokens is not None
-    ]
+) -> Estimate:
+    """Return the input tokens at least, about and at most, from earlier runs or else from the characters of
+    prompts.
+    """
+    rates = _input_rates(same)
     if rates:
-        return min(rates) * left / 1.05, max(rates) * left * 1.05
+        usual = math.fsum(rates) / len(rates)
+        return min(rates) * left / 1.05, usual * left, max(rates) * left * 1.05
     if not prompts:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     sizes = [_tokens(prompt) for prompt in prompts]
-    means = [math.fsum(ends) / len(sizes) for ends in zip(*sizes, strict=True)]
-    # The prompts that were looked at stand for the others: their mean may be off by two standard errors.
-    spread = math.sqrt(
-        math.fsum((high - means[1]) ** 2 for _, high in sizes) / max(1, len(sizes) - 1)
+    least, usual, most = (
+        math.fsum(ends) / len(sizes) for ends in zip(*sizes, strict=True)
     )
+    # The first prompts represent all of them: their mean may be off by two standard errors.
+    squares = math.fsum((size[2] - most) ** 2 for size in sizes)
+    spread = math.sqrt(squares / max(1, len(sizes) - 1))
     error = 2 * spread / math.sqrt(len(sizes)) if requests > len(sizes) else 0.0
-    return max(0.0, means[0] - error) * requests, (means[1] + error) * requests
+    return (
+        max(0.0, least - error) * requests,
+        usual * requests,
+        (most + error) * requests,
+    )
 
 
-def _tokens(prompt: Prompt) -> Range:
-    """Tokens of one prompt; where continuations are weighed, its text counts once for each of them."""
-    texts = ["".join(message.text for message in prompt.messages)]
+def _tokens(prompt: Prompt) -> Estimate:
+    """Return the tokens of one prompt; its text counts once for each continuation that is scored."""
+    text = "".join(message.text for message in prompt.messages)
+    texts = [text]
     if prompt.continuations is not None:
-        texts = [texts[0] + continuation for continuation in prompt.continuations]
+        texts = [text + continuation for continuation in prompt.continuations]
     latin = sum(character < "\u0250" for text in texts for character in text)
     others = sum(map(len, texts)) - latin
-    return latin / CHARACTERS[1] + others * OTHERS[0], latin / CHARACTERS[
-        0
-    ] + others * OTHERS[1]
+    least, usual, most = (
+        latin / characters + others * tokens
+        for characters, tokens in zip(CHARACTERS, OTHERS, strict=True)
+    )
+    return least, usual, most
 
 
 def _output(
     left: float, requests: float, most: float | None, same: Sequence[Earlier]
 ) -> tuple[float, float | None]:
-    rates = [
-        one.usage.output_tokens / one.usage.asked
-        for one in same
-        if one.usage.output_tokens is not None
-    ]
+    """Return the output tokens at least and at most, from earlier runs or else from `max_tokens`."""
+    limit = math.inf if most is None else most
+    rates = []
+    for run in same:
+        if run.usage.output_tokens is not None:
+            rates.append(run.usage.output_tokens / run.usage.asked)
     if not rates:
-        return min(requests, most if most is not None else math.inf), most
-    low, high = min(rates) * left / SAME, max(rates) * left * SAME
-    return (low, high) if most is None else (min(low, most), min(high, most))
+        return min(requests, limit), most
+    low = min(rates) * left / SAME
+    high = max(rates) * left * SAME
+    return min(low, limit), min(high, limit)
 
 
 def _seconds(left: float, earlier: Sequence[Earlier], factor: float) -> Range | None:
@@ -188,7 +220,7 @@ def _cost(
     tokens_in: Range,
     tokens_out: tuple[float, float | None],
 ) -> tuple[float, float | None] | None:
-    """Prices are for a million tokens; without both of them nobody knows."""
+    """Return the cost as a range; unknown unless both prices are given. Prices are per million tokens."""
     ends = zip(tokens_in, tokens_out, strict=True)
     least, most = (
         cost_of({"input_tokens": into, "output_tokens": out}, prices)
@@ -212,7 +244,7 @@ def _unknown(
 
 
 def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
-    """What runs in a folder say of a model, the newest first; those of the same task before others."""
+    """Return what earlier runs in a folder show about a model: runs of the same task first, newest first."""
     try:
         summaries = sorted(
             beside.glob("*/summary.json"),
@@ -221,7 +253,7 @@ def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
         )
     except OSError:
         return []
-    found = []
+    runs = []
     decoder = msgspec.json.Decoder(_Summary)
     for path in summaries[:MOST_RUNS]:
         try:
@@ -234,7 +266,5 @@ def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
                 and "#" not in name.removesuffix(f"/{model}")
                 and spent.asked >= FEWEST
             ):
-                found.append(
-                    Earlier(str(path.parent), name == f"{task}/{model}", spent)
-                )
-    return sorted(found, key=lambda one: not one.is_same_task)
+                runs.append(Earlier(str(path.parent), name == f"{task}/{model}", spent))
+    return sorted(runs, key=lambda one: not one.is_same_task)

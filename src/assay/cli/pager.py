@@ -1,4 +1,4 @@
-"""Long output on a terminal goes through the user's pager, as it comes; anywhere else it is printed."""
+"""Send long output through the user's pager on a terminal, and print it anywhere else."""
 
 import os
 import shlex
@@ -9,11 +9,14 @@ from collections.abc import Iterable
 
 USUAL = "less"
 LESS = "FRX"
-"""For `less`: end by itself where all fits on the screen, show colours, leave the text on the screen."""
+"""Options for `less`: quit if everything fits on one screen, show colours, and keep the text on the screen."""
 
 
 def find_pager() -> list[str] | None:
-    """The command of the pager: `$PAGER`, else `less`; none off a terminal, or where it is set to nothing or `cat`."""
+    """Return the pager command: `$PAGER`, else `less`.
+
+    Return None without a terminal, or if `$PAGER` is empty or `cat`.
+    """
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         return None
     command = shlex.split(os.environ.get("PAGER", USUAL))
@@ -22,8 +25,19 @@ def find_pager() -> list[str] | None:
     return command
 
 
+def print_folded(lines: Iterable[str], pager: list[str] | None) -> None:
+    """Print prose, wrapped between words if the output has a width."""
+    from ..report.grid import fixed_width, fold_line
+
+    width = fixed_width(sys.stdout)
+    if width is None:
+        print_lines(lines, pager)
+    else:
+        print_lines((part for line in lines for part in fold_line(line, width)), pager)
+
+
 def print_lines(lines: Iterable[str], pager: list[str] | None) -> None:
-    """Writes lines one after another; a pager that is left early ends it."""
+    """Write lines one after another, and stop when the user quits the pager."""
     if pager is None:
         for line in lines:
             sys.stdout.write(line + "\n")

@@ -1,7 +1,7 @@
-"""`assay parity`: does an answer depend on what else is asked at the same time?
+"""`assay parity`: does an answer change with what else is asked at the same time?
 
-The same samples are asked one by one and in batches, in order and in reverse. A difference where the model's first two
-tokens were within a hair of each other is a tie: any rounding decides it, and it is counted apart.
+The same samples are asked one by one and in batches, in order and in reverse. If the first differing token was
+chosen by a hair, any rounding decides it; such ties are counted separately.
 """
 
 import asyncio
@@ -15,23 +15,24 @@ from typing import Any
 from ..core import BadSample, Candidate, Output, Request, Sample, UsageError, seeds_of
 from ..core.request import KeyMaker
 from ..report import printable
+from ..report.grid import write_lines
 from ..runner.ask.calls import call_async, call_model, close_model
 from ..runner.options import RunOptions
-from ..runner.plan.cell import Cell
+from ..runner.plan.planned_task import PlannedTask
 from ..runner.plan.planning import make_plan
 from .arguments import Parser
 from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""Log-likelihoods further apart than this are not rounding."""
+"""Differences of log-likelihoods above this are more than rounding."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
 
 @dataclass(slots=True)
 class Parity:
-    """What asking in one way changed against asking one by one."""
+    """What changed when samples were asked in one way instead of one by one."""
 
     size: int
     order: str
@@ -44,7 +45,7 @@ class Parity:
     """Samples whose answer changed."""
 
     def line(self) -> str:
-        """For people."""
+        """Return one line to print."""
         parts = [
             f"batch {self.size:>4} {self.order:<8}",
             f"{self.compared} compared",
@@ -60,7 +61,7 @@ class Parity:
         return ", ".join(parts) + first
 
     def to_plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the result as JSON."""
         return {
             "batch": self.size,
             "order": self.order,
@@ -73,7 +74,7 @@ class Parity:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """0 when nothing drifted, 4 when something did."""
+    """Compare the ways of asking. Return 0 if no answer drifted, 4 if one did."""
     p = Parser(
         prog="assay parity",
         description="Ask the same samples at batch 1 and other sizes; report what drifts.",
@@ -99,7 +100,7 @@ def command(arguments: Sequence[str]) -> int:
         limit=options.samples,
         **settings,
     )
-    found = [
+    results = [
         (cell, parities(cell, _sizes(options.sizes), options.samples))
         for cell in make_plan(run)
     ]
@@ -110,16 +111,16 @@ def command(arguments: Sequence[str]) -> int:
                 "model": cell.model_name,
                 "parity": [row.to_plain() for row in rows],
             }
-            for cell, rows in found
+            for cell, rows in results
         ]
         sys.stdout.write(json.dumps({"cells": cells}, ensure_ascii=False) + "\n")
     else:
-        for cell, rows in found:
+        for cell, rows in results:
             sys.stdout.write(
                 f"{printable(cell.task.name)} on {printable(cell.model_name)}\n"
             )
-            sys.stdout.writelines(f"  {row.line()}\n" for row in rows)
-    return EXIT_DRIFT if any(row.drifted for _, rows in found for row in rows) else 0
+            write_lines((f"  {row.line()}" for row in rows), sys.stdout)
+    return EXIT_DRIFT if any(row.drifted for _, rows in results for row in rows) else 0
 
 
 def _sizes(text: str) -> list[int]:
@@ -136,8 +137,8 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
-def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
-    """Each batch size, in order and in reverse, held against one at a time."""
+def parities(cell: PlannedTask, sizes: Sequence[int], count: int) -> list[Parity]:
+    """Compare each batch size, in order and in reverse, with asking one by one."""
     requests = _requests(cell, count)
     if not requests:
         raise UsageError(f"task {cell.task.name!r} has no sample to ask")
@@ -162,13 +163,13 @@ def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
         asyncio.run(close_model(cell.model))
 
 
-def _requests(cell: Cell, count: int) -> list[Request]:
+def _requests(cell: PlannedTask, count: int) -> list[Request]:
     keys = KeyMaker(cell.model.identity)
     samples = islice((s for s in cell.view() if not isinstance(s, BadSample)), count)
     return [_request(cell, keys, sample) for sample in samples]
 
 
-def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
+def _request(cell: PlannedTask, keys: KeyMaker, sample: Sample) -> Request:
     prompt = cell.template(sample)
     options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
@@ -197,37 +198,37 @@ def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
 
 
 def _compare(
-    cell: Cell,
+    cell: PlannedTask,
     requests: Sequence[Request],
     alone: Sequence[Output],
     together: Sequence[Output],
     size: int,
     order: str,
 ) -> Parity:
-    found = Parity(size, order)
-    for request, one, many in zip(requests, alone, together, strict=True):
-        if one.error is not None or many.error is not None:
-            found.failed += 1
-            if (one.error is None) != (many.error is None):
-                found.drifted.append(request.id)
+    result = Parity(size, order)
+    for request, single, many in zip(requests, alone, together, strict=True):
+        if single.error is not None or many.error is not None:
+            result.failed += 1
+            if (single.error is None) != (many.error is None):
+                result.drifted.append(request.id)
             continue
-        found.compared += 1
+        result.compared += 1
         apart = max(
             (
                 abs(a.logprob - b.logprob)
-                for a, b in zip(one.likelihoods, many.likelihoods, strict=True)
+                for a, b in zip(single.likelihoods, many.likelihoods, strict=True)
             ),
             default=0.0,
         )
-        found.largest = max(found.largest, apart)
+        result.largest = max(result.largest, apart)
         if apart > DRIFT:
-            found.drifted.append(request.id)
-        elif not _same(one, many):
-            if _is_tie(cell.model, request, one, many):
-                found.ties += 1
+            result.drifted.append(request.id)
+        elif not _same(single, many):
+            if _is_tie(cell.model, request, single, many):
+                result.ties += 1
             else:
-                found.drifted.append(request.id)
-    return found
+                result.drifted.append(request.id)
+    return result
 
 
 def _same(one: Output, many: Output) -> bool:
@@ -238,28 +239,28 @@ def _same(one: Output, many: Output) -> bool:
 
 
 def _is_tie(model: Any, request: Request, one: Output, many: Output) -> bool:
-    """Whether the first token that differs was chosen by less than a hair; known where tokens are reported."""
+    """Return True if the first differing token was chosen by a hair. Known only if the model reports tokens."""
     if (
         not model.abilities.logprobs
         or request.options.n != 1
         or asyncio.iscoroutinefunction(model.generate)
     ):
         return False
-    at = _first_difference(one.candidates[0], many.candidates[0])
-    if at is None:
+    position = _first_difference(one.candidates[0], many.candidates[0])
+    if position is None:
         return False
     answer = call_model(
         model, [replace(request, options=request.options.set(logprobs=2))]
     )[0]
     tokens = answer.candidates[0].tokens if answer.candidates else ()
-    if at >= len(tokens) or len(tokens[at].top) < 2:
+    if position >= len(tokens) or len(tokens[position].top) < 2:
         return False
-    (_, first), (_, second) = tokens[at].top[:2]
+    (_, first), (_, second) = tokens[position].top[:2]
     return first - second <= TIE
 
 
 def _first_difference(one: Candidate, many: Candidate) -> int | None:
-    for at, (a, b) in enumerate(zip(one.token_ids, many.token_ids, strict=False)):
+    for position, (a, b) in enumerate(zip(one.token_ids, many.token_ids, strict=False)):
         if a != b:
-            return at
+            return position
     return None

@@ -1,4 +1,4 @@
-"""`assay pipeline`: evaluators and datasets of `register_*.py` files, with the options they are used to."""
+"""`assay pipeline`: run evaluators and datasets of `register_*.py` files with their usual options."""
 
 import sys
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs one evaluation, prints the table or one JSON document, and returns the exit code."""
+    """Run one evaluation, print the table or one JSON document, and return the exit code."""
     from ..dialects.pipeline import command as dialect
     from ..dialects.protocol import UPSTREAM, choose, is_upstream
 
@@ -47,9 +47,10 @@ def command(arguments: Sequence[str]) -> int:
         from ..store import read_json
         from .display import finish, watcher
 
-        evaluation = dialect.evaluation_of(
-            options, register, RunOptions(**settings_of(options, *OPTIONS))
-        )
+        settings = settings_of(options, *OPTIONS)
+        # The evaluators of rwkv-benchmark ask for every row, also after failures.
+        run = RunOptions(**{"on_error": "continue", **settings})
+        evaluation = dialect.evaluation_of(options, register, run)
         result, file = dialect.run_evaluation(evaluation, watcher(options.json))
         finish(result, stdout, options.json)
         if file is not None and not options.json:

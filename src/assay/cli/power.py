@@ -1,4 +1,7 @@
-"""`assay power`: which difference a number of samples can show, and how many one needs; from a run or assumptions."""
+"""`assay power`: the difference that a number of samples can detect, and the samples that a difference needs.
+
+The spread of the scores comes from a run or from assumptions.
+"""
 
 import json
 import sys
@@ -7,14 +10,16 @@ from collections.abc import Sequence
 from ..core import AssayError, UsageError
 from ..core.errors import raise_all
 from ..report import printable
+from ..report.grid import write_lines
 from .arguments import Parser
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints, for each number, the interval and the difference that samples show, and the samples that it takes."""
+    """Print for each number its interval, the detectable difference, and the samples a difference needs."""
     p = Parser(
         prog="assay power",
-        usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X] [--pairs X] [--difference D]",
+        usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X]\n"
+        "                   [--pairs X] [--difference D]",
         description="What a number of samples can show: the interval of one run, the smallest difference of two runs\n"
         "on the same samples that is found in 4 of 5 cases, and how many samples a difference takes.",
         epilog="examples:\n"
@@ -72,16 +77,16 @@ def command(arguments: Sequence[str]) -> int:
     from ..comparison.showing import assumed_scores, pilot_scores
 
     if options.run is None:
-        found = [
+        numbers = [
             assumed_scores(
                 (options.n or [100])[0], options.rate, options.sd, options.pairs
             )
         ]
     else:
-        found = pilot_scores(options.run, options.baseline, options.pairs)
+        numbers = pilot_scores(options.run, options.baseline, options.pairs)
     rows = [
         (scores, options.n or [scores.n], options.difference or scores.steps())
-        for scores in found
+        for scores in numbers
     ]
     if options.json:
         document = [
@@ -91,12 +96,12 @@ def command(arguments: Sequence[str]) -> int:
         return 0
     for scores, counts, differences in rows:
         for line in scores.lines(counts, differences):
-            sys.stdout.write(printable(line) + "\n")
+            write_lines([printable(line)], sys.stdout)
     return 0
 
 
 def _check(options: "object") -> None:
-    """Raises for what cannot be a count, a share or a difference, all faults at once."""
+    """Raise if a value cannot be a count, a share or a difference; report all such values at once."""
     values = vars(options)
     faults: list[AssayError] = []
     for n in values["n"] or ():

@@ -1,8 +1,8 @@
-"""`assay python script.py …`: runs a script with the names of the dialects it imports importable.
+"""`assay python script.py …`: run a script with the modules of the dialects it imports.
 
-Naming the script is the consent to run it. Which dialects it needs is read from its imports. Ours stand before a
-checkout or an installed package of such a name, which gives what ours do not have; a module of the user's that only
-shares its name with one of ours is hidden by `--dialect` alone.
+Naming the script is the consent to run it. Its imports decide which dialects it needs. assay's modules take
+precedence over a checkout or an installed package of the same name, which supplies the rest. A module of the
+user that only has the same name is hidden only with `--dialect`.
 """
 
 import importlib
@@ -28,7 +28,7 @@ Run a script written for another system, with that system's names importable in 
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs the script as `python` would; its exit code is the script's own, 1 if it fails."""
+    """Run the script as `python` does. Return the script's own exit code, or 1 if it fails."""
     words = list(arguments)
     dialect_name: str | None = None
     protocol = OURS
@@ -48,7 +48,9 @@ def command(arguments: Sequence[str]) -> int:
                 "dialect", dialect_name, DIALECTS, hint=f"known: {', '.join(DIALECTS)}"
             )
     if not words or words[0] in ("-h", "--help"):
-        print(USAGE)
+        from ..report.grid import write_lines
+
+        write_lines(USAGE.split("\n"), sys.stdout)
         return 0 if words else 2
     script = Path(words[0]).expanduser()
     if not script.is_file():
@@ -70,19 +72,19 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _taken_out(words: list[str]) -> list[str]:
-    """The files of `--register` behind the script, which are not the script's own arguments."""
+    """Return the files of `--register` after the script, which are not arguments of the script."""
     files = []
     while "--register" in words[1:-1]:
-        at = words.index("--register", 1)
-        files.append(words[at + 1])
-        del words[at : at + 2]
+        index = words.index("--register", 1)
+        files.append(words[index + 1])
+        del words[index : index + 2]
     return files
 
 
 def _register(file: Path, dialect_name: str | None) -> None:
-    """Runs a file of a dialect; what it registers is there for the script."""
-    found = dialect_of(str(file), dialect_name)
-    if not file.is_file() or found is None:
+    """Run a file of a dialect, so that the script can use what it registers."""
+    dialect = dialect_of(str(file), dialect_name)
+    if not file.is_file() or dialect is None:
         fault = (
             "no such file" if not file.is_file() else "written for none of the dialects"
         )
@@ -92,17 +94,19 @@ def _register(file: Path, dialect_name: str | None) -> None:
             fix=f"--dialect one of {', '.join(DIALECTS)}",
         )
     names: Mapping[str, str] = importlib.import_module(
-        f"assay.dialects.{found[0]}.claims"
+        f"assay.dialects.{dialect[0]}.claims"
     ).NAMES
-    Guest.of_file(found[0], names, file, force=dialect_name is not None).load(file)
+    Guest.of_file(dialect[0], names, file, force=dialect_name is not None).load(file)
 
 
 def names_for(
     script: Path, dialect_name: str | None = None
 ) -> dict[str, Mapping[str, str]]:
-    """The dialects a script needs, with the names each provides: those it imports, and the one that was asked for."""
+    """Return the dialects that a script needs, with the module names of each: those it imports, and the
+    requested one.
+    """
     imports = imported_names(script)
-    found: dict[str, Mapping[str, str]] = {}
+    names_of_dialects: dict[str, Mapping[str, str]] = {}
     for dialect in DIALECTS:
         home = Path(__file__).parent.parent / "dialects" / dialect / "claims.py"
         if not home.exists():
@@ -113,12 +117,12 @@ def names_for(
         if dialect == dialect_name or any(
             _covers(name, imported) for name in names for imported in imports
         ):
-            found[dialect] = names
-    return found
+            names_of_dialects[dialect] = names
+    return names_of_dialects
 
 
 def home_of(script: Path, dialects: Iterable[str]) -> Path:
-    """Where a script's own modules start: its folder, or the one around it that a dialect knows as its tree."""
+    """Return the folder where a script's own modules start: its folder, or the enclosing tree of a dialect."""
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
         if hasattr(claims, "home_of"):
@@ -128,7 +132,7 @@ def home_of(script: Path, dialects: Iterable[str]) -> Path:
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Whether an import asks for a provided name, something in it, or the package that holds it."""
+    """Return True if an import asks for a provided module, something in it, or the package that contains it."""
     return (
         imported == name
         or imported.startswith(f"{name}.")
@@ -137,7 +141,7 @@ def _covers(name: str, imported: str) -> bool:
 
 
 def _merged(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The names of several dialects; one that two of them provide belongs to the first."""
+    """Merge the module names of several dialects. A name that two of them provide belongs to the first."""
     merged: dict[str, str] = {}
     for provided in names.values():
         merged = {**provided, **merged}
@@ -169,7 +173,7 @@ def _exit_code(code: Any) -> int:
 
 
 def _user_frames(trace: TracebackType | None, script: Path) -> TracebackType | None:
-    """The traceback from the script's own first frame on; whole where the script did not even begin."""
+    """Return the traceback from the script's first frame on; all of it if the script did not start."""
     frame = trace
     while frame is not None and frame.tb_frame.f_code.co_filename != str(
         script.resolve()

@@ -1,17 +1,17 @@
-"""`assay report`: runs as one file to hand on: HTML with drawings and samples, Markdown, or CSV."""
+"""`assay report`: write runs into one file: HTML with charts and samples, Markdown, or CSV."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import UsageError
-from .arguments import Parser, write_text
+from .arguments import Parser, check_output_file, write_text
 
 KINDS = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv"}
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Writes the file and says where it is."""
+    """Write the file and print its path."""
     p = Parser(
         prog="assay report",
         description="One file about one run or several: tables, drawings, samples with their media, methods (.html);\n"
@@ -63,8 +63,9 @@ def command(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"--samples {options.samples} is not a number of samples", fix="0 or more"
         )
+    check_output_file(options.output)
     text = _text(kind, runs, options.samples)
-    if path := write_text(text, options.output, "report.html"):
+    if path := write_text(text, options.output):
         sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0
 

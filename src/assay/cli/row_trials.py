@@ -1,4 +1,4 @@
-"""What `assay check` says of rows: columns that nothing uses, targets that are all one, and the turns of a dialogue."""
+"""Notes of `assay check` on rows: unused columns, targets that are all equal, and the turns of a dialogue."""
 
 import inspect
 import re
@@ -8,30 +8,36 @@ from typing import Any
 
 from ..core import UNRESOLVED, Prompt, Sample, Task
 from ..core.errors import shorten
+from ..datasets.choice_order import shows_order
 from ..report import printable
+from ..runner.plan.measure_notes import scorer_notes
 from ..templates import rounds
+from ..templates.dialogue import has_rounds
 
 LEAST_ALIKE = 3
-"""Rows with one and the same target that are worth a line."""
+"""Number of rows with the same target that is worth a note."""
 LEAST_SHOWN = 3
-"""Characters of a value that are no coincidence in a prompt."""
+"""Length from which a value in a prompt is no coincidence."""
 ANSWER = "(the model's answer)"
+MOST_ROUNDS = 20
+"""Rounds to try of a dialogue that the template does not end."""
 
 
-def whole_dialogue(task: Task, sample: Sample, prompt: Prompt, template: Any) -> Prompt:
-    """The prompt of the last round of a scripted dialogue: every turn, with a mark where the model answers."""
-    if not sample.turns:
-        return prompt
-    dialogue = rounds(
-        sample, prompt, history="model" if task.history != "reference" else task.history
-    )
-    last = prompt
-    for _ in sample.turns:
-        following = dialogue.next(last.messages, ANSWER)
+def dialogue_prompts(
+    task: Task, sample: Sample, prompt: Prompt, template: Any
+) -> list[Prompt]:
+    """Return the prompt of each round of a dialogue, with a mark where the model answers."""
+    if not has_rounds(sample, template):
+        return [prompt]
+    history = task.history if task.history == "reference" else "model"
+    dialogue = rounds(sample, prompt, template=template, history=history)
+    prompts = [prompt]
+    while len(prompts) < MOST_ROUNDS:
+        following = dialogue.next(prompts[-1].messages, ANSWER)
         if following is None:
             break
-        last = following
-    return last
+        prompts.append(following)
+    return prompts
 
 
 def remarks_on(
@@ -39,21 +45,26 @@ def remarks_on(
     samples: Any,
     rows: Sequence[Sample],
     prompts: Sequence[Prompt],
-    scorers: Sequence[Any],
+    scorers: Sequence[tuple[str, Any]],
     template: Any,
 ) -> Iterator[str]:
-    """Notes for people: none of it is a fault for certain."""
+    """Yield notes on what may be a mistake but need not be one."""
     targets = {repr(row.target) for row in rows}
     if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
-        shuffle = (
-            "; --shuffle_choices draws another order of the options"
-            if rows[0].choices
-            else ""
-        )
+        shuffle = ""
+        if len(rows[0].choices) > 1 and shows_order(template, rows[0]):
+            shuffle = "; --shuffle_choices draws another order of the options"
         target = printable(shorten(rows[0].target))
         yield f"note: all {len(rows)} rows have the target {target}: one answer to everything scores 1{shuffle}"
+    for note in scorer_notes(rows, scorers):
+        yield f"note: {printable(note)}"
     unused = unused_columns(
-        task, samples, rows[: len(prompts)], prompts, scorers, template
+        task,
+        samples,
+        rows[: len(prompts)],
+        prompts,
+        [scorer for _, scorer in scorers],
+        template,
     )
     if unused:
         names = ", ".join(map(printable, unused))
@@ -68,7 +79,7 @@ def unused_columns(
     scorers: Sequence[Any],
     template: Any,
 ) -> list[str]:
-    """Columns that play no part, are named by no code, and stand in no prompt."""
+    """Return columns that have no role, appear in no code and are in no prompt."""
     columns = samples.head.columns
     if columns is None or not rows:
         return []
@@ -80,7 +91,8 @@ def unused_columns(
         columns.messages,
         columns.turns,
     }
-    parts |= {columns.group, columns.cluster, *columns.option_cells, *columns.tags}
+    parts |= {columns.group, columns.cluster, columns.weight}
+    parts |= {*columns.option_cells, *columns.tags}
     parts |= {name for name, _ in columns.media}
     parts |= {
         "split",
@@ -110,7 +122,7 @@ def _is_shown(value: Any, prompt_text: str) -> bool:
 
 
 def _source(thing: Any) -> str:
-    """The code behind a template, a scorer or a function, with the options it was built with."""
+    """Return the source code of a template, a scorer or a function, with its options."""
     if thing is None or isinstance(thing, (str, list, tuple, dict)):
         return repr(thing)
     kind = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
@@ -121,7 +133,7 @@ def _source(thing: Any) -> str:
 
 
 def why_unscored(score: Any) -> str | None:
-    """Why a scorer has no verdict on the right answer; `None` where it has one."""
+    """Return why a scorer has no verdict on the right answer; `None` if it has one."""
     if score.outcome not in UNRESOLVED:
         return None
     return str(

@@ -1,4 +1,4 @@
-"""`assay run`: tasks on models, from one command."""
+"""`assay run`: run tasks on models."""
 
 import argparse
 import contextlib
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core.errors import AssayError, raise_all
+from ..core.plural import note_line
 from ..core.trust import guarded
 from . import habit_values
 from .arguments import Parser, flatten_list
@@ -16,11 +17,11 @@ from .config_files import gate_of, read_config
 from .run_flags import add_flags, changes_of, from_environment
 
 NOTHING_COMPARED = 3
-"""The exit code of a run that is complete and has no number in common with its `--baseline`."""
+"""Exit code of a complete run that shares no number with its `--baseline`."""
 
 
 def parser() -> Parser:
-    """All options of `assay run`."""
+    """Return the parser with all options of `assay run`."""
     p = Parser(
         prog="assay run",
         usage="assay run TASK… [--model MODEL] [options]",
@@ -67,7 +68,7 @@ def parser() -> Parser:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs, prints the table or one JSON document, and returns the exit code."""
+    """Run, print the table or one JSON document, and return the exit code."""
     flags, faults, notes = read_command(arguments)
     if flags.more_tasks and set(flatten_list(flags.more_tasks)) <= {
         *habit_values.LISTINGS
@@ -76,7 +77,7 @@ def command(arguments: Sequence[str]) -> int:
 
         return int(ls(["tasks"]))
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(note_line(note), file=sys.stderr)
     with stdout_for_people(flags.json) as stdout, guarded(gate_of(flags)):
         from ..runner.run import run
 
@@ -113,7 +114,9 @@ def command(arguments: Sequence[str]) -> int:
 def read_command(
     arguments: Sequence[str],
 ) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
-    """The options of a command, its faults, and what was understood of other tools' flags; raises for unknown ones."""
+    """Return the options of a command, its faults, and the translated flags of other tools. Raise for unknown
+    options.
+    """
     from .habits import translate
 
     p = parser()
@@ -128,19 +131,20 @@ def read_command(
 
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
-    """Raises the faults of a command together with those that only planning the rest of it shows."""
+    """Raise the faults of a command together with those that planning the rest of it finds."""
     from ..runner.plan.planning import make_plan
-    from ..runner.plan.settings import gather, run_faults
+    from ..runner.plan.settings import collecting, run_faults
 
     if options.tasks:  # where there are none, what names them may be what is misspelled
-        gather(faults, lambda: make_plan(options))
+        with collecting(faults):
+            make_plan(options)
     else:
         faults += run_faults(options)
     raise_all(faults)
 
 
 def _collect_rarely() -> None:
-    """Millions of short-lived records make the cycle collector look in vain: a tenth of the time of a fast run."""
+    """Make the garbage collector run rarely: among millions of records it takes a tenth of a fast run's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -148,7 +152,7 @@ def _collect_rarely() -> None:
 
 @contextlib.contextmanager
 def stdout_for_people(is_json: bool) -> Iterator[Any]:
-    """Under `--json`, what user code prints goes to stderr; the one document goes to the real stdout."""
+    """Send what user code prints to stderr with `--json`. Only the JSON document goes to stdout."""
     stdout = sys.stdout
     if not is_json:
         yield stdout
@@ -176,27 +180,28 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
 def options_from(
     flags: argparse.Namespace, faults: list[AssayError] | None = None
 ) -> Any:
-    """Run options from a config file and the command line; the command line wins.
+    """Read run options from a config file and the command line, which takes precedence.
 
-    With a list for them, faults are put there and what has one is left out; else they are raised.
+    With a list for faults, collect them there and leave out the faulty options; otherwise raise.
     """
     from ..runner.options import PartlyRead, RunOptions
-    from ..runner.plan.settings import gather
+    from ..runner.plan.settings import collecting
 
-    found: list[AssayError] = []
+    errors: list[AssayError] = []
     base = RunOptions()
     if flags.config:
         try:
             base = read_config(flags.config)
         except PartlyRead as error:
-            found += error.faults
+            errors += error.faults
             base = error.made
-    base = _with_environment(base, found)
-    changes = changes_of(flags, found)
+    base = _with_environment(base, errors)
+    changes = changes_of(flags, errors)
     typed = flatten_list([*flags.tasks, *(flags.more_tasks or ())])
-    tasks = gather(found, lambda: habit_values.task_names(typed, flags.include_path))
-    if tasks:
-        changes["tasks"] = tuple(tasks)
+    with collecting(errors):
+        tasks = habit_values.task_names(typed, flags.include_path)
+        if tasks:
+            changes["tasks"] = tuple(tasks)
     model_args = changes.pop("model_args", {})
     if flags.base_url:
         model_args["base_url"] = flags.base_url
@@ -214,14 +219,14 @@ def options_from(
         if typed_values:
             changes[name] = {**getattr(base, name), **typed_values}
     if faults is None:
-        raise_all(found)
+        raise_all(errors)
     else:
-        faults += found
+        faults += errors
     return base.but(**changes)
 
 
 def _with_environment(base: Any, faults: list[AssayError]) -> Any:
-    """The settings of a config file, and of the environment where the file says nothing; says which were used."""
+    """Return the settings of a config file, completed from environment variables, and print which were used."""
     from ..runner.options import RunOptions
 
     unset = RunOptions()
@@ -237,7 +242,7 @@ def _with_environment(base: Any, faults: list[AssayError]) -> Any:
 
 
 def _device(device: str, models: Sequence[str]) -> dict[str, str]:
-    """`--device` for models that have a choice; the others are run where they are, which is said."""
+    """Apply `--device` to models that have a choice. Name the models that do not."""
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL
 

@@ -1,4 +1,4 @@
-"""The options of a run as flags and as environment variables, made from the one list in `runner.options`."""
+"""The options of a run as flags and environment variables, made from the one list in `runner.options`."""
 
 import argparse
 import dataclasses
@@ -30,28 +30,35 @@ READERS: dict[str, Callable[[str], Any]] = {
     "switch": _truth,
     "truth": _truth,
 }
-"""How one typed value is read; lists and pairs are read whole."""
+"""How to read one typed value. Lists and pairs are read as a whole."""
 METAVARS: dict[Any, str] = {int: "N", float: "X"}
 
 
 def _generation_readers() -> dict[str, Callable[[str], Any]]:
-    """By generation option: how its value is read, from the type of its field."""
+    """Return how to read the value of each generation option, from the type of its field."""
     hints = typing.get_type_hints(GenerateOptions)
-    found: dict[str, Callable[[str], Any]] = {}
-    for one in dataclasses.fields(GenerateOptions):
-        if one.name in FLAGS:
+    readers: dict[str, Callable[[str], Any]] = {}
+    for option in dataclasses.fields(GenerateOptions):
+        if option.name in FLAGS:
             continue  # the seed is an option of the run, too
-        hint = hints[one.name]
-        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        found[one.name] = next((kind for kind in (int, float) if kind in kinds), str)
-    return found
+        readers[option.name] = _reader_of(hints[option.name])
+    return readers
+
+
+def _reader_of(hint: Any) -> Callable[[str], Any]:
+    """Return `int` or `float` if the type of a field allows it, else `str`."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for kind in (int, float):
+        if kind in kinds:
+            return kind
+    return str
 
 
 GENERATION = _generation_readers()
 
 
 def add_flags(parser: Parser) -> dict[str, Any]:
-    """Adds a flag for every option of a run, group by group; returns the groups."""
+    """Add a flag for every option of a run, by group. Return the groups."""
     groups = {name: parser.add_argument_group(name) for name in GROUPS}
     groups["what"].add_argument("tasks", nargs="*", help=FLAGS["tasks"].help)
     for name in GENERATION:
@@ -62,7 +69,7 @@ def add_flags(parser: Parser) -> dict[str, Any]:
 
 
 def add_some(parser: Parser, *names: str, **helps: str) -> None:
-    """Adds the flags of some options of a run, for a verb that takes a few; `helps` say what some mean there."""
+    """Add the flags of some options of a run to another verb. `helps` replaces their help texts."""
     for name in names:
         _add(parser, name, **({"help": helps[name]} if name in helps else {}))
 
@@ -85,7 +92,7 @@ def _add(group: Any, name: str, **changes: str) -> None:
 
 
 def _place(name: str) -> str:
-    """Where the parser keeps the value of a flag; tasks may be named without one, too."""
+    """Return the attribute in which the parser stores a flag. Tasks may also be given without a flag."""
     return "more_tasks" if name == "tasks" else name
 
 
@@ -112,7 +119,9 @@ def _settings(flag: Flag) -> dict[str, Any]:
 
 
 def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """What was typed for options that `add_some` added, and for `--base_url` where there is one; raises all faults."""
+    """Return the values of options added by `add_some`, and `--base_url` if there is one. Raise all faults at
+    once.
+    """
     faults: list[AssayError] = []
     changes = changes_of(flags, faults, names)
     if getattr(flags, "base_url", None):
@@ -129,7 +138,7 @@ def changes_of(
     faults: list[AssayError],
     names: Collection[str] = (*FLAGS, *GENERATION),
 ) -> dict[str, Any]:
-    """The options that a command sets, tasks aside; what cannot be read is put among the faults."""
+    """Return the options that a command sets, except tasks. Add unreadable values to the faults."""
     changes = {}
     for name in (name for name in FLAGS if name in names and name != "tasks"):
         value = getattr(flags, _place(name))
@@ -152,7 +161,7 @@ def changes_of(
 
 
 def _whole(name: str, value: Any) -> Any:
-    """An option's value from what was typed for it, once or several times."""
+    """Return an option's value from everything typed for it, once or several times."""
     flag = FLAGS[name]
     if flag.reads == "names":
         return tuple(flatten_list(value))
@@ -163,38 +172,54 @@ def _whole(name: str, value: Any) -> Any:
     if flag.reads == "pairs":
         pairs = key_values(value, option=flag.name)
         if name == "generation":
-            return habit_values.generation_options(pairs, flag.name)
-        return (
-            {key: str(text) for key, text in pairs.items()}
-            if name == "columns"
-            else pairs
-        )
+            options = habit_values.generation_options(pairs, flag.name)
+            return {key: _number(key, text) for key, text in options.items()}
+        if name == "columns":
+            return {key: str(text) for key, text in pairs.items()}
+        return {key: _price(key, text) for key, text in pairs.items()}
     return value
+
+
+def _number(name: str, value: Any) -> Any:
+    """Return a generation option as the number it must be: `1e-5` is typed as text."""
+    reader = GENERATION.get(name)
+    if reader not in (int, float) or not isinstance(value, str):
+        return value
+    return _read(reader, value, name)
+
+
+def _price(name: str, value: Any) -> Any:
+    """Return a price of tokens as a number; other options are typed by the model's annotations."""
+    if not name.startswith("price_") or not isinstance(value, str):
+        return value
+    from ..runner.counts.spending import PRICES
+
+    return _read(float, value, name) if name in PRICES else value
 
 
 def from_environment(
     environment: Mapping[str, str], faults: list[AssayError]
 ) -> dict[str, tuple[str, Any]]:
-    """By option: the variable `ASSAY_RUN_<OPTION>` that sets it, and the value; an unknown one is a fault."""
+    """Return the variable `ASSAY_RUN_<OPTION>` and its value for each option. An unknown one is a fault."""
     names = {
         key.upper(): name for name, flag in FLAGS.items() for key in (*flag.keys, name)
     }
-    found: dict[str, tuple[str, Any]] = {}
+    settings: dict[str, tuple[str, Any]] = {}
     for variable in sorted(name for name in environment if name.startswith(PREFIX)):
         text, key = environment[variable], variable[len(PREFIX) :]
         try:
             if key.lower() in GENERATION:
-                before = found.get("generation", ("", {}))[1]
-                found["generation"] = (
+                before = settings.get("generation", ("", {}))[1]
+                settings["generation"] = (
                     variable,
                     {**before, key.lower(): _generation_value(key.lower(), text)},
                 )
             else:
                 name = _option_of(variable, key, names)
-                found[name] = (variable, _environment_value(name, text, variable))
+                settings[name] = (variable, _environment_value(name, text, variable))
         except AssayError as error:
             faults.append(error)
-    return found
+    return settings
 
 
 def _generation_value(name: str, text: str) -> Any:
@@ -241,19 +266,19 @@ def _read(reader: Callable[[str], Any], text: str, variable: str) -> Any:
     try:
         return reader(text)
     except (ValueError, argparse.ArgumentTypeError) as error:
-        wanted = {
+        variables = {
             int: "a whole number",
             float: "a number",
             _truth: "true or false",
         }.get(reader, str(error))
         raise UsageError(
-            f"{variable} is {text!r}, which is not {wanted}",
+            f"{variable} is {text!r}, which is not {variables}",
             fix="correct it, or unset it",
         ) from error
 
 
 def option_rows() -> list[Sequence[str]]:
-    """The page of options: flags, config key, environment variable, default, meaning."""
+    """Return the rows of the options page: flags, config key, environment variable, default, meaning."""
     from ..runner.options import RunOptions
 
     defaults = RunOptions()

@@ -1,4 +1,4 @@
-"""Prompts and answers on the terminal: what models and data say is shown, never obeyed."""
+"""Prompts and answers on the terminal. Text of models and data is shown and never interpreted."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,16 @@ from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
 LONGEST_LINE = 2000
-"""Characters of a line that are shown where not everything is."""
+"""Characters of a line to show, unless everything is shown."""
 _START, _END = "\x02", "\x03"
-"""Stand for marks while a text is cut into lines; what a model wrote has none of them any more."""
+"""Characters that replace marks while a text is cut into lines. Text of models cannot contain them."""
 _NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
 def text_lines(
     text: str, indent: str = "    ", most: int | None = MOST_LINES
 ) -> Iterator[str]:
-    """The lines of a text, control characters replaced; at most `most` of them, long ones cut, or all of it."""
+    """Return the lines of a text, without control characters: at most `most`, long ones cut, or all of it."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
         cut = len(line) - LONGEST_LINE if most is not None else 0
@@ -36,26 +36,41 @@ def text_lines(
 def marked_lines(
     text: str, span: tuple[int, int], marks: tuple[str, str], most: int | None
 ) -> Iterator[str]:
-    """The lines of a text with a place marked in it; of a long text those around the place."""
-    start, end = span
-    plain = text.translate(_NO_MARKS)
-    whole = "".join((plain[:start], _START, plain[start:end], _END, plain[end:]))
-    lines = whole.replace("\r\n", "\n").expandtabs(4).split("\n")
-    first = 0
-    if most is not None and len(lines) > most:
-        place = next(number for number, line in enumerate(lines) if _START in line)
-        first = max(0, min(place - most // 2, len(lines) - most))
+    """Return the lines of a text with one span marked; of a long text, the lines around the span."""
+    lines = _lines_with_mark(text, span)
+    first, end = 0, len(lines)
+    if most is not None:
+        first, end = _lines_around_mark(lines, most)
+        lines = [_around(line) for line in lines]
     if first:
         yield f"    … {first} lines before"
-    part = lines[first:] if most is None else lines[first : first + most]
-    for line in part:
-        yield "    " + _with_marks(line if most is None else _around(line), marks)
-    if first + len(part) < len(lines):
-        yield f"    … {len(lines) - first - len(part)} more lines"
+    for line in lines[first:end]:
+        yield "    " + _with_marks(line, marks)
+    more = len(lines) - end
+    if more:
+        yield f"    … {more} more lines"
+
+
+def _lines_with_mark(text: str, span: tuple[int, int]) -> list[str]:
+    """Return the lines of a text in which `_START` and `_END` enclose a span."""
+    start, end = span
+    plain = text.translate(_NO_MARKS)
+    marked = "".join((plain[:start], _START, plain[start:end], _END, plain[end:]))
+    return marked.replace("\r\n", "\n").expandtabs(4).split("\n")
+
+
+def _lines_around_mark(lines: Sequence[str], most: int) -> tuple[int, int]:
+    """Return the range of at most `most` lines with the marked line in the middle."""
+    if len(lines) <= most:
+        return 0, len(lines)
+    is_marked = [_START in line for line in lines]
+    middle = is_marked.index(True)
+    first = max(0, min(middle - most // 2, len(lines) - most))
+    return first, first + most
 
 
 def _around(line: str) -> str:
-    """A long line cut to what stands around the mark in it."""
+    """Return a long line cut to the text around the mark."""
     if len(line) <= LONGEST_LINE:
         return line
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
@@ -81,7 +96,7 @@ def _with_marks(line: str, marks: tuple[str, str]) -> str:
 def message_lines(
     messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES
 ) -> Iterator[str]:
-    """Each message under its role; a message without content is where the model writes."""
+    """Return each message below its role. A message without content is where the model writes."""
     for turn in messages:
         role = printable(str(turn.get("role", ""))) or "text"
         if turn.get("content") is None:
@@ -92,7 +107,7 @@ def message_lines(
 
 
 def prompt_lines(prompt: Prompt, most: int | None = MOST_LINES) -> Iterator[str]:
-    """A prompt as it will be sent: its messages, and the continuations that are weighed."""
+    """Return a prompt as it is sent: its messages, and the continuations to score."""
     yield from message_lines(prompt_to_plain(prompt), most)
     if prompt.rolling:
         yield "  (the text itself is weighed)"
@@ -100,7 +115,7 @@ def prompt_lines(prompt: Prompt, most: int | None = MOST_LINES) -> Iterator[str]
 
 
 def continuation_lines(continuations: Sequence[str] | None) -> Iterator[str]:
-    """What is weighed after the prompt."""
+    """Return the continuations that are scored after the prompt."""
     for number, text in enumerate(continuations or (), start=1):
         yield f"  continuation {number}: {printable(repr(text))}"
 
@@ -111,7 +126,7 @@ def answer_lines(
     spans: Sequence[tuple[int, int] | None] = (),
     marks: tuple[str, str] = ("", ""),
 ) -> Iterator[str]:
-    """What a model answered: its candidates, its likelihoods, or why there is nothing; places in it marked."""
+    """Return what a model answered: candidates with marked spans, likelihoods, or why there is no answer."""
     if output.get("error"):
         error = output["error"]
         yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"

@@ -1,4 +1,4 @@
-"""`assay score`: a run scored again from its journal; the model is not asked."""
+"""`assay score`: score a run again from its journal. The model is not asked."""
 
 import shlex
 from collections.abc import Sequence
@@ -20,14 +20,16 @@ OPTIONS = (
 
 
 def _other_fix(error: StoreError, run: str) -> str | None:
-    """The remedy of an error about the run folder; scores go where the answers are, so there is no other with -o."""
+    """Return the fix for an error about the run folder. `-o` is no way out, because scores go where the answers
+    are.
+    """
     if error.fix is None or "-o" not in error.fix.split():
         return error.fix
     return f"score a copy of it: cp -r {shlex.quote(run)} COPY, then `assay score COPY`"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Scores, prints the table or one JSON document, and returns the exit code."""
+    """Score, print the table or one JSON document, and return the exit code."""
     p = Parser(
         prog="assay score", description="Score a run again without asking the model."
     )

@@ -1,4 +1,4 @@
-"""`assay show`: what a name, a file or a run is."""
+"""`assay show`: describe a name, a file or a run."""
 
 import os
 import sys
@@ -19,35 +19,25 @@ from ..core import (
     UnknownName,
     UsageError,
 )
-from ..dialects.recognise import dialect_of
+from ..dialects.recognise import UPSTREAM, dialect_of, listing_of, named_dialect
 from ..registry import ALL
 from ..report import printable
 from ..runner.tasks.subsets import find_subset
+from ..store.imported import holds_results, imported_folder, is_run_folder
 from .arguments import Parser
 from .describe import described, field_lines, shipped_at
-from .pager import find_pager, print_lines
+from .pager import find_pager, print_folded, print_lines
 from .samples import prompt_lines
 
 HUB = "hub:"
 SHOWN_PARTS = (
-    "protocol",
-    "template",
-    "scorers",
-    "summarizers",
-    "system",
-    "epochs",
-    "reducer",
-    "tags",
-    "cluster",
-    "needs",
-    "produces",
-    "licence",
-    "citation",
-)
+    "protocol", "template", "scorers", "summarizers", "headline", "system", "epochs", "reducer", "tags", "cluster",
+    "needs",    "produces", "licence", "citation",
+)  # fmt: skip
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints what is known of it."""
+    """Print what is known about a name, a file or a run."""
     p = Parser(
         prog="assay show",
         description="A registered name: where it is defined, its options; a task also with an example.\n"
@@ -63,8 +53,10 @@ def command(arguments: Sequence[str]) -> int:
     _add_choices(p.add_argument_group("of a run: which samples, and how"))
     options = p.parse(_joined(arguments))
     folder = Path(options.what).expanduser()
-    if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
+    if is_run_folder(folder):
         return _show_run(folder, options)
+    if folder.exists() and holds_results(folder):
+        return _show_run(imported_folder(folder), options)
     if used := [
         f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)
     ]:
@@ -72,7 +64,7 @@ def command(arguments: Sequence[str]) -> int:
             f"{used[0]} is for runs, and {options.what!r} is not a run folder",
             fix="name a run folder",
         )
-    print_lines(
+    print_folded(
         thing_lines(options.what, options.data),
         None if options.no_pager else find_pager(),
     )
@@ -83,19 +75,19 @@ CHOICES = ("sample", "wrong", "failures", "outcome", "tag", "where", "grep", "so
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """`--sort -score` as one argument: argparse takes what begins with a dash for an option."""
-    found: list[str] = []
+    """Return `--sort -score` as one argument, because argparse takes a leading dash for an option."""
+    words: list[str] = []
     for argument in arguments:
         if (
-            found
-            and found[-1] == "--sort"
+            words
+            and words[-1] == "--sort"
             and argument.startswith("-")
             and not argument.startswith("--")
         ):
-            found[-1] += f"={argument}"
+            words[-1] += f"={argument}"
         else:
-            found.append(argument)
-    return found
+            words.append(argument)
+    return words
 
 
 def _add_choices(p: Any) -> None:
@@ -175,7 +167,7 @@ def _show_run(folder: Path, options: Any) -> int:
         for name in entry.replace("-", "_").split(",")
         if name
     )
-    wanted = Wanted(
+    selection = Wanted(
         tuple(options.sample or ()),
         options.wrong,
         options.failures,
@@ -188,21 +180,21 @@ def _show_run(folder: Path, options: Any) -> int:
     run = ShownRun(folder)
     pager = None if options.no_pager or options.json else find_pager()
     if options.json:
-        for piece in run.document(wanted, options.limit, only_ids=options.ids):
+        for piece in run.document(selection, options.limit, only_ids=options.ids):
             sys.stdout.write(piece)
     elif options.ids:
-        print_lines(run.ids(wanted, options.limit), pager)
+        print_lines(run.ids(selection, options.limit), pager)
     else:
         limit = SHOWN if options.limit is None and pager is None else options.limit
         is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print_lines(
-            run.lines(wanted, limit, COLOURED if is_coloured else Marking()), pager
+            run.lines(selection, limit, COLOURED if is_coloured else Marking()), pager
         )
     return say_damage(run.reader)
 
 
 def thing_lines(what: str, data: str | None) -> Iterator[str]:
-    """Every registered thing of that name; else the tasks of a file; else the thing a file defines."""
+    """Return every registered object with that name; else the tasks of a file, or the object that it defines."""
     homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
     for kind, registry in homes:
         name = registry.resolve(what) or what
@@ -221,10 +213,14 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
             yield from field_lines(thing)
     if homes:
         return
-    path = Path(what.rpartition(":")[0] if ".py:" in what else what).expanduser()
+    bare = what.removesuffix(UPSTREAM)
+    path = Path(bare.rpartition(":")[0] if ".py:" in bare else bare).expanduser()
     if not path.exists() and (part := find_subset(what)) is not None:
         yield f"task {part.name}: {printable(part.description)}"
         yield from task_lines(part, data)
+        return
+    if named_dialect(what) is not None:
+        yield from listing_of(what).about(what)
         return
     if not path.exists():
         names = [name for registry in ALL.values() for name in registry]
@@ -234,7 +230,7 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
             names,
             hint="`assay ls` prints the names; a file or a run folder will do too",
         )
-    guest = dialect_of(what)
+    guest = dialect_of(bare)
     if guest is not None:
         yield f"dialect {guest[0]}: {printable(guest[1])}"
     try:
@@ -258,7 +254,7 @@ def _tasks(reference: str, data: str | None = None) -> list[Task]:
 
 
 def task_lines(task: Task, data: str | None) -> Iterator[str]:
-    """The parts of a task, and its first row as it is asked; or how to get the data."""
+    """Return the parts of a task and its first prompt, or how to get the data."""
     defaults = Task(task.name)
     for name in SHOWN_PARTS:
         value = getattr(task, name)
@@ -280,7 +276,7 @@ def task_lines(task: Task, data: str | None) -> Iterator[str]:
 
 
 def _measure_lines(task: Task) -> Generator[str, None, Task]:
-    """The ways a task may be measured, and the one that is taken for the default model; returns the task by it."""
+    """Return the ways to measure a task and the one used for the default model, and the task measured that way."""
     from ..models import build_model
     from ..runner.options import DEFAULT_MODEL
     from ..runner.tasks.measure import measured
@@ -302,7 +298,7 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
 
 
 def _is_here(task: Task, data: str | None) -> bool:
-    """Whether the rows lie on this machine; a place that was named must have them."""
+    """Return True if the rows are on this machine. A path named by the user must have them."""
     from ..runner.tasks.locate import find_data
 
     try:
@@ -321,8 +317,8 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
     source = task.dataset
     if isinstance(source, DataSource) and not _is_here(task, data):
         hint = task.data_hint or ", ".join(source.local) or "a data file"
-        place = f"{source.hub} on the hub; here" if source.hub else "here"
-        yield f"  data: {place} with --data PATH or $ASSAY_DATA ({printable(hint)})"
+        origin = f"{source.hub} on the hub; here" if source.hub else "here"
+        yield f"  data: {origin} with --data PATH or $ASSAY_DATA ({printable(hint)})"
         if not source.mini:
             return
         yield "  of the mini-set (--data mini):"
@@ -344,7 +340,7 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
 
 
 def _changed(value: Any) -> str:
-    """A dataclass by its name and the options that are not what they are by default."""
+    """Return a dataclass as its name and the options that differ from their defaults."""
     options = [
         f"{f.name}={getattr(value, f.name)!r}"
         for f in fields(value)

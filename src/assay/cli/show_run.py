@@ -1,12 +1,13 @@
-"""A run on the terminal: its table and breakdowns, then the samples that were asked for."""
+"""A run on the terminal: its table and breakdowns, then the selected samples."""
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..core import UsageError, nearest
+from ..core.plural import note_line, plural
 from ..report import group_lines, plain_table, printable
+from ..report.grid import FILE_WIDTH, fixed_width
 from ..store import RunReader
 from ..view.plain_json import json_bytes
 from ..view.run_view import RunView
@@ -14,12 +15,12 @@ from ..view.selection import Wanted, select
 from .show_sample import LINES_IN_A_LIST, Marking, sample_lines
 
 SHOWN = 5
-"""Samples that are shown unless more are asked for, or a pager takes them as they are read."""
+"""Samples to show, unless the user asks for more or a pager shows them as they are read."""
 MOST_GROUP_LINES = 60
 
 
 class ShownRun:
-    """A run folder, read through the index that pages use: 100,000 samples are there at once."""
+    """A run folder read through the viewer's index, which opens 100,000 samples at once."""
 
     def __init__(self, folder: Path) -> None:
         self.reader = RunReader(folder)
@@ -28,7 +29,7 @@ class ShownRun:
     def lines(
         self, wanted: Wanted, limit: int | None, marking: Marking
     ) -> Iterator[str]:
-        """The table, then the samples; only these where they were chosen by their ids."""
+        """Return the table and the samples; only the samples if they were selected by id."""
         rows = self.rows(wanted)
         if not wanted.ids:
             yield from self.summary_lines()
@@ -43,11 +44,11 @@ class ShownRun:
             )
         if len(page) < len(rows):
             more = len(rows) - len(page)
-            what = "samples" if more > 1 else "sample"
-            yield f"\n… {more} more {what}: --limit {len(rows)}, or --sample ID for one of them"
+            noun = "samples" if more > 1 else "sample"
+            yield f"\n… {more} more {noun}: --limit {len(rows)}, or --sample ID for one of them"
 
     def rows(self, wanted: Wanted) -> list[int]:
-        """The rows of the samples that were asked for; an id that no sample has is an error."""
+        """Return the rows of the selected samples. An unknown id is an error."""
         rows = select(self.view, wanted)
         if wanted.ids:
             index = self.view.index
@@ -56,14 +57,14 @@ class ShownRun:
         return rows
 
     def ids(self, wanted: Wanted, limit: int | None) -> Iterator[str]:
-        """Their ids, a line each."""
+        """Return the ids of the selected samples, one per line."""
         index = self.view.index
         return (printable(index.ids[row]) for row in self.rows(wanted)[:limit])
 
     def document(
         self, wanted: Wanted, limit: int | None, *, only_ids: bool
     ) -> Iterator[str]:
-        """One JSON document, in pieces: samples are read as they are written."""
+        """Yield one JSON document in pieces. Samples are read as they are written."""
         rows = self.rows(wanted)
         results = self.reader.summary.get("results", [])
         head = {
@@ -73,20 +74,20 @@ class ShownRun:
         }
         yield json_bytes(head).decode()[:-1] + ', "samples": ['
         index = self.view.index
-        for place, row in enumerate(rows[:limit]):
+        for number, row in enumerate(rows[:limit]):
             sample = (
                 index.ids[row]
                 if only_ids
                 else self.view.record(row).to_plain(whole=True)
             )
-            yield (", " if place else "") + json_bytes(sample).decode()
+            yield (", " if number else "") + json_bytes(sample).decode()
         yield "]}\n"
 
     def summary_lines(self) -> Iterator[str]:
-        """The table as it was last computed, and its breakdowns."""
+        """Return the table as it was last computed, and its breakdowns."""
         summary = self.reader.summary
         results = self.reader.results
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 150
+        width = fixed_width(sys.stdout) or FILE_WIDTH
         yield from (
             line.rstrip() for line in plain_table(results, width).split("\n") if results
         )
@@ -95,11 +96,11 @@ class ShownRun:
         if len(groups) > MOST_GROUP_LINES:
             yield f"\n{len(groups)} groups: `assay report` has them, and summary.json"
         for note in summary.get("notes", ()):
-            yield printable(f"note: {note}")
+            yield printable(note_line(note))
         if not summary and self.reader.layout.summary.exists():
             yield "no numbers: summary.json is not what this run ended with"
         yield printable(
-            f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.layout.folder}"
+            f"{self.reader.manifest_if_any.get('status', 'unknown')}: {self.reader.source}"
         )
 
     def _refuse_unknown(self, missing: Sequence[str]) -> None:
@@ -119,9 +120,9 @@ class ShownRun:
 
 def _found(wanted: Wanted, found: int, of: int) -> str:
     if found:
-        return f"{found:,} of {of:,} samples:"
+        return f"{found:,} of {plural(of, 'sample')}:"
     if wanted.failures and not (
         wanted.wrong or wanted.outcomes or wanted.tags or wanted.where or wanted.words
     ):
         return "no failures: every sample was scored"
-    return f"none of the {of:,} samples fits"
+    return f"none of the {plural(of, 'sample')} fits"

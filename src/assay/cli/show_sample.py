@@ -1,4 +1,4 @@
-"""One sample on the terminal: what was asked, answered, read in the answer and judged, and what a judge was asked."""
+"""One sample on the terminal: prompt, answer, what was read in it, verdicts, and the judge's prompt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import StoreError, shorten
 from ..report import printable
-from ..scorers.spans import own_place
+from ..scorers.spans import word_offset
 from ..store.blobs import Blobs
 from ..store.export import candidate_text
 from ..view.records import Record
@@ -14,29 +14,29 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""Characters of what a scorer read in an answer: the answer itself stands above."""
+"""Characters to show of what a scorer read in an answer. The answer itself is printed above it."""
 WHY = ("rule", "reason", "reply", "replies", "error")
-"""What a verdict's details say for people."""
+"""Words for reasons in the details of a verdict."""
 REPLIES = ("reply", "replies")
-"""Shown with the question, where the journal has the call."""
+"""Replies, shown with their question if the journal has the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """How what was read is marked within an answer."""
+    """How to mark the span that a scorer read in an answer."""
 
     start: str = "⟦"
     end: str = "⟧"
 
 
 COLOURED = Marking("\x1b[7m", "\x1b[27m")
-"""Reversed, on a terminal."""
+"""Reversed colours on a terminal."""
 
 
 def sample_lines(
     record: Record, blobs: Blobs, most: int | None, marking: Marking
 ) -> Iterator[str]:
-    """A sample with its rounds and verdicts; at most `most` lines of each text."""
+    """Return a sample with its rounds and verdicts; at most `most` lines of each text."""
     head = f"{record.task} · {record.model} · sample {record.id}" + (
         f" · epoch {record.epoch}" if record.epoch else ""
     )
@@ -52,26 +52,50 @@ def sample_lines(
             line, record.rounds[number - 1] if number else None, most, spans, marking
         )
         yield from _media_lines(blobs, line)
+        yield from _agent_lines(line.get("output", {}).get("details") or {})
     target = next(
         (line["target"] for line in record.rounds if line.get("target") is not None),
         None,
     )
     if target is not None:
-        yield f"  target: {printable(str(target))}"
+        first, *others = text_lines(str(target), indent="", most=most)
+        yield f"  target: {first}"
+        yield from (f"    {other}" for other in others)
     for verdict in record.verdicts:
         yield from verdict_lines(verdict, most)
         yield from _helper_lines(verdict, record, most)
 
 
+def _agent_lines(details: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how an agent program ended, and the names of the files it left; nothing for answers of a model."""
+    if "exit_code" not in details:
+        return
+    facts = [
+        f"{details.get('turns', 0)} exchanges",
+        f"exit code {details['exit_code']}",
+    ]
+    if details.get("tokens"):
+        facts.insert(1, f"{details['tokens']} tokens")
+    if details.get("limit"):
+        facts.append(str(details["limit"]))
+    yield printable(f"  agent: {', '.join(facts)}")
+    if details.get("files"):
+        names = ", ".join(details["files"])
+        yield printable(f"  files: {names[:READ_AT_MOST]}")
+    if details.get("stderr"):
+        errors = str(details["stderr"]).strip()
+        yield printable(f"  errors: {errors[-READ_AT_MOST:]}")
+
+
 def _spans(
     line: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, int] | None]:
-    """Where each candidate's answer was read: as the scorer said, else the last place where it stands as a word."""
+    """Return the span that was read in each candidate: the scorer's own, or else its last occurrence as a word."""
     candidates = line.get("output", {}).get("candidates", ())
-    found: list[tuple[int, int] | None] = []
+    spans: list[tuple[int, int] | None] = []
     for place, candidate in enumerate(candidates):
         text = candidate_text(candidate)
-        found.append(
+        spans.append(
             next(
                 (
                     span
@@ -81,7 +105,7 @@ def _spans(
                 None,
             )
         )
-    return found
+    return spans
 
 
 def _span(
@@ -107,7 +131,7 @@ def _span(
         )
     if not isinstance(answer, str) or not answer or len(answer) >= len(text):
         return None
-    start = own_place(text, answer)
+    start = word_offset(text, answer)
     return None if start < 0 else (start, start + len(answer))
 
 
@@ -118,7 +142,7 @@ def _round_lines(
     spans: Sequence[tuple[int, int] | None],
     marking: Marking,
 ) -> Iterator[str]:
-    """What was asked and answered; of a later round only what came after the earlier prompt and its answer."""
+    """Return prompt and answer of a round; of a later round, only what follows the earlier prompt and answer."""
     prompt = line.get("prompt", ())
     earlier = (
         [turn for turn in before.get("prompt", ()) if turn.get("content") is not None]
@@ -130,7 +154,11 @@ def _round_lines(
         and list(prompt[: len(earlier)]) == earlier
         and len(prompt) > len(earlier)
     )
-    yield from message_lines(prompt[len(earlier) + 1 :] if goes_on else prompt, most)
+    if goes_on:
+        prompt = prompt[len(earlier) + 1 :]
+    elif line.get("follows") and before is not None:
+        prompt = prompt[1:]  # the answer of the round before, which is shown there
+    yield from message_lines(prompt, most)
     yield from continuation_lines(line.get("continuations"))
     yield from answer_lines(
         line.get("output", {}), most, spans, (marking.start, marking.end)
@@ -138,7 +166,7 @@ def _round_lines(
 
 
 def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
-    """The files of what the model made; media of a prompt lie in the dataset."""
+    """Return the files that the model made. Media of a prompt are in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
     for part in [
         part for candidate in candidates for part in candidate.get("parts", ())
@@ -146,16 +174,16 @@ def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
         if "sha256" not in part:
             continue
         try:
-            place = str(blobs[part["sha256"]].source)
+            path = str(blobs[part["sha256"]].source)
         except StoreError:
-            place = "no longer in the run folder"
-        yield printable(f"    {part.get('type')} {str(part['sha256'])[:12]}: {place}")
+            path = "no longer in the run folder"
+        yield printable(f"    {part.get('type')} {str(part['sha256'])[:12]}: {path}")
 
 
 def verdict_lines(
     verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
 ) -> Iterator[str]:
-    """What one scorer said, and why."""
+    """Return what one scorer decided, and why."""
     details = verdict.get("details") or {}
     values = (
         ", ".join(f"{name} {value}" for name, value in verdict["values"].items())
@@ -174,7 +202,7 @@ def verdict_lines(
 def _helper_lines(
     verdict: Mapping[str, Any], record: Record, most: int | None
 ) -> Iterator[str]:
-    """What judges and other helpers were asked for a verdict, and replied."""
+    """Return what judges and other helper models were asked for a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()
     keys = {
         str(call[1])

@@ -1,4 +1,4 @@
-"""`assay televal`: infer and eval of a TELEVAL registry, with the options of its `main.py`."""
+"""`assay televal`: run inference and evaluation of a TELEVAL registry, with the options of its `main.py`."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -11,7 +11,7 @@ OPTIONS = ("limit", "judges", "concurrency", "on_error", "fresh")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs one mode, prints the table or one JSON document, and returns the exit code."""
+    """Run one mode, print the table or one JSON document, and return the exit code."""
     if arguments[:1] == ["parquet2jsonl"]:
         return _convert(arguments[1:])
     from ..dialects.televal import command as dialect

@@ -1,4 +1,4 @@
-"""Tracebacks without secrets: what an exception says, and the lines of code it came through, may show a key."""
+"""Tracebacks without secrets: both the exception's text and the lines of code may contain a key."""
 
 import traceback
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from .arguments import typed_options
 
 
 def without_secrets(text: str, arguments: Sequence[str]) -> str:
-    """A text without the keys of the environment and of the command: it may show what its author was given."""
+    """Return a text without the keys of the environment and of the command."""
     learn(*typed_options(arguments))
     return without(text)
 
@@ -17,6 +17,8 @@ def without_secrets(text: str, arguments: Sequence[str]) -> str:
 def shown_traceback(
     error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None
 ) -> str:
-    """What Python would print of an error, from `trace` on if given, without what is or looks like a key."""
+    """Return what Python prints for an error, from `trace` on if given, without anything that is or looks like
+    a key.
+    """
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

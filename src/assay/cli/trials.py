@@ -1,28 +1,21 @@
-"""Trying things out: three samples through a task, one prompt to a model, three answers to a scorer.
+"""Try things: three samples through a task, one prompt to a model, three answers to a scorer.
 
 Each trial yields lines to print and raises at the first fault.
 """
 
 import asyncio
 import inspect
-import io
 import math
-import struct
-import wave
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..core import (
-    EMPTY,
-    AllOf,
+    Abilities,
     AssayError,
-    Audio,
     BadSample,
-    Candidate,
-    Image,
-    Likelihood,
     Message,
     ModelError,
     Outcome,
@@ -37,36 +30,92 @@ from ..core import (
     as_score,
 )
 from ..core.errors import shorten
-from ..core.message import Part
 from ..core.record import output_to_plain
 from ..report import printable
+from ..runner.options import SANDBOX, RunOptions
+from ..runner.scoring.scoring import takes_models
+from ..tooling import ToolSet
 from .explain import Fault, explained, place_of
-from .row_trials import remarks_on, whole_dialogue, why_unscored
+from .row_trials import dialogue_prompts, remarks_on, why_unscored
 from .samples import answer_lines, prompt_lines
+from .scripted_answers import WRONG_ANSWER, WRONG_LABEL, Scripted, scripted_answers
 from .summary_trials import trial_record, try_summarizers
+from .trial_models import TrialModels, WouldAsk
 
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""Whose own target must get a verdict."""
-WRONG_ANSWER = "I do not know."
-WRONG_LABEL = f"for {WRONG_ANSWER!r}"
+"""Rows whose own target must get a verdict."""
+ANY_MODEL = Abilities(likelihood=True, logprobs=True, tools=True)
+"""A model that supports every measure, so that a task's first measure is tried."""
 
 
-def try_task(
-    task: Task, file: Path, data: str | None, columns: Mapping[str, str] = EMPTY
-) -> Iterator[str]:
-    """Three samples: the prompt as it is sent, and what each scorer says of the right and of a wrong answer."""
-    from ..runner.options import RunOptions
+@dataclass
+class Trial:
+    """What scorers are tried with: the faulty file, the helper models, and one event loop for all calls."""
+
+    file: Path
+    run: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        self.models = TrialModels(self.run)
+        self._loop = asyncio.Runner()
+
+    def close(self) -> None:
+        """Close the event loop."""
+        self._loop.close()
+
+    def score(
+        self, scorer: Any, sample: Sample, output: Output, line: int | None
+    ) -> Score:
+        """Return the scorer's verdict. Raise a fault of the file if it fails or gives no number."""
+        try:
+            reply = scorer(sample, output)
+            if inspect.isawaitable(reply):
+                reply = self._loop.run(_awaited(reply))
+            score = as_score(reply)
+        except Exception as error:
+            raise explained(error, self.file, line=line, sample=sample) from error
+        _check_numbers(score, place_of(self.file, line))
+        return score
+
+
+async def _awaited(reply: Any) -> Any:
+    return await reply
+
+
+def _check_numbers(score: Score, where: str) -> None:
+    values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
+    for value in values:
+        if value is not None and not math.isfinite(value):
+            fix = "return a number, or Score.unparsed()"
+            raise Fault(f"the score is {value}", where=where, fix=fix)
+    if isinstance(score.value, Mapping) and not score.value:
+        fix = "return a number, or a dict of numbers"
+        raise Fault("the score is an empty dict", where=where, fix=fix)
+
+
+def try_task(task: Task, file: Path, run: RunOptions) -> Iterator[str]:
+    """Try three samples: print the prompt, and what each scorer says about a right and a wrong answer."""
+    trial = Trial(file, run)
+    try:
+        yield from _try_task(task, trial)
+    finally:
+        trial.close()
+
+
+def _try_task(task: Task, trial: Trial) -> Iterator[str]:
     from ..runner.plan.planning import prepare
     from ..runner.tasks.components import default_scorers
 
+    file = trial.file
     if task.driver is not None:
         yield f"task {printable(task.name)}: drives the model by itself, so it was not tried"
         return
     faults: list[AssayError] = []
     try:
-        prepared = prepare(task, RunOptions(data=data, columns=columns), faults)
+        task, way = _by_measure(task, trial.run)
+        prepared = prepare(task, trial.run, faults)
         if faults:
             raise faults[0]
         rows = list(islice(prepared.samples, ROWS_LOOKED_AT))
@@ -79,43 +128,60 @@ def try_task(
     samples = usable[:SAMPLES]
     more = "at least " if len(rows) == ROWS_LOOKED_AT else ""
     yield f"task {printable(task.name)}: {more}{len(rows)} rows, {prepared.samples.kind}"
+    yield from way
     scorers = prepared.scorers
     _need_targets(samples, scorers, file)
-    judged: dict[str, list[ScoreRecord]] = {}
+    entries = task.scorers or default_scorers(prepared.samples.kind)
+    tried = [
+        TriedScorer(
+            name,
+            scorer,
+            _defined_at(entry) or _defined_at(scorer),
+            trial,
+            prepared.tools,
+        )
+        for entry, (name, scorer) in zip(entries, scorers, strict=True)
+    ]
     prompts: list[Prompt] = []
     for number, sample in enumerate(samples):
         try:
             prompt = prepared.template(sample)
-            prompts.append(whole_dialogue(task, sample, prompt, prepared.template))
-            lines = list(prompt_lines(prompts[-1]))
+            rounds = dialogue_prompts(task, sample, prompt, prepared.template)
+            prompts.append(rounds[-1])
+            lines = list(prompt_lines(rounds[-1]))
         except Exception as error:
             raise explained(
                 error, file, line=_defined_at(task.template), sample=sample
             ) from error
         yield f"sample {printable(sample.id)}"
         yield from lines
-        for entry, (name, scorer) in zip(
-            task.scorers or default_scorers(prepared.samples.kind), scorers, strict=True
-        ):
-            scores: list[Score] = []
-            yield from _try_on(
-                scorer,
-                name,
-                sample,
-                prompt,
-                file,
-                _defined_at(entry) or _defined_at(scorer),
-                scores,
-            )
-            judged.setdefault(name, []).extend(
-                trial_record(score, sample, name, number) for score in scores[:1]
-            )
-    _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, file)
-    yield from try_summarizers(task, judged, file)
-    built = [scorer for _, scorer in scorers]
+        for scorer in tried:
+            yield from scorer.try_on(sample, rounds, number)
+    for scorer in tried:
+        yield from scorer.try_all()
+    _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, trial)
+    for scorer in tried:
+        yield from try_summarizers(
+            task, scorer.name, scorer.scorer, scorer.records, file
+        )
     yield from remarks_on(
-        task, prepared.samples, usable, prompts, built, prepared.template
+        task, prepared.samples, usable, prompts, scorers, prepared.template
     )
+
+
+def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
+    """Return the task by the measure that is tried, and a line that names it."""
+    from ..runner.tasks.measure import measured
+
+    if not task.measures and run.measure is None:
+        return task, []
+    way = measured(task, ANY_MODEL, run.measure, "the scripted model")
+    if not way.measure:
+        return task, []
+    names = [getattr(one, "name", one) for one in task.measures]
+    others = [name for name in names if name != way.measure]
+    hint = f" (--measure tries another: {', '.join(others)})" if others else ""
+    return way.task, [f"measured by {way.measure}{hint}"]
 
 
 def _need_targets(
@@ -134,10 +200,10 @@ def _need_targets(
             )
 
 
-def _score_targets(samples: Sequence[Sample], prepared: Any, file: Path) -> None:
-    """Further rows: one whose own target gets no verdict would be lost in a run."""
-    tried = [
-        (name, scorer)
+def _score_targets(samples: Sequence[Sample], prepared: Any, trial: Trial) -> None:
+    """Score the targets of further rows: one without a verdict would be lost in a run."""
+    quick = [
+        TriedScorer(name, scorer, None, trial)
         for name, scorer in prepared.scorers
         if "target" in getattr(scorer, "reads", ())
         and not getattr(scorer, "needs", ())
@@ -145,9 +211,9 @@ def _score_targets(samples: Sequence[Sample], prepared: Any, file: Path) -> None
     ]
     for sample in samples:
         prompt = prepared.template(sample)
-        for name, scorer in tried:
-            label, output = scripted_outputs(sample, prompt)[0]
-            _verdict(scorer, name, sample, label, output, file, None)
+        for scorer in quick:
+            for answer in scripted_answers(sample, [prompt], scorer.scorer)[:1]:
+                scorer.verdict(sample, answer)
 
 
 def _is_slow(scorer: Any) -> bool:
@@ -159,135 +225,120 @@ def _is_slow(scorer: Any) -> bool:
     )
 
 
-def _verdict(
-    scorer: Any,
-    name: str,
-    sample: Sample,
-    label: str,
-    output: Output,
-    file: Path,
-    line: int | None,
-) -> Score:
-    """What a scorer says of a scripted answer; raises where it has no verdict on the target itself."""
-    score = scored(scorer, sample, output, file, line)
-    is_of_target = label != WRONG_LABEL or score.outcome is Outcome.DATA_ERROR
-    reason = why_unscored(score) if is_of_target else None
-    if reason is not None:
-        target = shorten(sample.target)
+class TriedScorer:
+    """One scorer in a trial, and the verdicts it gave."""
+
+    def __init__(
+        self,
+        name: str,
+        scorer: Any,
+        line: int | None,
+        trial: Trial,
+        tools: ToolSet | None = None,
+    ) -> None:
+        self.name, self.scorer, self._line, self._trial = name, scorer, line, trial
+        self._tools = tools
+        self.records: list[ScoreRecord] = []
+        """Its verdicts on right answers, for summarizers."""
+        self._rows: list[tuple[Sample, Output]] = []
+        self._roles = tuple(getattr(scorer, "needs", ()))
+        self._is_shown = False
+
+    def try_on(
+        self, sample: Sample, prompts: Sequence[Prompt], number: int
+    ) -> Iterator[str]:
+        """Yield what the scorer says about scripted answers to one sample."""
+        if self._tools is not None and not self._tools.are_functions:
+            yield f"  {self.name}: scores what tools do, so it was not tried"
+            return
+        answers = scripted_answers(sample, prompts, self.scorer, self._tools)
+        if hasattr(self.scorer, "score_all"):
+            self._rows += [(sample, output) for _, output in answers[:1]]
+            return
+        if SANDBOX in self._roles:
+            yield f"  {self.name}: runs programs in the sandbox, so it was not tried"
+            return
+        if self._roles and not takes_models(self.scorer):
+            message = (
+                f"scorer {self.name!r} has no field `models` for its helper models"
+            )
+            fix = "make it a dataclass with `models: Mapping[str, Any] = field(default_factory=dict)`"
+            raise Fault(message, where=place_of(self._trial.file, self._line), fix=fix)
+        scores: list[Score] = []
+        for label, output in answers:
+            try:
+                score = self.verdict(sample, (label, output))
+            except WouldAsk as question:
+                yield from self._shown_question(question, label)
+                return
+            scores.append(score)
+            yield f"  {self.name}: {_shown(score)} {label}"
+        if len(scores) == 2 and _first(scores[0]) == _first(scores[1]):
+            yield f"  note: {self.name} does not tell the target from {WRONG_ANSWER!r}"
+        self.records += [
+            trial_record(score, sample, self.name, number) for score in scores[:1]
+        ]
+
+    def verdict(self, sample: Sample, answer: Scripted) -> Score:
+        """Return the verdict on a scripted answer. Raise if there is none on the target, unless a judge is
+        missing.
+        """
+        label, output = answer
+        scorer = self._trial.models.give(self.scorer) if self._roles else self.scorer
+        score = self._trial.score(scorer, sample, output, self._line)
+        reason = why_unscored(score)
+        if reason is None:
+            return score
+        where = place_of(self._trial.file, self._line)
+        if self._roles:
+            reply = score.details.get("reply")
+            reply_text = f" (it replied {shorten(reply)})" if reply else ""
+            raise Fault(
+                f"{self.name} got no verdict on sample {printable(sample.id)}: {printable(reason)}{reply_text}",
+                where=where,
+                fix="look at what the judge is told and how its reply is read",
+            )
+        if label == WRONG_LABEL and score.outcome is not Outcome.DATA_ERROR:
+            return score
         raise Fault(
-            f"{name} cannot score the target {target} of sample {printable(sample.id)}: {printable(reason)}",
-            where=place_of(file, line),
+            f"{self.name} cannot score the target {shorten(sample.target)} of sample {printable(sample.id)}: "
+            f"{printable(reason)}",
+            where=where,
             fix="give a target that the scorer can compare with, or name another scorer",
         )
-    return score
 
+    def _shown_question(self, question: WouldAsk, label: str) -> Iterator[str]:
+        """Yield the first question to a model that was not given."""
+        named = "MODEL" if question.role == "judge" else f"{question.role}=MODEL"
+        if self._is_shown:
+            yield f"  {self.name}: not tried without --judge {named}"
+            return
+        self._is_shown = True
+        yield f"  {self.name}: would ask the model under the role {question.role!r} {label}:"
+        yield from (f"  {line}" for line in prompt_lines(question.prompt))
+        yield f"  {self.name}: not tried without --judge {named}"
 
-def _try_on(
-    scorer: Any,
-    name: str,
-    sample: Sample,
-    prompt: Prompt,
-    file: Path,
-    line: int | None,
-    values: list[Score],
-) -> Iterator[str]:
-    """What a scorer says of scripted answers; what it gave is put to `values`."""
-    if getattr(scorer, "needs", ()):
-        yield f"  {name}: needs a model as {', '.join(scorer.needs)}, so it was not tried"
-        return
-    if hasattr(scorer, "score_all"):
-        yield f"  {name}: scores all samples at once, so it was not tried"
-        return
-    for label, output in scripted_outputs(sample, prompt):
-        score = _verdict(scorer, name, sample, label, output, file, line)
-        values.append(score)
-        yield f"  {name}: {_shown(score)} {label}"
-    if len(values) == 2 and _first(values[0]) == _first(values[1]):
-        yield f"  note: {name} does not tell the target from {WRONG_ANSWER!r}"
+    def try_all(self) -> Iterator[str]:
+        """Yield what a scorer of all samples says about the targets. Shipped ones may need more samples."""
+        if not self._rows:
+            return
+        if type(self.scorer).__module__.startswith("assay.") or self._roles:
+            yield f"{self.name}: scores all samples at once, so it was not tried"
+            return
+        from ..runner.summary.results import flatten
 
-
-def scripted_outputs(sample: Sample, prompt: Prompt) -> list[tuple[str, Output]]:
-    """What a scripted model answers: the target and something else; where media are asked for, one such medium."""
-    if prompt.continuations is not None or prompt.rolling:
-        count = len(prompt.continuations or ("",))
-        return [
-            (
-                "when the first continuation is the likeliest",
-                Output(
-                    likelihoods=tuple(
-                        Likelihood(-1.0 - i, i == 0, 1) for i in range(count)
-                    ),
-                    details={"continuations": list(prompt.continuations or ())},
-                ),
-            )
-        ]
-    media: list[Part] = [MEDIA[kind]() for kind in prompt.produces if kind in MEDIA]
-    if media:
-        return [
-            (
-                f"for a scripted {media[0].kind}",
-                Output((Candidate(tuple(media), "stop"),)),
-            )
-        ]
-    right = _right_answer(sample)
-    answers = [("for the target", right)] if right else []
-    answers.append((WRONG_LABEL, WRONG_ANSWER))
-    return [(label, Output.of(text, stop_reason="stop")) for label, text in answers]
-
-
-def _right_answer(sample: Sample) -> str:
-    target = sample.target
-    if isinstance(target, AllOf):
-        return " ".join(
-            part if isinstance(part, str) else part[0] for part in target.parts
-        )
-    first = next(iter(sample.targets), None)
-    return "" if first is None else str(first)
-
-
-def _tiny_image() -> Part:
-    from PIL import Image as PilImage
-
-    return Image(PilImage.new("RGB", (8, 8), "white"))
-
-
-def _tiny_audio() -> Part:
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(16000)
-        tone = (
-            int(8000 * math.sin(2 * math.pi * 440 * t / 16000)) for t in range(1600)
-        )
-        file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
-    return Audio(buffer.getvalue())
-
-
-MEDIA = {"image": _tiny_image, "audio": _tiny_audio}
-
-
-def scored(
-    scorer: Any, sample: Sample, output: Output, file: Path, line: int | None
-) -> Score:
-    """What a scorer says; whatever is wrong with it is a fault of the file."""
-    try:
-        reply = scorer(sample, output)
-        score = as_score(asyncio.run(reply) if inspect.iscoroutine(reply) else reply)
-    except Exception as error:
-        raise explained(error, file, line=line, sample=sample) from error
-    values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
-    for value in values:
-        if value is not None and not math.isfinite(value):
+        try:
+            numbers = flatten(self.scorer.score_all(self._rows))
+        except Exception as error:
+            raise explained(error, self._trial.file, line=self._line) from error
+        if not numbers:
             raise Fault(
-                f"the score is {value}",
-                where=place_of(file, line),
-                fix="return a number, or Score.unparsed()",
+                f"score_all of {self.name} gave no number",
+                where=place_of(self._trial.file, self._line),
+                fix="return a number, or a dict of numbers",
             )
-    if isinstance(score.value, Mapping) and not score.value:
-        fix = "return a number, or a dict of numbers"
-        raise Fault("the score is an empty dict", where=place_of(file, line), fix=fix)
-    return score
+        values = {name or self.name: value for name, value in numbers.items()}
+        yield f"{self.name}: {values} for {len(self._rows)} targets"
 
 
 def _first(score: Score) -> float | None:
@@ -303,35 +354,37 @@ def _shown(score: Score) -> str:
     return f"{value}" if score.outcome == "scored" else f"{value} ({score.outcome})"
 
 
-def try_scorer(scorer: Any, name: str, file: Path) -> Iterator[str]:
-    """Two built-in samples, each with the right answer and another one."""
+def try_scorer(scorer: Any, name: str, file: Path, run: RunOptions) -> Iterator[str]:
+    """Try two built-in samples, each with the right answer and another one."""
     line = _defined_at(scorer)
     if inspect.isclass(scorer):
         try:
             scorer = scorer()
         except Exception as error:
             raise explained(error, file, line=line) from error
-    check_parameters(scorer, 2, "def score(sample, output)", file, line)
+    if not hasattr(scorer, "score_all"):
+        check_parameters(scorer, 2, "def score(sample, output)", file, line)
     yield f"scorer {name}"
     rows = [("What is 2 + 2?", "4"), ("Which city is the capital of France?", "Paris")]
-    for number, (question, answer) in enumerate(rows):
-        sample = Sample(
-            str(number),
-            question,
-            answer,
-            fields={"question": question, "answer": answer},
-        )
-        yield f"  {question} (target {answer!r})"
-        yield from (
-            f"  {line_}"
-            for line_ in _try_on(scorer, name, sample, Prompt(()), file, line, [])
-        )
+    trial = Trial(file, run)
+    tried = TriedScorer(name, scorer, line, trial)
+    try:
+        for number, (question, answer) in enumerate(rows):
+            fields = {"question": question, "answer": answer}
+            sample = Sample(str(number), question, answer, fields=fields)
+            prompt = Prompt((Message("user", (Text(question),)),))
+            yield f"  {question} (target {answer!r})"
+            for text in tried.try_on(sample, [prompt], number):
+                yield f"  {text}"
+        yield from tried.try_all()
+    finally:
+        trial.close()
 
 
 def try_template(
     template: Any, name: str, file: Path, data: str | None, row: Mapping[str, Any]
 ) -> Iterator[str]:
-    """The template on three samples of `data`, else on one made-up row."""
+    """Try a template on three samples of `data`, or on one made-up row."""
     from ..datasets import open_dataset
     from ..templates import build_template
 
@@ -351,7 +404,7 @@ def try_template(
 
 
 def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[str]:
-    """One tiny prompt; of a model that weighs continuations, two of them as well."""
+    """Try a model with one tiny prompt; a model with likelihoods also scores two continuations."""
     from ..code.userfiles import load_attribute, split_reference
     from ..models import build_model
 
@@ -377,13 +430,13 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
     yield from answer_lines(output_to_plain(output))
     if abilities.likelihood:
         weighed = Prompt(prompt.messages, continuations=("4", "5"))
-        yield from answer_lines(
-            output_to_plain(_asked(getattr(model, "likelihood"), weighed, file, line))
-        )  # noqa: B009
+        likelihood = getattr(model, "likelihood")  # noqa: B009
+        output = _asked(likelihood, weighed, file, line)
+        yield from answer_lines(output_to_plain(output))
 
 
 def _abilities_line(model: Any) -> str:
-    """What a model takes and makes, as far as it says so: a function that declares nothing is handed anything."""
+    """Return the inputs and outputs that a model declares. A function without a declaration is given anything."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
     takes, makes = (
@@ -419,7 +472,7 @@ def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:
 
 
 def _failure(message: str) -> ModelError:
-    """What a model raised, with the remedy that fits its kind."""
+    """Return a model's error, with the usual fix for its kind."""
     if "return" in message:
         return ModelError(
             message, fix="look at its `return`: it must give that on every way through"
@@ -440,7 +493,7 @@ FAILURES = {
 def check_parameters(
     function: Any, wanted: int, form: str, file: Path, line: int | None
 ) -> None:
-    """Refuses a function that cannot be called with `wanted` values."""
+    """Raise if a function cannot be called with the values in `wanted`."""
     if not callable(function):
         raise Fault(
             f"{type(function).__name__} cannot be called",
@@ -459,7 +512,7 @@ def check_parameters(
 
 
 def _defined_at(thing: Any) -> int | None:
-    """The line on which a function or class of a Python file starts."""
+    """Return the line on which a function or class of a Python file starts."""
     if isinstance(thing, (str, Mapping, type(None), tuple, list)):
         return None
     target = (

@@ -1,4 +1,4 @@
-"""`assay ulmeval`: the command line of ULMEvalKit, its flags and its files, on assay's runner."""
+"""`assay ulmeval`: the command line of ULMEvalKit with its flags and files, on assay's runner."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from .run import stdout_for_people
 
 
 def parser() -> Parser:
-    """The flags of the original, and a few of assay's own."""
+    """Return a parser with the original flags and a few of assay's own."""
     p = Parser(
         prog="assay ulmeval",
         description="Datasets and models written for ULMEvalKit. The same command again goes on where it stopped.",
@@ -17,20 +17,20 @@ def parser() -> Parser:
         "  assay ulmeval --register mine/ --data MyBench --model MyModel --work-dir outputs\n"
         "  assay ulmeval --config run.json --register mine/",
     )
-    what = p.add_argument_group("what")
-    what.add_argument(
+    selection = p.add_argument_group("what")
+    selection.add_argument(
         "--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables"
     )
-    what.add_argument(
+    selection.add_argument(
         "--model",
         nargs="+",
         default=[],
         help="models: names, file.py:Class, or any model of assay",
     )
-    what.add_argument(
+    selection.add_argument(
         "--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}'
     )
-    what.add_argument(
+    selection.add_argument(
         "--register",
         action="extend",
         nargs="+",
@@ -38,14 +38,14 @@ def parser() -> Parser:
         metavar="FILE",
         help="files or folders that define them",
     )
-    what.add_argument(
+    selection.add_argument(
         "--num-generations", type=int, default=None, help="images for each prompt"
     )
-    what.add_argument(
+    selection.add_argument(
         "--limit", default=None, help="a number, a fraction, or a range a-b of rows"
     )
-    what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
-    what.add_argument(
+    selection.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
+    selection.add_argument(
         "--result-file",
         default=None,
         metavar="PKL",
@@ -105,7 +105,7 @@ def parser() -> Parser:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs every model on every dataset, prints the tables, and returns the worst exit code."""
+    """Run every model on every dataset, print the tables, and return the worst exit code."""
     options = parser().parse(arguments)
     with stdout_for_people(options.json) as stdout:
         from ..dialects.ulmeval.command import run_pairs
@@ -162,6 +162,6 @@ def _positive(number: int | None) -> int | None:
 
 
 def _role(judge: str) -> str | None:
-    """The role in `role=model`; `None` for a model alone."""
+    """Return the role in `role=model`; `None` without a role."""
     role, equals, _ = judge.partition("=")
     return role if equals and role.isidentifier() else None

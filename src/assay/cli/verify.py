@@ -1,4 +1,4 @@
-"""`assay verify`: whether a run folder is what its run left, and its table what its journal gives."""
+"""`assay verify`: check that a run folder is unchanged and that its table follows from its journal."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core import AssayError
 from ..report import printable
+from ..report.grid import write_lines
 from ..store import RunReader
 from .arguments import Parser
 from .run_flags import add_some, settings_of
@@ -16,7 +17,7 @@ OPTIONS = ("scorers", "data", "trust_code")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Prints a line for each thing that was checked; leaves with 0 only where all of it was, and holds."""
+    """Print a line for each check. Return 0 only if everything was checked and is sound."""
     p = Parser(
         prog="assay verify",
         description="Checks every line of a run's journal, every medium that answers hold, and summary.json against\n"
@@ -34,22 +35,19 @@ def command(arguments: Sequence[str]) -> int:
     reader = RunReader(Path(options.run).expanduser())
     verdict = "verified"
     for kind, line in _checks(reader, settings_of(options, *OPTIONS)):
-        sys.stdout.write(printable(f"{kind}: {line}") + "\n")
+        write_lines([printable(f"{kind}: {line}")], sys.stdout)
         if kind in ("damaged", "not checked"):
             verdict = "damaged" if "damaged" in (kind, verdict) else "unverified"
-    sys.stdout.write(printable(f"{verdict}: {reader.layout.folder}") + "\n")
+    write_lines([printable(f"{verdict}: {reader.layout.folder}")], sys.stdout)
     return VERIFIED if verdict == "verified" else NOT_VERIFIED
 
 
 def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was found of each part: `ok`, `damaged`, `not checked` or `made again`, and a line."""
+    """Return the state of each part: `ok`, `damaged`, `not checked` or `made again`, with a line of explanation."""
     for line in reader.damage:
         yield "damaged", line
     if reader.index.damage and reader.index.damage not in reader.damage:
-        yield (
-            "ok",
-            f"{reader.index.damage}: the run knew them, and asked or scored again",
-        )
+        yield _known_damage(reader)
     elif not reader.index.damage:
         answers = sum(len(cell.answers) for cell in reader.index.cells.values())
         verdicts = sum(
@@ -80,6 +78,23 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
     ):
         yield "ok", "journal and summary have the digests that the run noted"
     yield from _table(reader, settings)
+
+
+def _known_damage(reader: RunReader) -> tuple[str, str]:
+    """Return what became of damaged lines that a later command has seen."""
+    lost = reader.lost_answers()
+    if lost:
+        answers = "1 answer is" if lost == 1 else f"{lost:,} answers are"
+        return (
+            "damaged",
+            f"{reader.index.damage}: {answers} lost; the same `assay run` asks again",
+        )
+    if reader.summary.get("status") == "partial":
+        return (
+            "damaged",
+            f"{reader.index.damage}, and the run is not complete; the same `assay run` goes on with it",
+        )
+    return "ok", f"{reader.index.damage}; its samples were asked or scored again"
 
 
 def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:

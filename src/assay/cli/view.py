@@ -1,4 +1,4 @@
-"""`assay view`: runs in the browser; or, with `--bundle`, as a folder that any file host serves."""
+"""`assay view`: show runs in the browser, or write them to a folder for any file host with `--bundle`."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ USUAL = "runs"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Serves until Ctrl-C."""
+    """Serve the viewer until Ctrl-C."""
     p = Parser(
         prog="assay view",
         description="Runs in the browser: the list, one run, its samples and media, comparisons, runs that go on.\n"
@@ -24,7 +24,7 @@ def command(arguments: Sequence[str]) -> int:
         "folder",
         nargs="?",
         default=None,
-        help="a run folder, or one that holds runs (default: runs)",
+        help="a run folder, results of another tool, or a folder that holds either (default: runs)",
     )
     p.add_argument(
         "--port", type=int, default=None, help="default: 7557, or any that is free"
@@ -58,10 +58,9 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:
-    """Prints the link, opens it, and answers until it is interrupted."""
-    import uvicorn
-
+    """Print the link once the server listens, open it, and answer until interrupted."""
     from ..view.server import bind, make_app
+    from ..view.serving import ViewerServer
 
     app = make_app(folder, origin)
     listener = bind(port)
@@ -70,24 +69,20 @@ def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) ->
     def link() -> str:
         return f"{origin.rstrip('/') if origin else address}/#token={app.new_token()}"
 
-    first = link()
-    sys.stdout.write(f"assay view {folder}\n  {first}\n")
-    if sys.stdin is not None and sys.stdin.isatty():
-        sys.stdout.write("  Enter: another link, for another browser; Ctrl-C: end\n")
-        threading.Thread(target=_more_links, args=(link,), daemon=True).start()
-    sys.stdout.flush()
-    if opens:
-        threading.Thread(target=_open, args=(first,), daemon=True).start()
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        ws="none",
-    )
+    def announce() -> None:
+        first = link()
+        sys.stdout.write(f"assay view {folder}\n  {first}\n")
+        if sys.stdin is not None and sys.stdin.isatty():
+            sys.stdout.write(
+                "  Enter: another link, for another browser; Ctrl-C: end\n"
+            )
+            threading.Thread(target=_more_links, args=(link,), daemon=True).start()
+        sys.stdout.flush()
+        if opens:
+            threading.Thread(target=_open, args=(first,), daemon=True).start()
+
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        ViewerServer(app, announce).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     return 0

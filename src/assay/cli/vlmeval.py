@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs every model on every dataset; the exit code is that of the worst. `circular FILE` rotates a table."""
+    """Run every model on every dataset and return the worst exit code. `circular FILE` rotates a table."""
     if arguments[:1] == ["circular"]:
         return _circular(arguments[1:])
     from ..dialects.vlmeval.command import evaluate, idle_flags
@@ -25,7 +25,9 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _circular(arguments: Sequence[str]) -> int:
-    """`vlmutil circular x.tsv`: writes x_circular.tsv, every question under every rotation of its options."""
+    """Write x_circular.tsv with every question under every rotation of its options, as `vlmutil circular x.tsv`
+    does.
+    """
     from pathlib import Path
 
     from ..core.errors import UsageError

@@ -1,1 +1,1 @@
-"""What code depends on: users' files, the files and data behind them, and digests of code, state and samples."""
+"""What code depends on: users' files, the files and data they use, and digests of code, state and samples."""

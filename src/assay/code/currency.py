@@ -1,7 +1,7 @@
-"""Currency: whether a score still stands for the sample it was given to.
+"""Detect scores that are outdated because their sample changed.
 
-A scorer may read all of a sample, so a corrected answer, tag or reference column makes the old score stale, though the
-question, and hence the model's answer, stays. The digest of a score line is the scorer's followed by the sample's.
+A scorer may read all of a sample. So a corrected answer, tag or reference column outdates the old score, though the
+question, and hence the model's answer, stays. A score line has the scorer's digest followed by the sample's.
 """
 
 import os
@@ -16,15 +16,18 @@ from ..core.media import Media
 
 DIGEST_BYTES = 6
 LONGEST_NAME = 4096
-"""Of a file or a URL; a longer text is the medium itself, whose digest the request's key has asked for already."""
+"""Maximum length of a file name or URL.
+
+A longer text is the medium itself, whose digest was computed for the request key.
+"""
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know; large things by their digest, so that no copy of them is made as text."""
+    """Convert a value JSON does not know. Large values are replaced by their digest, to avoid a copy as text."""
     if isinstance(value, Media):
         source = value.source
         if isinstance(source, (str, os.PathLike)) and len(str(source)) < LONGEST_NAME:
-            # By name: the bytes of what is shown to the model are part of the request's key.
+            # By name, because the request key already covers the bytes that the model sees.
             return [
                 value.kind,
                 source if isinstance(source, str) else os.path.abspath(source),
@@ -36,7 +39,7 @@ def _plain(value: Any) -> Any:
         ]
         return [facts, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
     if hasattr(type(value), "row_digest"):
-        return value.row_digest  # of rows that are looked up cell by cell
+        return value.row_digest  # For rows that are looked up cell by cell.
     if hasattr(value, "items"):
         return dict(value.items())
     if not {"__str__", "__repr__"} & {
@@ -55,11 +58,11 @@ def _encoded(value: Any) -> bytes:
     except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
         return repr(
             value
-        ).encode()  # lone surrogates, huge integers and media that cannot be read
+        ).encode()  # Lone surrogates, huge integers and unreadable media.
 
 
 def rows_digest(rows: Sequence[Any]) -> str:
-    """Digest of rows that a user's function listed: it may have read anything to make them."""
+    """Return the digest of rows that a user's function listed, because it may have read anything to build them."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     for row in rows:
         digest.update(_encoded(row))
@@ -67,10 +70,10 @@ def rows_digest(rows: Sequence[Any]) -> str:
 
 
 def judged_digest(sample: Sample) -> str:
-    """Digest of what a scorer may read of a sample, and of what the line of its score says of it."""
+    """Return the digest of everything a scorer may read of a sample, and of what its score line contains."""
     fields: Any = sample.fields
     if sample.media and isinstance(fields, dict):
-        # An image that stands in a cell is looked at once, as a medium.
+        # An image in a cell is hashed once, as a medium.
         sources = {id(medium.source) for medium in sample.media}
         fields = {
             name: None if id(cell) in sources else cell for name, cell in fields.items()
@@ -83,10 +86,8 @@ def judged_digest(sample: Sample) -> str:
         sample.turns,
         sample.media,
     )
-    parts = (
-        read,
-        sample.tags or {},
-        sample.group,
-        sample.cluster,
-    )  # an empty view would take the slow way to text
+    # An empty mapping view would take the slow path of the encoder.
+    parts: tuple[Any, ...] = (read, sample.tags or {}, sample.group, sample.cluster)
+    if sample.weight is not None:
+        parts = (*parts, sample.weight)
     return sha256(_encoded(parts)).hexdigest()[: 2 * DIGEST_BYTES]

@@ -1,8 +1,8 @@
-"""Data files: what users' modules read from other files while they were imported, as settings beside them.
+"""Data files that users' modules read while they are imported, such as settings beside them.
 
-While a file is loaded, an audit hook notes which files its modules open for reading; their contents count as its own.
-A function that was not loaded here, as one of a script that imports assay, is known by the plain data it names instead.
-Keys do not count: another key is the same model. Nor does the place where a file lies.
+While a file is loaded, an audit hook records the files its modules open for reading; their contents count as its own.
+A function that was not loaded here, such as one of a script that imports assay, is identified by the plain data it
+names instead. API keys do not count, because another key is the same model; nor does the path of a file.
 """
 
 import hashlib
@@ -22,30 +22,40 @@ from .sources import behind, is_users, until_changed
 from .typed_code import digest_of_globals
 
 LARGEST = 1 << 26
-"""Bytes of a file that is read whole; of a larger one, as of weights, size and samples count."""
+"""Maximum bytes of a file that is read whole. Of a larger one, such as weights, size and samples count."""
 LONGEST_TEXT = 1 << 20
-"""Of a file that is searched for keys."""
+"""Maximum bytes of a file that is searched for keys."""
 _SAMPLES, _SAMPLE = 64, 1 << 16
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/run/", "/etc/", "/usr/share/", "/usr/lib/")
 _CODE = (".py", ".pyc", ".so", ".pyd")  # see `sources`
 _MEMBER = re.compile(
-    r"""(?<![\w.-])([\w.-]++["']?)[ \t]*+[:=][ \t]*+("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^\s,;}\]]++)"""
+    r"""
+    (?<![\w.-]) ([\w.-]++ ["']?)      # a name, perhaps with its closing quote
+    [ \t]*+ [:=] [ \t]*+
+    (
+        " (?: [^"\\\n] | \\. )*+ "     # "a value"
+      | ' [^'\n]*+ '                  # 'a value'
+      | [^\s,;}\]]++                  # a value
+    )
+    """,
+    re.VERBOSE,
 )
+"""A setting such as `key: value`, `key = "value"` or `"key": "value"`."""
 
 _watching = 0
-"""Loads under way."""
+"""Number of loads in progress."""
 _opened: dict[str, dict[str, str | None]] = {}
-"""By the file of each module that ran while watched, the files it opened for reading, with digests of what they held.
+"""Files that each watched module opened for reading, with the digests of their content.
 
-`None` stands for one that was not looked at yet, an empty digest for one that does not count.
+`None` means not hashed yet; an empty digest means that the file does not count.
 """
 _outputs: set[str] = set()
 
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """While this holds, files that users' modules read when they are run are noted."""
+    """Record the files that users' modules read while this context is active."""
     global _watching
     _add_hook()
     _watching += 1
@@ -60,45 +70,46 @@ def watching() -> Iterator[None]:
 
 
 def digest_of_data(thing: Any) -> str:
-    """Digest of the data behind a user's function or class that are not in its code; empty for none."""
-    members = vars(thing).values() if isinstance(thing, type) else [thing]
-    members = [
-        getattr(one, "__func__", None) or getattr(one, "fget", None) or one
-        for one in members
-    ]
-    functions = [
-        one
-        for one in members
-        if isinstance(one, FunctionType) and is_users(one.__code__.co_filename)
-    ]
-    files = {one.__code__.co_filename for one in functions}
-    files = {
-        file for file in files if Path(file).is_file()
-    }  # not "<string>", nor one that is gone
+    """Return the digest of the data that a user's function or class uses; empty if there are none."""
+    functions = _users_functions(thing)
+    files = {function.__code__.co_filename for function in functions}
+    # Not "<string>", nor a deleted file.
+    files = {file for file in files if Path(file).is_file()}
     watched = files & _opened.keys()
-    modules = {
-        str(path) for file in watched for path in behind(Path(file))[0]
-    } | watched
-    found = sorted(
-        {
-            digest
-            for module in modules
-            for digest in _opened.get(module, {}).values()
-            if digest
-        }
-    )
-    found += [
-        digest_of_globals(one)
-        for one in functions
-        if one.__code__.co_filename in files - watched
-    ]
-    found = [digest for digest in found if digest]
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
+    modules = set(watched)
+    for file in watched:
+        imported, _ = behind(Path(file))
+        modules.update(map(str, imported))
+    content_digests: set[str] = set()
+    for module in modules:
+        content_digests.update(filter(None, _opened.get(module, {}).values()))
+    digests = sorted(content_digests)
+    for function in functions:
+        if function.__code__.co_filename in files - watched:
+            digests.append(digest_of_globals(function))
+    digests = [digest for digest in digests if digest]
+    if not digests:
+        return ""
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+
+
+def _users_functions(thing: Any) -> list[FunctionType]:
+    """Return a user's function, or the functions of a user's class."""
+    members = vars(thing).values() if isinstance(thing, type) else [thing]
+    functions = []
+    for member in members:
+        function = getattr(member, "__func__", None) or getattr(member, "fget", None)
+        function = function or member
+        if not isinstance(function, FunctionType):
+            continue
+        if is_users(function.__code__.co_filename):
+            functions.append(function)
+    return functions
 
 
 @cache
 def _add_hook() -> None:
-    sys.addaudithook(_hook)  # for good: Python takes no hook away
+    sys.addaudithook(_hook)  # Permanent, because Python cannot remove an audit hook.
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -114,31 +125,36 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _note_module(code: Any) -> None:
-    """A user's module is about to be run; again, if its file has changed."""
+    """Start recording for a user's module that is about to run, possibly again because its file changed."""
     if code.co_name == "<module>" and is_users(code.co_filename):
         _opened[code.co_filename] = {}
 
 
 def _note_file(path: Any, mode: Any, flags: int) -> None:
-    """Some code opens a file: it counts for the innermost module that is being run, if that is a user's."""
+    """Assign an opened file to the innermost module that is being run, if that is a user's."""
     if isinstance(path, int):
         return
-    place = os.path.abspath(os.fsdecode(path))
+    full_path = os.path.abspath(os.fsdecode(path))
     if flags & _WRITES:
-        _outputs.add(place)
+        _outputs.add(full_path)
     elif (
-        is_users(place) and not place.startswith(_SYSTEM) and not place.endswith(_CODE)
+        is_users(full_path)
+        and not full_path.startswith(_SYSTEM)
+        and not full_path.endswith(_CODE)
     ):
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_name != "<module>":
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None and frame.f_code.co_filename in _opened:
-            _opened[frame.f_code.co_filename].setdefault(place, None)
+            _opened[frame.f_code.co_filename].setdefault(full_path, None)
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:
-    """Texts that a module keeps under the name of a secret."""
-    spaces = [getattr(one, "__dict__", {}) for one in list(sys.modules.values())]
+    """Return the texts that a module keeps under the name of a secret."""
+    spaces = [
+        getattr(module_object, "__dict__", {})
+        for module_object in list(sys.modules.values())
+    ]
     named = [
         pair
         for space in spaces
@@ -155,11 +171,11 @@ def _secrets_in(module: str) -> tuple[str, ...]:
 def _is_secret(name: str, value: str) -> bool:
     return is_secret_name(name) or (
         len(value) >= SHORTEST and is_secret_name(name.rpartition("_")[2])
-    )  # OPENAI_KEY
+    )  # Such as OPENAI_KEY.
 
 
 def _content_digest(path: Path, secrets: tuple[str, ...]) -> str:
-    """Digest of what a file holds but for keys; empty where it holds nothing else, or is gone."""
+    """Return the digest of a file's content without keys; empty if nothing else is in it, or if it is gone."""
     try:
         return (
             ""
@@ -175,11 +191,11 @@ def _digest_of(path: Path, secrets: tuple[str, ...]) -> str:
     size = path.stat().st_size
     with path.open("rb") as file:
         if size > LARGEST:
-            places = [size * number // _SAMPLES for number in range(_SAMPLES)]
-            content = b"".join(
-                (file.seek(place), file.read(_SAMPLE))[1]
-                for place in (*places, size - _SAMPLE)
-            )
+            offsets = [size * number // _SAMPLES for number in range(_SAMPLES)]
+            content = b""
+            for offset in (*offsets, size - _SAMPLE):
+                file.seek(offset)
+                content += file.read(_SAMPLE)
             return hashlib.sha256(str(size).encode() + content).hexdigest()
         content = file.read()
     if size <= LONGEST_TEXT:

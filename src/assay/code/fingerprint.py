@@ -1,8 +1,10 @@
-"""Fingerprints: digests of the code and the state behind a component, so that a change of either is seen.
+"""Fingerprints: digests of the code and the state of a component, which change if either changes.
 
-A user's code is known by the bytes of its file and of every file of the user behind it (`sources`): any edit counts. An
-object is known by its class and its attributes, a partial by its arguments, a closure by the values it holds; the order
-of sets and mappings does not count. A field with `compare=False` is left out: it is no part of what an object is.
+A user's code is identified by the bytes of its file and of all the user's files it imports
+(`sources`): any edit counts.
+An object is identified by its class and attributes, a partial by its arguments, a closure by its values. The order of
+sets and mappings does not count. A field with `compare=False` is left out, because it is not part
+of the object's value.
 """
 
 import enum
@@ -25,12 +27,15 @@ from .sources import digest_behind, is_own, is_users, version_of
 from .typed_code import closure_of, file_of
 
 MOST_VALUES = 500_000
-"""Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
+"""Limit for one component.
+
+A larger one counts as changed each time, because scoring again costs less than hashing it.
+"""
 LARGEST_ARRAY = 1 << 28
 
 
 def code_digest(thing: Any) -> str:
-    """Digest of the code, the options and the state of a component; plain data is hashed as it is."""
+    """Return the digest of a component's code, options and state. Plain data are hashed as they are."""
     try:
         return digest_of(_Describing().of(thing))
     except _TooLarge:
@@ -38,20 +43,20 @@ def code_digest(thing: Any) -> str:
 
 
 class _TooLarge(Exception):
-    """There is more state than anybody wants to look at."""
+    """The state is too large to hash."""
 
 
 class _Describing:
-    """Describes one component as plain data; whatever it holds several times is looked at once."""
+    """Describes one component as plain data. A value that occurs several times is described once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, Any]] = {}
-        """By the id of each thing: the thing, kept alive since ids of the dead are given to others, and what it is."""
+        """The described object and its description, by id. The object is kept alive, because Python reuses ids."""
         self._left = MOST_VALUES
         self._behind = cache(digest_behind)
 
     def of(self, thing: Any) -> Any:
-        """What a thing is, in plain data."""
+        """Return a description of an object as plain data."""
         self._left -= 1
         if self._left < 0:
             raise _TooLarge
@@ -104,7 +109,7 @@ class _Describing:
         else:
             described |= self._code(
                 code, thing.__globals__
-            )  # as of a notebook: there is no file to look into
+            )  # As in a notebook: there is no file to read.
         described["closure"] = [self.of(value) for value in closure_of(thing).values()]
         described["defaults"] = self.of([thing.__defaults__, thing.__kwdefaults__])
         described["attributes"] = self.of(thing.__dict__)
@@ -139,7 +144,7 @@ class _Describing:
         }
         described["bases"] = [self.of(base) for base in thing.__bases__]
         if is_users(file):
-            # Classes may be made by functions, or changed by another file than their own.
+            # Functions may create classes, and other files may change them.
             attributes = {
                 name: value
                 for name, value in vars(thing).items()
@@ -217,17 +222,24 @@ class _Describing:
 
     @cached_property
     def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """The ids of all that users' loaded files name, and each of these files with the ids it names."""
-        by_file = [
-            (file, frozenset(map(id, list(vars(module).values()))))
-            for module in list(sys.modules.values())
-            if isinstance(file := getattr(module, "__file__", None), str)
-            and is_users(file)
-        ]
-        return frozenset().union(*(named for _, named in by_file)), by_file
+        """All ids of values in users' loaded files, and each of these files with its ids."""
+        by_file = []
+        every: set[int] = set()
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if not isinstance(file, str) or not is_users(file):
+                continue
+            values = list(vars(module).values())
+            ids = frozenset(map(id, values))
+            by_file.append((file, ids))
+            every |= ids
+        return frozenset(every), by_file
 
     def _builders(self, thing: Any) -> list[str]:
-        """The user's files that name an object: what it was built with may show in nothing but them."""
+        """Return digests of the user's files that name an object.
+
+        How the object was built may be visible only there.
+        """
         every, by_file = self._named
         files = (
             {file for file, named in by_file if id(thing) in named}
@@ -266,11 +278,11 @@ class _Describing:
         (Media, _media),
         (object, _object),
     )
-    """What is done with each kind of thing; the first that fits counts."""
+    """How each kind of object is described; the first match counts."""
 
 
 def _state(thing: Any) -> dict[str, Any]:
-    """The attributes of an object; not those its class makes of the others when they are first asked for."""
+    """Return the attributes of an object, without cached properties."""
     state = object.__getstate__(thing)  # type: ignore[attr-defined] # not what the class would have copied instead
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     return {
@@ -283,7 +295,7 @@ def _state(thing: Any) -> dict[str, Any]:
 
 
 def _reduced(thing: Any) -> Any:
-    """The state of an object of Python's own classes, as copying it would take it; locks and open files have none."""
+    """Return the state of an object of a built-in class, as copying would; locks and open files have none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -301,7 +313,7 @@ def _reduced(thing: Any) -> Any:
 
 
 def _file_of(kind: type) -> str:
-    """The file a class was written in; empty for Python's own and for those of compiled libraries."""
+    """Return the file a class was written in; empty for Python's own classes and those of compiled libraries."""
     is_pythons = kind.__module__.partition(".")[0] in sys.stdlib_module_names - {
         "__main__"
     }
@@ -320,7 +332,7 @@ def _library(thing: Any) -> dict[str, Any]:
 
 
 def _is_machinery(name: str, value: Any) -> bool:
-    """What Python itself puts into a class."""
+    """Return True for attributes that Python itself adds to a class."""
     if (
         name.startswith("_abc_")
         or inspect.isgetsetdescriptor(value)

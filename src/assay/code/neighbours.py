@@ -1,9 +1,9 @@
-"""Neighbours: what a file people bring finds beside it when it imports.
+"""Imports between users' files in the same folder.
 
-A file that is loaded has its folder importable, behind all that already was. Two such folders may each have a
-`helper.py`. The first folder has it under its plain name. In the second, the module has a name of its own in
-`sys.modules`, and the files of that folder get builtins of their own whose `import` knows it: nobody else's changes.
-Names looked up by `importlib` are Python's affair.
+Loading a file makes its folder importable, after everything else. Two such folders may both have a `helper.py`. In the
+first folder it keeps its plain name. In the second, the module gets another name in `sys.modules`, and the files of
+that folder get their own builtins whose `import` uses it; imports elsewhere do not change. Names looked up by
+`importlib` are not affected.
 """
 
 import builtins
@@ -21,15 +21,15 @@ from typing import Any
 _homes: dict[Path, "_Home"] = {}
 """Folders of loaded files."""
 _added: set[Path] = set()
-"""Those among them that can be imported from for no other reason."""
+"""Folders that are importable only because a file in them was loaded."""
 _first: dict[str, Path] = {}
-"""By the name of a module, the first of them that had one."""
+"""The first folder that had a module of each name."""
 _aliases: dict[str, str | None] = {}
-"""By the name that a module of a later folder has in `sys.modules`, the module's file."""
+"""The file of each module of a later folder, by the module's name in `sys.modules`."""
 
 
 class _Home:
-    """A folder of loaded files, and the modules in it whose plain names mean another folder's."""
+    """A folder of loaded files, and the modules in it whose plain names belong to another folder."""
 
     def __init__(self, folder: Path) -> None:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
@@ -38,15 +38,19 @@ class _Home:
         self.builtins = _Builtins(vars(builtins), __import__=self._import)
 
     def learn_aliases(self) -> None:
-        """Gives a name of its own to each module here that Python would look for in another such folder."""
-        packages = {place.parent.name for place in self.folder.glob("*/__init__.py")}
-        for name in packages | {place.stem for place in self.folder.glob("*.py")}:
-            if _first.setdefault(name, self.folder) != self.folder:
-                spec = found(name)
-                meant = beside(self.folder, name, spec)
-                if meant is not None and meant is not spec:
-                    self.aliases[name] = f"{name}{self._suffix}"
-                    _aliases[self.aliases[name]] = meant.origin
+        """Give a unique name to each module here that Python would look for in another such folder."""
+        packages = {path.parent.name for path in self.folder.glob("*/__init__.py")}
+        modules = {path.stem for path in self.folder.glob("*.py")}
+        for name in packages | modules:
+            if _first.setdefault(name, self.folder) == self.folder:
+                continue
+            spec = found(name)
+            own_spec = beside(self.folder, name, spec)
+            if own_spec is None or own_spec is spec:
+                continue
+            alias = f"{name}{self._suffix}"
+            self.aliases[name] = alias
+            _aliases[alias] = own_spec.origin
         if self.aliases and _finder not in sys.meta_path:
             sys.meta_path.insert(sys.meta_path.index(PathFinder), _finder)
 
@@ -58,7 +62,7 @@ class _Home:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """What an import statement of a file here calls; the parameters are those of `__import__`."""
+        """Import a module for a file of this folder. The parameters are those of `__import__`."""
         top, dot, rest = name.partition(".")
         if level == 0 and top in self.aliases:
             name = f"{self.aliases[top]}{dot}{rest}"
@@ -66,16 +70,16 @@ class _Home:
 
 
 class _Builtins(dict[str, Any]):
-    """Python's builtins with another `__import__`; what is added to them later is found, too.
+    """Python's builtins with another `__import__`. Later additions to the real builtins are visible too.
 
-    A copy, since code in C may look into the dictionary itself.
+    It is a copy, because C code may read the dictionary directly.
     """
 
     __missing__ = vars(builtins).__getitem__
 
 
 class Loader(SourceFileLoader):
-    """Runs a file with the builtins that it needs to find its neighbours."""
+    """Runs a file with the builtins it needs to import its neighbours."""
 
     def exec_module(self, module: ModuleType) -> None:
         if (space := _builtins_for(self.path)) is not None:
@@ -84,7 +88,7 @@ class Loader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules by the names of their own, and runs those of folders with such names with the folder's builtins."""
+    """Finds modules by their unique names, and runs the files of such folders with the folder's builtins."""
 
     def find_spec(
         self,
@@ -111,7 +115,7 @@ _finder = _Finder()
 
 
 def open_folder(folder: Path) -> None:
-    """Makes the modules of a folder importable; its own files will prefer them to those of other such folders."""
+    """Make the modules of a folder importable. Its own files prefer them to those of other such folders."""
     if folder not in _homes:
         _homes[folder] = _Home(folder)
         _home_above.cache_clear()
@@ -122,12 +126,12 @@ def open_folder(folder: Path) -> None:
 
 
 def is_opened(spec: ModuleSpec) -> bool:
-    """Whether a module at the top is found only because a file of its folder was loaded."""
+    """Return True if a top-level module is importable only because a file of its folder was loaded."""
     return _home_of(spec) in _added
 
 
 def found(top: str) -> ModuleSpec | None:
-    """Where a name at the top leads, loaded or not; nothing is imported."""
+    """Return the spec of a top-level name, without importing it."""
     spec = getattr(sys.modules.get(top), "__spec__", None)
     try:
         return spec or PathFinder.find_spec(top)
@@ -136,19 +140,19 @@ def found(top: str) -> ModuleSpec | None:
 
 
 def beside(folder: Path, top: str, spec: ModuleSpec | None) -> ModuleSpec | None:
-    """Where a name leads from a folder: to the file in it, where its `spec` now leads to another loaded file's."""
+    """Return the spec of a name seen from a folder: the file in it, if `spec` belongs to another loaded file."""
     if spec is None or _home_of(spec) not in (None, folder):
         for file in (
             folder / top / "__init__.py",
             folder / f"{top}.py",
-        ):  # as Python prefers them
+        ):  # In the order in which Python prefers them.
             if file.is_file():
                 return spec_from_file_location(top, file)
     return spec
 
 
 def file_of(spec: ModuleSpec | None) -> Path | None:
-    """The file of a module; `None` where it has none, as a module of C has that is built in."""
+    """Return the file of a module, or `None` if it has none, such as a built-in module."""
     return (
         Path(spec.origin)
         if spec is not None and spec.has_location and spec.origin
@@ -157,33 +161,33 @@ def file_of(spec: ModuleSpec | None) -> Path | None:
 
 
 def forget(files: set[str]) -> None:
-    """Makes modules of these files be run anew when they are next imported."""
+    """Make modules of these files run again on their next import."""
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in files:
             del sys.modules[name]
 
 
 def _builtins_for(file: str) -> dict[str, Any] | None:
-    """The builtins that a file must be run with to find its neighbours; `None` where Python's own do."""
+    """Return the builtins a file needs to import its neighbours, or `None` if Python's own are enough."""
     home = _home_above(file)
     return home.builtins if home is not None and home.aliases else None
 
 
 @lru_cache(maxsize=8192)
 def _home_above(file: str) -> _Home | None:
-    """The folder of a loaded file in or under which a file lies; the nearest."""
+    """Return the nearest folder of loaded files that contains a file."""
     return next(
         (_homes[folder] for folder in Path(file).parents if folder in _homes), None
     )
 
 
 def _home_of(spec: ModuleSpec) -> Path | None:
-    """The folder of a loaded file that a module at the top comes from."""
-    place = next(
+    """Return the folder of loaded files that a top-level module comes from."""
+    location = next(
         iter(spec.submodule_search_locations or ()),
         spec.origin if spec.has_location else None,
     )
-    folder = _folder_of(place) if place else None
+    folder = _folder_of(location) if location else None
     return folder if folder in _homes else None
 
 

@@ -1,10 +1,10 @@
-"""Sources: the files behind a piece of code, so that a change of any of them is seen.
+"""Sources: the files that a piece of code depends on, so that a change in any of them is noticed.
 
-Behind a user's file lie all files of the user that it imports, and those that they import: a constant taken from a
-neighbour counts like a function. Imports are read off the syntax tree, so that nothing is run and one inside a function
-counts too. Libraries are known by name and version.
+A user's file depends on all the user's files it imports, directly or not: a constant from a neighbour counts like a
+function. Imports are read from the syntax tree, so that nothing is run and imports inside functions count too.
+Libraries are identified by name and version.
 
-What importing a file read, as from a file of settings beside it, is not in its bytes: see `data_files`.
+What a file reads while it is imported, such as a settings file, is covered by `data_files`.
 """
 
 import ast
@@ -20,25 +20,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from . import neighbours
+from .installed import library_of
 
 T = TypeVar("T")
 LookUp = Callable[[Path, str], tuple[list[Path], list[Path]]]
-"""For a file's folder and a name at the top: the files that importing it runs, and the folders of its modules."""
+"""Returns, for a folder and a top-level name, the files that importing it runs, and the folders of its modules."""
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
-_INSTALLED = re.compile(r".*/(?:site|dist)-packages/([^/.]*)", re.DOTALL)
 LARGEST_KEPT = 1 << 18
-"""Bytes of a file whose syntax tree is kept: the tree of data in Python takes fifty times the memory of its text."""
+"""Maximum bytes of a file whose syntax tree is cached.
+
+The tree of data in Python takes fifty times its text's memory.
+"""
 _guest_trees: set[Path] = set()
-"""Packages of other systems whose `__init__.py` files are not run."""
+"""Packages of other toolkits whose `__init__.py` files are not run."""
 _OWN_IMPORT = re.compile(r"^[ \t]*(from \.[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
 _BY_NAME = ("import_module", "__import__")
 _BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
 def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Keeps what a function says of a file until the file changes; of the last `most` files."""
+    """Cache a function's result per file until the file changes, for the last `most` files."""
 
     def keeping(function: Callable[..., T]) -> Callable[..., T]:
         memory = lru_cache(maxsize=most)(
@@ -52,7 +55,7 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
                 now.st_size,
                 now.st_ctime_ns,
                 now.st_ino,
-            )  # a copy may keep time and size
+            )  # A copy may keep time and size.
             return memory(file.absolute(), state, *more)
 
         return current
@@ -61,8 +64,8 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 
 def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
-    """Digest of a file and of all that lies behind it; `libraries=False` leaves the versions of libraries out."""
-    # While a process runs, its user's files may change, and those of assay do not.
+    """Return the digest of a file and of everything it imports; `libraries=False` leaves out library versions."""
+    # While a process runs, its user's files may change, but assay's do not.
     return (_digest_of_own if is_own(file) else _digest_behind)(str(file), libraries)
 
 
@@ -71,41 +74,44 @@ def _digest_behind(file: str, libraries: bool) -> str:
     lines = sorted(f"{path.name} {_digest(path)}" for path in files)
     if libraries:
         lines += sorted(f"{name} {version_of(name)}" for name in imported)
-    return hashlib.sha256(
-        "\n".join(lines).encode("utf-8", "surrogateescape")
-    ).hexdigest()
+    text = "\n".join(lines)
+    content = text.encode("utf-8", "surrogateescape")
+    return hashlib.sha256(content).hexdigest()
 
 
 _digest_of_own = lru_cache(maxsize=4096)(_digest_behind)
 
 
 def behind(file: Path) -> tuple[set[Path], set[str]]:
-    """A file with the user's files it imports, however far; and the libraries they import.
+    """Return a file with all the user's files it imports, directly or not, and the libraries they import.
 
-    Of assay's own files only those of the same folder count, and a library's file stands for itself.
+    Of assay's own files only those of the same folder count. A library's file counts only itself.
     """
     start = file.resolve()
     files, libraries, waiting = {start}, set(), [start]
-    if library := _INSTALLED.match(str(start)):
-        return files, {library[1]}
-    room = start.parent if is_own(start) else None
+    library = library_of(start)
+    if library is not None:
+        return files, {library}
+    package = start.parent if is_own(start) else None
     spec_of = cache(
         neighbours.found
-    )  # each name at the top once: looking goes through all of Python's path
+    )  # Look up each top-level name once, because a lookup searches all of Python's path.
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
     while waiting:
-        at = waiting.pop()
-        for name, found in _own_imports(at) if room else _imports(at, look_up):
-            if room is None and not is_users(found):
+        current = waiting.pop()
+        for name, path in (
+            _own_imports(current) if package else _imports(current, look_up)
+        ):
+            if package is None and not is_users(path):
                 libraries.add(name.partition(".")[0])
-            elif found not in files and (room is None or room in found.parents):
-                files.add(found)
-                waiting.append(found)
+            elif path not in files and (package is None or package in path.parents):
+                files.add(path)
+                waiting.append(path)
     return files, libraries - {""}
 
 
 def leave_inits_out(package: Path) -> None:
-    """From now on the `__init__.py` files of a package of another system lie behind nothing: they are not run."""
+    """Ignore the `__init__.py` files of another toolkit's package, because they are not run."""
     _guest_trees.add(package)
 
 
@@ -117,25 +123,25 @@ def _is_run(file: Path) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_users(file: str | Path) -> bool:
-    """Whether a file is the user's own: neither Python's, nor an installed library's, nor assay's."""
-    return not (
-        _INSTALLED.match(str(file)) or str(file).startswith(_STANDARD) or is_own(file)
-    )
+    """Return True if a file is the user's own: not Python's, an installed library's or assay's."""
+    if str(file).startswith(_STANDARD) or is_own(file):
+        return False
+    return library_of(file) is None
 
 
 def is_own(file: str | Path) -> bool:
-    """Whether a file is one of assay's."""
+    """Return True if a file belongs to assay."""
     return str(file).startswith(f"{_OWN}{os.sep}")
 
 
 def version_of(library: str) -> str:
-    """The version of an installed library; the digest of its first file where its name does not tell."""
+    """Return the version of an installed library, or the digest of its first file if it has no version."""
     from importlib import metadata
 
     try:
         about = metadata.distribution(library)
         head = (about.read_text("METADATA") or "").partition("\n\n")[0]
-        stated = _VERSION.search(head)  # the rest of it is long, and not asked for
+        stated = _VERSION.search(head)  # The rest is long and not needed.
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         file = neighbours.file_of(neighbours.found(library))
@@ -143,29 +149,29 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Each name a file imports, with the files it leads to; standard modules are passed over."""
+    """Yield each name a file imports with the files it leads to, without the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:
             for path in _files_of(name, file.parent, look_up):
                 yield name, path
     if is_open and is_users(file):
-        # What is loaded by a name made up on the way may be any file nearby.
+        # A module loaded under a computed name may be any file nearby.
         for path in (*file.parent.glob("*.py"), *file.parent.glob("*/*.py")):
             yield "", path.resolve()
 
 
 @lru_cache(maxsize=4096)
 def _own_imports(file: Path) -> list[tuple[str, Path]]:
-    """The same for one of assay's files, where what is not relative leads into other rooms, or to libraries."""
+    """Return the imports of one of assay's files; absolute imports lead to other packages and are ignored."""
     return list(_imports(file, lambda folder, top: ([], [])))
 
 
 @until_changed(8192)
 def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
-    """The modules a file may import by name, and whether it loads further ones that cannot be told.
+    """Return the modules a file may import by name, and whether it also loads modules that cannot be determined.
 
-    Of assay's own files only the relative import statements are parsed, which stand on lines of their own: every run
+    Of assay's own files only the relative import statements are parsed, which are on separate lines, because every run
     waits for this.
     """
     tree: ast.Module | None = None
@@ -194,14 +200,14 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
 
 
 def names_imported(node: ast.AST) -> list[str]:
-    """The dotted names that an import statement may take a module by, relative ones with their dots."""
+    """Return the dotted names that an import statement may import a module by, with leading dots if relative."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if not isinstance(node, ast.ImportFrom):
         return []
     base = f"{'.' * node.level}{node.module or ''}"
     joint = "." if node.module else ""
-    # Each of the names may be a module of its own.
+    # Each of the names may be a module.
     return [
         base,
         *(f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*"),
@@ -209,7 +215,7 @@ def names_imported(node: ast.AST) -> list[str]:
 
 
 def parsed(file: Path) -> ast.Module | None:
-    """The syntax tree of a Python file, only to be looked at; `None` where it cannot be read, or is not Python."""
+    """Return the read-only syntax tree of a Python file, or `None` if it cannot be read or is not Python."""
     try:
         return _kept_tree(file) if file.stat().st_size < LARGEST_KEPT else _tree(file)
     except (SyntaxError, ValueError, OSError, RecursionError):
@@ -220,31 +226,37 @@ def _tree(file: Path) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
-        )  # what is odd about a user's text is Python's to say, when it is run
+        )  # Python reports odd syntax when the file is run.
         return ast.parse(file.read_bytes())
 
 
 _kept_tree = until_changed(16)(
     _tree
-)  # each file of a run is looked at by several, one after another
+)  # Several functions inspect each file of a run, one after another.
 
 
 def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
-    """The files that importing a name runs, for a file in a folder."""
+    """Return the files that importing a name runs, for a file in a folder."""
     parts = [part for part in name.split(".") if part]
     dots = len(name) - len(name.lstrip("."))
-    for _ in range(dots - 1):
-        folder = folder.parent
-    files, folders = look_up(folder, parts.pop(0)) if dots == 0 else ([], [folder])
-    inside = [folder / "__init__.py"] if dots else []
+    files: list[Path] = []
+    inside: list[Path] = []
+    if dots == 0:
+        files, folders = look_up(folder, parts.pop(0))
+    else:
+        for _ in range(dots - 1):
+            folder = folder.parent
+        folders = [folder]
+        inside.append(folder / "__init__.py")
     for part in parts:
-        inside += [
-            path
-            for f in folders
-            for path in (f / f"{part}.py", f / part / "__init__.py")
-        ]
-        folders = [_followed(f / part) for f in folders if (f / part).is_dir()]
-    # A library is known by its name: of its modules only those count that are links to files of the user.
+        subfolders = []
+        for parent in folders:
+            inside.append(parent / f"{part}.py")
+            inside.append(parent / part / "__init__.py")
+            if (parent / part).is_dir():
+                subfolders.append(_followed(parent / part))
+        folders = subfolders
+    # A library is identified by its name. Of its modules only links to the user's files count.
     inside = [path for path in map(_followed, inside) if not files or is_users(path)]
     return [*files, *(path.resolve() for path in inside if _is_run(path))]
 
@@ -259,10 +271,10 @@ def _look_up(
     spec = neighbours.beside(folder, top, spec)
     file = neighbours.file_of(spec)
     files = [file.resolve()] if file is not None and _is_run(file) else []
-    places = spec.submodule_search_locations if spec is not None else None
+    locations = spec.submodule_search_locations if spec is not None else None
     folders = (
-        [_followed(Path(place)) for place in places or ()]
-        if file or places
+        [_followed(Path(location)) for location in locations or ()]
+        if file or locations
         else [folder / top]
     )
     return files, folders

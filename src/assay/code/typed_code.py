@@ -1,8 +1,9 @@
-"""Code that lies in no file: functions and classes of a notebook's cells, `python -c`, `python -i` and stdin.
+"""Code without a file: functions and classes of notebook cells, `python -c`, `python -i` and stdin.
 
-It is known by its bytecode, which comments and blank lines do not change, and by the values it names: constants,
-globals, defaults, what a closure holds, and the functions of the same session that it calls. What is not plain data is
-known by its class, since it has no lasting value; what is called like a secret is left out.
+It is identified by its bytecode, which comments and blank lines do not change, and by the values it names: constants,
+globals, defaults, closure values, and the functions of the same session that it calls. A value that
+is not plain data is
+identified by its class. Values with a secret's name are left out.
 """
 
 import dis
@@ -21,25 +22,25 @@ from .sources import is_users
 _PLAIN = (str, int, float, bool, bytes, list, tuple, dict, set, frozenset)
 BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
 MOST_VALUES = 100_000
-"""Plain values that are looked at; beyond it a container is known by its class and length."""
+"""Maximum number of plain values inspected. Beyond it a container is identified by its class and length."""
 
 
 def file_of(kind: Any) -> str:
-    """The file a function or a class was written in; empty where there is none on this disk."""
+    """Return the file a function or a class was written in; empty if there is none on this disk."""
     try:
-        found = inspect.getsourcefile(kind) or inspect.getfile(kind)
+        file = inspect.getsourcefile(kind) or inspect.getfile(kind)
     except (TypeError, OSError):
         return ""
-    return found if Path(found).is_file() else ""
+    return file if Path(file).is_file() else ""
 
 
 def digest_of_code(thing: Any) -> str:
-    """Digest of a function or a class, and of what it names."""
+    """Return the digest of a function or a class, and of what it names."""
     return digest_of(_Described().of(thing))
 
 
 def digest_of_state(thing: Any) -> str:
-    """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
+    """Return the digest of what a closure, a method's object or a callable object holds; empty if nothing."""
     is_function = isinstance(thing, FunctionType)
     values = (
         list(_lasting(thing).values())
@@ -50,19 +51,22 @@ def digest_of_state(thing: Any) -> str:
 
 
 _first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
-"""Data of modules by id and folder, kept alive, with their digests when they were first seen: a run may change them."""
+"""Data of modules by id and folder, kept alive, with their first digests, because a run may change them."""
 
 
 def digest_of_globals(function: FunctionType) -> str:
-    """Digest of the plain data of its file that a function, and those of the file that it calls, name; not of where."""
+    """Return the digest of the plain data that a function, and the functions of its file that it calls, name.
+
+    The path of the file does not count.
+    """
     values, folder = (
         function.__globals__,
         str(Path(function.__code__.co_filename).parent),
     )
-    functions, found = [function], dict[str, str]()
-    for one in functions:  # more are put behind it on the way
-        named = {name for code in _codes(one.__code__) for name in code.co_names}
-        for name in sorted(values.keys() & named - _stored(one.__code__)):
+    functions, digests = [function], dict[str, str]()
+    for current in functions:  # The list grows during the loop.
+        named = {name for code in _codes(current.__code__) for name in code.co_names}
+        for name in sorted(values.keys() & named - _stored(current.__code__)):
             value = values[name]
             if isinstance(value, FunctionType) and value.__globals__ is values:
                 functions += [value] if value not in functions else []
@@ -77,12 +81,12 @@ def digest_of_globals(function: FunctionType) -> str:
                         value,
                         digest_of(text.replace(json.dumps(folder)[1:-1], "")),
                     )
-                found[name] = _first_seen[id(value), folder][1]
-    return digest_of(found) if found else ""
+                digests[name] = _first_seen[id(value), folder][1]
+    return digest_of(digests) if digests else ""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of the functions inside it."""
+    """Yield the code of a function, and of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -90,7 +94,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _settings(owner: Any) -> list[dict[str, Any]]:
-    """The attributes of an object that is not Python's or a library's, but for those that its methods change."""
+    """Return the attributes of a user's object, without those that its methods change."""
     if (
         inspect.isclass(owner)
         or inspect.isroutine(owner)
@@ -99,7 +103,7 @@ def _settings(owner: Any) -> list[dict[str, Any]]:
         return []
     file = file_of(type(owner))
     if file and not is_users(file):
-        return []  # a library's object keeps what it likes
+        return []  # A library's object may hold anything.
     changing = _changed_attributes(type(owner))
     state = {
         name: value
@@ -110,7 +114,7 @@ def _settings(owner: Any) -> list[dict[str, Any]]:
 
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
-    """What a function was closed over; variables of outer functions that have no value yet are left out."""
+    """Return the values a function was closed over, without variables that have no value yet."""
     values = {}
     for name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True
@@ -121,7 +125,7 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
 
 
 def _lasting(function: FunctionType) -> dict[str, Any]:
-    """What a function was closed over, but for what it changes itself."""
+    """Return the values a function was closed over, without those it changes itself."""
     variables = _stored(function.__code__)
     return {
         name: value
@@ -131,39 +135,39 @@ def _lasting(function: FunctionType) -> dict[str, Any]:
 
 
 def _stored(code: CodeType, *kinds: str) -> set[str]:
-    """The variables of others (with `STORE_ATTR`, the attributes) that code assigns to, as it does to counters."""
+    """Return the outer variables (with `STORE_ATTR`, the attributes) that code assigns to, such as counters."""
     kinds = kinds or ("STORE_DEREF", "STORE_GLOBAL")
     steps = (step for inner in _codes(code) for step in dis.get_instructions(inner))
     return {str(step.argval) for step in steps if step.opname in kinds}
 
 
 def _changed_attributes(kind: type) -> set[str]:
-    """The attributes that an object's methods assign to after it was built."""
+    """Return the attributes that an object's methods assign to after it was built."""
     methods = [
         value
         for base in kind.__mro__
         for name, value in vars(base).items()
         if name not in BUILDING
     ]
-    functions = [one for one in methods if isinstance(one, FunctionType)]
+    functions = [method for method in methods if isinstance(method, FunctionType)]
     return set().union(
         *(_stored(function.__code__, "STORE_ATTR") for function in functions)
     )
 
 
 _accumulators: dict[int, Any] = {}
-"""Containers that were empty when they were first looked at, kept alive: logs and caches, which a run fills."""
+"""Containers that were empty when first seen, kept alive: logs and caches, which a run fills."""
 
 
 class _Described:
-    """Things as plain data, each looked at once."""
+    """Describes objects as plain data, each once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
         self._left = MOST_VALUES
 
     def of(self, thing: Any) -> Any:
-        """What a thing is, as JSON can write it."""
+        """Return an object as JSON can write it."""
         if thing is None or type(thing) in (int, float, bool):
             return thing
         if type(thing) is str:
@@ -215,8 +219,10 @@ class _Described:
         return {
             "bytecode": digest_of(code.co_code),
             "constants": [
-                self._code(one, names) if isinstance(one, CodeType) else self.of(one)
-                for one in code.co_consts
+                self._code(constant, names)
+                if isinstance(constant, CodeType)
+                else self.of(constant)
+                for constant in code.co_consts
             ],
             "names": list(code.co_names),
             "globals": {

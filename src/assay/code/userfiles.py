@@ -1,7 +1,8 @@
-"""Files people bring: `file.py`, or `file.py:name` for one thing in it.
+"""Users' files: `file.py`, or `file.py:name` for one object in it.
 
-Pointing assay at a file is the consent to run it. Each file is loaded once, under a name of its own, with its folder
-importable, so that it may import its neighbours; nothing is left half-loaded when it fails.
+Naming a file is consent to run it. Each file is loaded once, under a unique module name, with its
+folder importable, so
+that it may import its neighbours. A file that fails leaves nothing half-loaded.
 """
 
 import hashlib
@@ -30,12 +31,12 @@ _loaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def is_reference(name: str) -> bool:
-    """Whether a name points into a Python file: `file.py` or `file.py:attribute`."""
+    """Return True if a name points into a Python file: `file.py` or `file.py:attribute`."""
     return split_reference(name)[0].endswith(".py")
 
 
 def split_reference(name: str) -> tuple[str, str | None]:
-    """`file.py:fn` as path and attribute; the attribute is `None` for the file as a whole."""
+    """Split `file.py:fn` into path and attribute; the attribute is `None` for the whole file."""
     path, colon, attribute = name.rpartition(":")
     if colon and path.endswith(".py"):
         return path, attribute
@@ -43,19 +44,26 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def one_spelling(name: str) -> str:
-    """`file.py:fn` in one spelling: from the working folder on, or in full if it was so given and lies elsewhere."""
+    """Return `file.py:fn` with a normalized path.
+
+    The path is relative to the working folder, or absolute if it was given so and is outside of it.
+    """
     path, attribute = split_reference(name)
     file = Path(path).expanduser()
     if not path.endswith(".py") or not file.is_file():
         return name
     full = os.path.abspath(file)
-    is_elsewhere = not full.startswith(os.path.join(os.getcwd(), ""))
-    short = full if is_elsewhere and file.is_absolute() else os.path.relpath(full)
-    return short if attribute is None else f"{short}:{attribute}"
+    working_folder = os.path.join(os.getcwd(), "")
+    is_elsewhere = not full.startswith(working_folder)
+    if is_elsewhere and file.is_absolute():
+        spelling = full
+    else:
+        spelling = os.path.relpath(full)
+    return spelling if attribute is None else f"{spelling}:{attribute}"
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """The module of a user's file; when it or a file of the user's that it imports has changed, it is loaded again."""
+    """Return the module of a user's file. Load it again if it, or a user's file it imports, has changed."""
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path), fix="check the path")
@@ -66,13 +74,13 @@ def load_file(path: str | Path) -> ModuleType:
     if (file, digest) in _loaded:
         return _loaded[file, digest]
     if any(other == file for other, _ in _loaded):
-        # Some of what it imports of the user's has changed: it is read anew.
+        # Some file that it imports has changed, so read it again.
         neighbours.forget({str(path) for path in behind(file)[0] - {file}})
     name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
     neighbours.open_folder(file.parent)
     loader = neighbours.Loader(name, str(file))
     spec = importlib.util.spec_from_file_location(name, file, loader=loader)
-    assert spec is not None  # since there is a loader
+    assert spec is not None  # There is a loader, so there is a spec.
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     try:
         with trust.running(), watching():
@@ -94,7 +102,7 @@ def load_file(path: str | Path) -> ModuleType:
 
 
 def load_attribute(reference: str) -> Any:
-    """The object `file.py:name` points at."""
+    """Return the object that `file.py:name` points at."""
     path, attribute = split_reference(reference)
     module = load_file(path)
     if attribute is None:
@@ -112,7 +120,7 @@ def load_attribute(reference: str) -> Any:
 
 
 def load_component(reference: str, usual: str) -> tuple[str, Any]:
-    """What `file.py:name` points at, with its name; of a file alone the thing called `usual`, else its only one."""
+    """Return the object and name that `file.py:name` points at; for a file alone, `usual` or its only callable."""
     path, attribute = split_reference(reference)
     if attribute is None:
         module = load_file(path)
@@ -138,23 +146,28 @@ def load_component(reference: str, usual: str) -> tuple[str, Any]:
 
 
 def file_digest(path: str | Path) -> str:
-    """sha256 of a file's bytes."""
+    """Return the sha256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def keyword_fix(error: BaseException) -> str | None:
-    """The field that was meant by an argument which `Task`, `Sample` or their kin do not have."""
-    found = _UNEXPECTED.search(str(error)) if isinstance(error, TypeError) else None
-    kind = getattr(core, found[1], None) if found else None
-    if found is None or not is_dataclass(kind):
+    """Suggest the field for an argument that `Task`, `Sample` or a similar class does not have."""
+    if not isinstance(error, TypeError):
         return None
-    names = [f.name for f in fields(kind) if f.init]
-    return suggest(found[2], names, f"a {found[1]} has")
+    match = _UNEXPECTED.search(str(error))
+    if match is None:
+        return None
+    class_name, argument = match.groups()
+    kind = getattr(core, class_name, None)
+    if not is_dataclass(kind):
+        return None
+    names = [field.name for field in fields(kind) if field.init]
+    return suggest(argument, names, f"a {class_name} has")
 
 
 def describe_failure(error: BaseException) -> str:
-    """What a file that could not be loaded did wrong, in a few words."""
+    """Return in a few words why a file could not be loaded."""
     if isinstance(error, SystemExit):
         return f"calls sys.exit({error.code!r}) while it is loaded"
     if isinstance(error, SyntaxError):
@@ -169,7 +182,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def failing_line(error: BaseException, file: Path) -> str:
-    """`:12` of the line of `file` where an error arose; empty if it arose elsewhere."""
+    """Return `:12` for the line of `file` where an error occurred; empty if it occurred elsewhere."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f":{error.lineno}"
     frames = walk_tb(error.__traceback__)

@@ -1,9 +1,10 @@
-"""A leaderboard for people: aligned text, Markdown, CSV, or a page of HTML that stands alone."""
+"""A leaderboard for people: aligned text, Markdown, CSV, or a self-contained HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core import Result
+from ..core.plural import note_line
 from ..report import (
     format_value,
     html_grid,
@@ -12,6 +13,7 @@ from ..report import (
     printable,
     text_grid,
 )
+from ..report.grid import TEXT_WIDTH, fits, wrap_line
 from ..store import export
 from .leaderboard import Column, Entry, Leaderboard
 
@@ -40,29 +42,26 @@ td{{font-variant-numeric:tabular-nums}}</style></head>
 
 
 def cells_of(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows: rank, model, the mean where there is one, then each column with its own rank."""
-    has_mean = (
-        any(entry.mean is not None for entry in board.entries)
-        and len(board.columns) > 1
-    )
-    headings = [
-        "Rank",
-        "Model",
-        *(["Mean"] if has_mean else []),
-        *(column.title for column in board.columns),
-    ]
+    """Return headings and rows: rank, model, the mean if there is one, then each column with its own rank."""
+    has_mean = _has_mean(board)
+    headings = ["Rank", "Model"]
+    if has_mean:
+        headings.append("Mean")
+    headings += [column.title for column in board.columns]
     rows = []
     for entry in board.entries:
-        mean = [_mean(entry)] if has_mean else []
-        rows.append(
-            [
-                _overall(board, entry),
-                entry.name,
-                *mean,
-                *(_cell(board, entry, c) for c in board.columns),
-            ]
-        )
+        row = [_overall(board, entry), entry.name]
+        if has_mean:
+            row.append(_mean(entry))
+        row += [_cell(board, entry, column) for column in board.columns]
+        rows.append(row)
     return headings, rows
+
+
+def _has_mean(board: Leaderboard) -> bool:
+    if len(board.columns) < 2:
+        return False
+    return any(entry.mean is not None for entry in board.entries)
 
 
 def _overall(board: Leaderboard, entry: Entry) -> str:
@@ -71,16 +70,19 @@ def _overall(board: Leaderboard, entry: Entry) -> str:
 
 
 def _cell(board: Leaderboard, entry: Entry, column: Column) -> str:
+    """Return a number with its interval; with several columns, its rank, too."""
     if column not in entry.numbers:
         return MISSING
-    result = entry.numbers[column][0]
-    place = board.ranks.get(column, {}).get(entry.name)
-    behind = f" #{place}" if place is not None and len(board.columns) > 1 else ""
-    return f"{_number(result)}{behind}"
+    text = _number(entry.numbers[column][0])
+    rank = board.ranks.get(column, {}).get(entry.name)
+    if rank is None or len(board.columns) == 1:
+        return text
+    return f"{text} #{rank}"
 
 
 def _number(result: Result) -> str:
-    return f"{format_value(result.value)} {_interval(result.ci)}{' ⚑' if result.flags else ''}".rstrip()
+    flag = " ⚑" if result.flags else ""
+    return f"{format_value(result.value)} {_interval(result.ci)}{flag}".rstrip()
 
 
 def _mean(entry: Entry) -> str:
@@ -96,11 +98,11 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 
 def remarks(board: Leaderboard) -> Iterator[str]:
-    """Who cannot be told apart, which cells are missing, and what else is worth knowing."""
+    """Yield which models cannot be distinguished, which numbers are missing, and other notes."""
     ranks = board.overall
     names = [entry.name for entry in board.entries if entry.name in ranks]
-    for place, name in enumerate(names):
-        behind = [other for other in names[place + 1 :] if other in ranks[name].ties]
+    for index, name in enumerate(names):
+        behind = [other for other in names[index + 1 :] if other in ranks[name].ties]
         if behind:
             yield f"{name} cannot be told apart from {_listed(behind)}"
     if len(board.columns) > 1 and board.ranks:
@@ -109,30 +111,52 @@ def remarks(board: Leaderboard) -> Iterator[str]:
         gaps = [column.title for name, column in board.missing if name == entry.name]
         if gaps:
             yield f"{entry.name} has no number in {_listed(gaps)}"
-    if any(
-        result.flags for entry in board.entries for result, _ in entry.numbers.values()
-    ):
+    if any(_is_flagged(entry) for entry in board.entries):
         yield "⚑: failures or an interval to be careful with; `assay show RUN` says which"
     yield from board.notes
 
 
+def _is_flagged(entry: Entry) -> bool:
+    return any(result.flags for result, _ in entry.numbers.values())
+
+
 def _listed(names: list[str]) -> str:
     more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    listed = ", ".join(names[:MOST_NAMED])
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
-def text(board: Leaderboard) -> str:
-    """For a terminal."""
-    lines = [
-        *text_grid(*cells_of(board)),
-        "",
-        *(printable(f"note: {line}") for line in remarks(board)),
-    ]
+def text(board: Leaderboard, width: int = TEXT_WIDTH) -> str:
+    """Return the leaderboard for a terminal: as a table if it fits into `width`, else a block for each model."""
+    headings, rows = cells_of(board)
+    lines = text_grid(headings, rows)
+    if not fits(lines, width):
+        lines = list(_blocks(headings, rows, width))
+    lines.append("")
+    for line in remarks(board):
+        lines += wrap_line(note_line(line), width)
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _blocks(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> Iterator[str]:
+    """Yield rank and model of each row in one line, then one line for each of its numbers."""
+    names = headings[2:]
+    longest = max((len(name) for name in names), default=0)
+    for rank, model, *numbers in rows:
+        yield from wrap_line(f"{rank:<4}  {model}", width)
+        for name, number in zip(names, numbers, strict=True):
+            line = f"      {name:<{longest}}  {number}"
+            if fits([line], width):
+                yield printable(line)
+            else:
+                yield printable(f"      {name}")
+                yield printable(f"        {number}")
+
+
 def markdown(board: Leaderboard) -> str:
-    """For a document."""
+    """Return the leaderboard as Markdown."""
     headings, rows = cells_of(board)
     notes = "\n".join(f"- {markdown_text(line)}" for line in remarks(board))
     return (
@@ -143,7 +167,7 @@ def markdown(board: Leaderboard) -> str:
 
 
 def html(board: Leaderboard) -> str:
-    """A page that needs nothing else; everything escaped."""
+    """Return a page that needs nothing else; everything is escaped."""
     from html import escape
 
     notes = "".join(f"<li>{escape(printable(line))}</li>" for line in remarks(board))
@@ -151,7 +175,7 @@ def html(board: Leaderboard) -> str:
 
 
 def csv_text(board: Leaderboard) -> str:
-    """A row for each model and column."""
+    """Return a row for each model and column."""
     rows: list[list[Any]] = []
     for entry in board.entries:
         for column in board.columns:
@@ -161,8 +185,8 @@ def csv_text(board: Leaderboard) -> str:
                 continue
             result, reader = entry.numbers[column]
             low, high = result.ci or ("", "")
-            place = board.ranks.get(column, {}).get(entry.name)
-            places = ["", ""] if place is None else [place.best, place.worst]
+            rank = board.ranks.get(column, {}).get(entry.name)
+            rank_cells = ["", ""] if rank is None else [rank.best, rank.worst]
             rows.append(
                 [
                     *head,
@@ -170,7 +194,7 @@ def csv_text(board: Leaderboard) -> str:
                     low,
                     high,
                     result.n,
-                    *places,
+                    *rank_cells,
                     str(reader.layout.folder),
                 ]
             )

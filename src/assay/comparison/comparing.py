@@ -1,62 +1,79 @@
-"""A run against an earlier one: paired on sample ids, so that a difference is more than two numbers side by side.
+"""A run compared with an earlier one, paired by sample id.
 
-Answers that could not be read count as they do in the table, and samples that go right or wrong together there do so
-here; samples without a verdict on either side are left out. Of either run, what its last summary counted is compared:
-its answers to a sample are reduced as its own table says, and what comes out must be the number of that table.
+Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict on
+either side are left out. For both runs the last summary decides: their answers to a sample are reduced as in their own
+tables, and the result must be the number of that table.
 """
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..core import Result
+from ..core import EMPTY, Result
 from ..runner.result import RunResult
 from ..runner.resume.recorded import recorded_ways
 from ..store import RunReader
+from ..store.imported import open_run
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
+from .foreign_pairs import find_partner, is_imported
 from .rows import Comparison, Row
 from .values import ROUNDING, Values
 from .ways import differing_settings, differing_ways
 
 
-def open_baseline(baseline: str | Path) -> RunReader:
-    """The earlier run; raises when there is none, which is best known before a long run starts."""
-    return RunReader(Path(baseline).expanduser())
+def open_baseline(baseline: str | Path | RunReader) -> RunReader:
+    """Return the reader of the earlier run. Raise if there is none, so that a long run does not start in vain."""
+    if isinstance(baseline, RunReader):
+        return baseline
+    return open_run(baseline)
 
 
-def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Comparison:
-    """Every metric of a run, or of the folder it is in, that the baseline has too, compared sample by sample.
+def compare_runs(
+    baseline: str | Path | RunReader,
+    run: str | Path | RunResult | RunReader,
+    *,
+    force: bool = False,
+) -> Comparison:
+    """Compare every metric of a run, or of its folder, that the baseline has too, sample by sample.
+
+    Either may be the results of another tool; `force` compares these also if their data is different or unknown.
 
     Example: `compare_runs("runs/before", "runs/after").lines()`
     """
     before = open_baseline(baseline)
     after = open_baseline(run.folder if isinstance(run, RunResult) else run)
+    manifests = before.manifest_if_any, after.manifest_if_any
     results: Sequence[Result] = (
         run.results if isinstance(run, RunResult) else after.results
     )
     values = Values()
-    rows = [_row(r, before, after, values) for r in results]
+    notes = before.damage_lines()
+    settings: list[list[str]] = []
+    if is_imported(before) or is_imported(after):
+        rows, more = _imported_rows(results, before, after, values, force)
+        notes += more
+    else:
+        rows = [_row(r, before, after, values) for r in results]
+        notes += [*_reducer_notes(rows), *differing_ways(*manifests)]
+        settings = differing_settings(*manifests)
     adjust(rows)
-    manifests = before.manifest_if_any, after.manifest_if_any
-    notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
     notes += [note for reader in (before, after) if (note := _early_note(reader))]
-    settings = differing_settings(*manifests)
-    folders = str(before.layout.folder), str(after.layout.folder)
+    folders = str(before.source), str(after.source)
     return Comparison(
         folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage)
     )
 
 
 def adjust(rows: Iterable[Row]) -> None:
-    """Holm's method over all numbers that could be compared: each is one more chance of a false alarm."""
+    """Adjust p by Holm's method over all compared numbers, since each is one more chance of a false alarm."""
     pairs = [(row, row.paired) for row in rows if row.paired is not None]
     for (row, _), p in zip(pairs, holm([paired.p for _, paired in pairs]), strict=True):
         row.p_adjusted = p
 
 
 def _early_note(reader: RunReader) -> str:
-    """That a run stopped early, which intervals and p of a comparison do not allow for; empty where it did not."""
+    """Return a note if a run stopped early, since p and intervals do not allow for that; empty if it did not."""
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -66,7 +83,8 @@ def _early_note(reader: RunReader) -> str:
 
 
 def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
-    models = [model for task, model in before.index.cells if task == result.task]
+    """Return the comparison of one number, or a row that says why there is none."""
+    models = [model for task, model in before.cells if task == result.task]
     row = Row(
         result.task,
         result.model,
@@ -90,14 +108,58 @@ def _row(result: Result, before: RunReader, after: RunReader, values: Values) ->
     )
 
 
+def _imported_rows(
+    results: Sequence[Result],
+    before: RunReader,
+    after: RunReader,
+    values: Values,
+    force: bool,
+) -> tuple[list[Row], list[str]]:
+    """Return the comparisons where one run is the results of another tool, and notes about what is unknown."""
+    rows = []
+    notes: dict[str, None] = {}
+    for reader in (before, after):
+        if is_imported(reader):
+            tool = reader.manifest["imported"]["tool"]
+            notes[
+                f"{reader.source}: {tool} does not say the prompt template and scorer code"
+            ] = None
+    for result in results:
+        partner = find_partner(result, before, after, is_forced=force)
+        if partner.refused:
+            row = Row(
+                result.task,
+                result.model,
+                partner.model or None,
+                result.metric,
+                result.higher_is_better,
+                refused=partner.refused,
+            )
+        else:
+            row = compare_number(
+                result, after, before, partner.model, values, partner.table, partner.ids
+            )
+            row.baseline_task = partner.task
+            row.baseline_ids = {ours: theirs for theirs, ours in partner.ids.items()}
+            notes.update(dict.fromkeys(partner.notes))
+        rows.append(row)
+    return rows, list(notes)
+
+
 def compare_number(
     result: Result,
     after: RunReader,
     before: RunReader,
     baseline_model: str,
     values: Values,
+    table: Result | None = None,
+    ids: Mapping[str, str] = EMPTY,
 ) -> Row:
-    """One number of a run beside the same number of a model of another run; `values` are read once for many rows."""
+    """Compare one number of a run with the same number of a model of another run.
+
+    `values` caches the sample values. `table` is the baseline's number if it has another name, and `ids` has the id
+    in this run of each sample of the baseline that has another id there.
+    """
     row = Row(
         result.task,
         result.model,
@@ -106,7 +168,7 @@ def compare_number(
         result.higher_is_better,
         scale=_scale(result),
     )
-    table = _same_number(before, result, baseline_model)
+    table = table or _same_number(before, result, baseline_model)
     if "recipe" in result.details:
         _compare_counts(row, result, table, before, after, values)
         return row
@@ -119,10 +181,15 @@ def compare_number(
             or f"{whose} has no value for each sample"
         )
         return row
+    if ids:
+        theirs = {ids[id]: value for id, value in theirs.items() if id in ids}
+    if "weights" in result.details:
+        row.refused = "its samples have weights"
+        return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
         return row
-    if table is not None and not _is_mean(theirs, table):
+    if table is not None and not ids and not _is_mean(theirs, table):
         row.refused = "the baseline's number is not the mean of its samples"
         return row
     if table is not None and table.reducer != result.reducer:
@@ -149,7 +216,7 @@ def _compare_counts(
     after: RunReader,
     values: Values,
 ) -> None:
-    """A number of the whole corpus, made in both runs of the counts of each sample by the same formula."""
+    """Compare a number of the whole corpus, computed in both runs from each sample's counts by the same formula."""
     recipe = Recipe.from_plain(result.details["recipe"])
     if recipe is None:
         row.refused = "the formula of the number is not known"
@@ -176,7 +243,7 @@ def _compare_counts(
 
 
 def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
-    """The number of each sample alone; one whose counts give none is left out."""
+    """Return the number of each sample alone. A sample without a finite number is left out."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -189,7 +256,7 @@ def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, fl
 
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
-    """Which scorer of this run the baseline lacks, and how to have it; empty if that is not what is missing."""
+    """Return which scorer of this run the baseline lacks, and how to add it; empty if something else is missing."""
     ways = [
         _way(reader, result.task, of)
         for reader, of in ((before, model), (after, result.model))
@@ -207,29 +274,33 @@ def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -
 
 
 def _way(reader: RunReader, task: str, model: str) -> str:
-    """By which measure a task was asked of a model; only what was asked for can be scored again."""
-    return recorded_ways(reader.manifest).get((task, model)) or "the task as it stands"
+    """Return the measure by which a model was asked a task.
+
+    Only recorded answers can be scored again.
+    """
+    return recorded_ways(reader.manifest).get((task, model)) or "the task's own measure"
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:
-    """The lowest and the highest value the number can have, where one of the summaries says so."""
-    found = next(
+    """Return the lowest and the highest possible value of the number, if one of the summaries has them."""
+    scale = next(
         (r.details["scale"] for r in results if r is not None and "scale" in r.details),
         None,
     )
-    return None if found is None else (float(found[0]), float(found[1]))
+    return None if scale is None else (float(scale[0]), float(scale[1]))
 
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
-    """The same number as the baseline's table has it, which says how answers were counted and reduced there."""
-    wanted = result.task, model, result.metric
+    """Return the same number of the baseline's table, which says how answers were counted and reduced there."""
+    key = result.task, model, result.metric
     return next(
-        (row for row in before.results if (row.task, row.model, row.metric) == wanted),
+        (row for row in before.results if (row.task, row.model, row.metric) == key),
         None,
     )
 
 
 def _is_mean(values: Mapping[str, float], result: Result) -> bool:
+    """Return True if the result is the mean of the sample values."""
     mean = sum(values.values()) / len(values)
     return result.value is not None and abs(mean - result.value) <= ROUNDING * max(
         1.0, abs(mean)

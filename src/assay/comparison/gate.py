@@ -1,8 +1,9 @@
-"""The gate: whether a run may pass, decided by intervals.
+"""The gate: does a run pass its policy? Intervals decide.
 
-A task that may drop by at most `max_drop` passes where the whole paired interval against the baseline lies above that
-drop (non-inferiority), and fails where all of it lies below. A small run therefore passes nothing by luck: it is
-inconclusive, and the number of samples that would decide is said. Floors are decided by the number's own interval.
+A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that drop
+(non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it
+is inconclusive, and
+the check has the number of samples that would decide. Floors are decided by the number's own interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import UNRESOLVED, Result, UsageError, suggest
+from ..core import UNRESOLVED, AssayError, Result, UsageError, suggest
+from ..core.record import FLOOR
 from ..report import format_value
 from ..store import RunReader
+from ..store.imported import open_run
 from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
 from .comparing import compare_runs
+from .foreign_pairs import is_imported
 from .policy import Policy, Rule
 from .rows import Row
 from .ways import changed_scorers
@@ -23,53 +27,94 @@ PASS: Decision = "pass"
 FAIL: Decision = "fail"
 INCONCLUSIVE: Decision = "inconclusive"
 SHARES = ("wilson", "clopper-pearson", "exact")
-"""Intervals of right-or-wrong scores, which lie between 0 and 1."""
+"""Names of intervals of right-or-wrong scores, which are between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit, and what became of it."""
+    """One limit, the numbers it is decided by, and the decision."""
 
     name: str
-    """Task and metric; with several models, whose it is, too."""
-    limit: str
-    """What was asked for, in words."""
+    """Task and metric; with several models, the model, too."""
+    kind: str
+    """`max_drop`, `min_value`, `max_value` or `min_above_floor`."""
+    bound: float
+    """The limit itself."""
     decision: Decision
-    found: str
-    """The numbers it rests on."""
+    value: float | None = None
+    """The number of the run."""
+    baseline_value: float | None = None
+    """The number of the baseline, on the common samples."""
+    difference: float | None = None
+    """Run minus baseline; None for a limit that needs no baseline."""
+    ci: tuple[float, float] | None = None
+    """The 95 % interval that decides: of the difference, or of the value."""
+    n: int = 0
+    is_anytime: bool = False
+    """True if the interval is valid at every look of a run that stopped early."""
     reason: str = ""
-    """Why it is not decided, and what would decide it."""
+    """The reason why there is no decision, and what would decide it."""
     needed: int | None = None
     """About how many samples would decide."""
-    n: int = 0
 
-    def line(self) -> str:
-        """The check in one line."""
-        why = f": {self.reason}" if self.reason else ""
-        return (
-            f"{self.decision.upper():<12}  {self.name}  {self.limit}  {self.found}{why}"
-        )
+    @property
+    def limit(self) -> str:
+        """The limit in words."""
+        return f"{self.kind} {self.bound:g}"
+
+    @property
+    def found(self) -> str:
+        """The numbers in words."""
+        if self.kind == "max_drop":
+            return self._difference_text()
+        if self.ci is None:
+            return format_value(self.value)
+        low, high = (format_value(end) for end in self.ci)
+        return f"{format_value(self.value)} [{low}, {high}], n {self.n}"
+
+    def _difference_text(self) -> str:
+        if self.difference is None:
+            return "not compared"
+        text = f"{self.difference:+.3f}"
+        if self.baseline_value is not None:
+            before, after = format_value(self.baseline_value), format_value(self.value)
+            text = f"{before} → {after}, {text}"
+        if self.ci is None:
+            return text
+        when = " at any time" if self.is_anytime else ""
+        return f"{text} [{self.ci[0]:+.3f}, {self.ci[1]:+.3f}]{when}, n {self.n}"
+
+    def lines(self) -> list[str]:
+        """Return the check for a terminal: the decision and the limit, then the numbers, then the reason."""
+        lines = [f"{self.decision.upper():<12}  {self.name}  {self.limit}", self.found]
+        if self.reason:
+            lines.append(self.reason)
+        return lines
 
     def to_plain(self) -> dict[str, Any]:
-        """The check as JSON."""
-        plain = {
+        """Return the check as JSON."""
+        plain: dict[str, Any] = {
             "name": self.name,
-            "limit": self.limit,
             "decision": self.decision,
-            "found": self.found,
+            "kind": self.kind,
+            "limit": self.bound,
+            "value": self.value,
+            "baseline_value": self.baseline_value,
+            "difference": self.difference,
+            "ci": None if self.ci is None else list(self.ci),
             "n": self.n,
+            "found": self.found,
         }
-        reason = {"reason": self.reason} if self.reason else {}
-        return {
-            **plain,
-            **reason,
-            **({} if self.needed is None else {"needed": self.needed}),
-        }
+        if self.reason:
+            plain["reason"] = self.reason
+        if self.needed is not None:
+            plain["needed"] = self.needed
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a run at the gate."""
+    """The decision on a run, with its checks."""
 
     run: str
     baseline: str | None
@@ -78,24 +123,25 @@ class Verdict:
 
     @property
     def decision(self) -> Decision:
-        """One failure fails; all must pass."""
-        found = {check.decision for check in self.checks}
-        return (
-            FAIL if FAIL in found else INCONCLUSIVE if INCONCLUSIVE in found else PASS
-        )
+        """The decision on the run: one failure fails it, and all checks must pass."""
+        decisions = {check.decision for check in self.checks}
+        for decision in (FAIL, INCONCLUSIVE):
+            if decision in decisions:
+                return decision
+        return PASS
 
     def headline(self) -> str:
-        """The verdict in one line."""
-        counts = [
-            (sum(c.decision == kind for c in self.checks), kind)
-            for kind in (PASS, FAIL, INCONCLUSIVE)
-        ]
-        summary = ", ".join(f"{count} {kind}" for count, kind in counts if count)
+        """Return the verdict in one line."""
+        parts = []
+        for kind in (PASS, FAIL, INCONCLUSIVE):
+            count = sum(check.decision == kind for check in self.checks)
+            if count:
+                parts.append(f"{count} {kind}")
         against = f" against {self.baseline}" if self.baseline else ""
-        return f"{self.decision.upper()}: {self.run}{against} ({summary})"
+        return f"{self.decision.upper()}: {self.run}{against} ({', '.join(parts)})"
 
     def to_plain(self) -> dict[str, Any]:
-        """The verdict as JSON."""
+        """Return the verdict as JSON."""
         return {
             "decision": self.decision,
             "run": self.run,
@@ -108,46 +154,60 @@ class Verdict:
 def judge_run(
     policy: Policy, run: str | Path, baseline: str | Path | None = None
 ) -> Verdict:
-    """Decides whether a run passes; raises where it, or its baseline, is not one that can be relied on."""
+    """Decide whether a run passes; raise UsageError if it, or its baseline, cannot be used."""
     if policy.needs_baseline and baseline is None:
-        what = "the policy has max_drop, which needs an earlier run"
-        raise UsageError(what, where=policy.where, fix="--baseline RUN")
+        raise UsageError(
+            "the policy has max_drop, which needs an earlier run",
+            where=policy.where,
+            fix="--baseline RUN",
+        )
     after = _sound_run(run, policy)
-    results = after.results
-    chosen = list(_chosen(policy, results, str(run)))
+    chosen = list(_chosen(policy, after.results, str(run)))
+    tasks = {result.task for _, result in chosen}
     notes: list[str] = []
     rows: dict[tuple[str, str, str], Row] = {}
     if baseline is not None:
         before = _sound_run(baseline, policy)
-        _refuse_changed(
-            policy, before, after, {result.task for _, result in chosen}, str(baseline)
-        )
-        comparison = compare_runs(baseline, run)
+        _refuse_changed(policy, before, after, tasks, str(baseline))
+        comparison = compare_runs(before, after, force="data" in policy.allow_changed)
         rows = {(row.task, row.model, row.metric): row for row in comparison.rows}
         notes += comparison.notes
-    several = len({result.model for _, result in chosen}) > 1
-    # One line a limit: how many are decided together says how sure each failure must be.
+    checks = _checks(chosen, rows, after, str(baseline))
+    others = {result.task for result in after.results} - tasks
+    if others:
+        names = ", ".join(sorted(others))
+        notes.append(f"not checked, since the policy does not name them: {names}")
+    return Verdict(str(run), None if baseline is None else str(baseline), checks, notes)
+
+
+def _checks(
+    chosen: Sequence[tuple[Rule, Result]],
+    rows: Mapping[tuple[str, str, str], Row],
+    after: RunReader,
+    baseline: str,
+) -> list[Check]:
+    """Return one check for each limit; the more are decided together, the surer each failure must be."""
+    several_models = len({result.model for _, result in chosen}) > 1
     limits = [(rule, result, kind) for rule, result in chosen for kind in _kinds(rule)]
+    together = len(limits)
     checks = []
     for rule, result, kind in limits:
-        name = f"{result.task}.{result.metric}" + (
-            f" ({result.model})" if several else ""
-        )
-        if kind == "max_drop":
-            row = rows.get((result.task, result.model, result.metric))
-            early = _early_difference(result, after, str(baseline))
-            if early is None:
-                checks.append(_drop(name, rule, result, row, len(limits)))
-            else:
-                checks.append(_early_drop(name, rule, result, early, len(limits)))
+        name = f"{result.task}.{result.metric}"
+        if several_models:
+            name += f" ({result.model})"
+        if kind == "min_above_floor":
+            checks.append(_above_floor(name, rule, result, together))
+            continue
+        if kind != "max_drop":
+            checks.append(_floor(name, rule, result, together))
+            continue
+        early = _early_difference(result, after, baseline)
+        if early is not None:
+            checks.append(_early_drop(name, rule, result, early, together))
         else:
-            checks.append(_floor(name, rule, result, len(limits)))
-    others = {result.task for result in results} - {result.task for _, result in chosen}
-    if others:
-        notes.append(
-            f"not looked at, since the policy does not name them: {', '.join(sorted(others))}"
-        )
-    return Verdict(str(run), None if baseline is None else str(baseline), checks, notes)
+            row = rows.get((result.task, result.model, result.metric))
+            checks.append(_drop(name, rule, result, row, together))
+    return checks
 
 
 def _kinds(rule: Rule) -> Iterator[str]:
@@ -155,12 +215,14 @@ def _kinds(rule: Rule) -> Iterator[str]:
         yield "max_drop"
     if rule.min_value is not None or rule.max_value is not None:
         yield "value"
+    if rule.min_above_floor is not None:
+        yield "min_above_floor"
 
 
 def _chosen(
     policy: Policy, results: Sequence[Result], where: str
 ) -> Iterator[tuple[Rule, Result]]:
-    """The numbers that are looked at, each with its rule; raises for names that the run does not have."""
+    """Yield the numbers to check, each with its rule. Raise for names that the run does not have."""
     by_task: dict[str, list[Result]] = {}
     for result in results:
         by_task.setdefault(result.task, []).append(result)
@@ -189,17 +251,17 @@ def _chosen(
 
 
 def _check_direction(rule: Rule, result: Result, where: str) -> None:
-    """A floor under a number that should be low would pass the worst run."""
+    """Raise for a limit in the wrong direction: a floor for a metric that should be low would pass the worst run."""
     name = f"{result.task}.{result.metric}"
     if rule.min_value is not None and not result.higher_is_better:
         fix = f"max_value: {rule.min_value:g}"
         raise UsageError(
-            f"{name} is better the lower it is, and has min_value", where=where, fix=fix
+            f"{name} has min_value, but lower is better", where=where, fix=fix
         )
     if rule.max_value is not None and result.higher_is_better:
         fix = f"min_value: {rule.max_value:g}"
         raise UsageError(
-            f"{name} is better the higher it is, and has max_value",
+            f"{name} has max_value, but higher is better",
             where=where,
             fix=fix,
         )
@@ -218,172 +280,190 @@ def _check_direction(rule: Rule, result: Result, where: str) -> None:
 def _drop(
     name: str, rule: Rule, result: Result, row: Row | None, together: int
 ) -> Check:
-    """The difference against the baseline, turned so that more is better."""
-    limit = f"max_drop {rule.max_drop:g}"
+    """Return the check of the difference against the baseline."""
+    limit = rule.max_drop or 0.0
+    check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value)
     if row is None or row.paired is None:
-        why = (
-            row.refused
-            if row is not None and row.refused
-            else "the baseline does not have it"
-        )
-        return Check(name, limit, INCONCLUSIVE, "not compared", why)
+        reason = row.refused if row is not None else ""
+        return replace(check, reason=reason or "the baseline does not have it")
     paired, difference = row.paired, row.paired.difference
-    found = f"{format_value(paired.mean_b)} → {format_value(paired.mean_a)}, {difference.value:+.3f}"
-    if difference.low is None or difference.high is None:
-        return Check(
-            name,
-            limit,
-            INCONCLUSIVE,
-            found,
-            f"no interval ({difference.method})",
-            n=paired.n,
-        )
-    found += f" [{difference.low:+.3f}, {difference.high:+.3f}], n {paired.n}"
-    check, ends = (
-        Check(name, limit, INCONCLUSIVE, found, n=paired.n),
-        (difference.low, difference.high),
-    )
-    bound = -(rule.max_drop or 0.0)
-    return _decided(
+    check = replace(
         check,
-        result,
-        difference.value,
-        ends,
-        bound,
-        together,
-        difference.stderr,
-        difference.unreliable,
+        value=paired.mean_a,
+        baseline_value=paired.mean_b,
+        difference=difference.value,
+        n=paired.n,
     )
+    if difference.low is None or difference.high is None:
+        return replace(check, reason=f"no interval ({difference.method})")
+    check = replace(check, ci=(difference.low, difference.high))
+    if difference.unreliable:
+        return replace(check, reason=difference.unreliable)
+    return _decide(check, difference.value, -limit, result, together, difference.stderr)
 
 
 def _early_difference(
     result: Result, after: RunReader, baseline: str
 ) -> Mapping[str, Any] | None:
-    """What a run that may have stopped early found against this baseline, empty if against another; `None` for a run
-    whose number of samples was fixed."""
+    """Return the difference to this baseline from a run with `--until`; empty if the run used another baseline.
+
+    None for a run whose number of samples was fixed.
+    """
     rule = result.details.get("until")
     if not isinstance(rule, Mapping):
         return None
     config = after.manifest.get("config")
-    then = config.get("baseline") if isinstance(config, Mapping) else None
-    is_same = (
-        then is not None
-        and Path(str(then)).expanduser().resolve()
-        == Path(baseline).expanduser().resolve()
-    )
-    found = rule.get("difference") if is_same else None
-    if found or rule.get("stopped"):
-        return found or {}
+    earlier = config.get("baseline") if isinstance(config, Mapping) else None
+    difference = None
+    if earlier is not None and _same_folder(str(earlier), baseline):
+        difference = rule.get("difference")
+    if difference or rule.get("stopped"):
+        return difference or {}
     return None
+
+
+def _same_folder(first: str, second: str) -> bool:
+    first_folder, second_folder = (
+        Path(name).expanduser().resolve() for name in (first, second)
+    )
+    return first_folder == second_folder
 
 
 def _early_drop(
     name: str, rule: Rule, result: Result, early: Mapping[str, Any], together: int
 ) -> Check:
-    """The same by the anytime interval that the run itself kept: a fixed-n interval does not allow for its end."""
-    limit = f"max_drop {rule.max_drop:g}"
+    """Return the same check by the anytime interval of the run: one for a fixed n is not valid after an early stop."""
+    limit = rule.max_drop or 0.0
+    check = Check(name, "max_drop", limit, INCONCLUSIVE, value=result.value, n=result.n)
     if not early.get("ci"):
-        why = "the run stopped early, and not by this baseline; fix: --until decided --baseline RUN"
-        return Check(name, limit, INCONCLUSIVE, "not compared", why, n=result.n)
+        reason = "the run stopped early, and not by this baseline; fix: --until decided --baseline RUN"
+        return replace(check, reason=reason)
     low, high = early["ci"]
-    found = (
-        f"{early['value']:+.3f} [{low:+.3f}, {high:+.3f}] at any time, n {early['n']}"
+    difference = float(early["value"])
+    check = replace(
+        check, difference=difference, ci=(low, high), n=early["n"], is_anytime=True
     )
-    check = Check(name, limit, INCONCLUSIVE, found, n=early["n"])
-    return _decided(
-        check, result, early["value"], (low, high), -(rule.max_drop or 0.0), together
-    )
+    return _decide(check, difference, -limit, result, together)
 
 
 def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
-    """The number itself, turned so that more is better."""
-    bound = rule.min_value if result.higher_is_better else rule.max_value
+    """Return the check of the number itself."""
+    if result.higher_is_better:
+        kind, bound = "min_value", rule.min_value
+    else:
+        kind, bound = "max_value", rule.max_value
     assert bound is not None
-    limit = f"{'min' if result.higher_is_better else 'max'}_value {bound:g}"
+    return _decide_value(name, kind, bound, result, together)
+
+
+def _above_floor(name: str, rule: Rule, result: Result, together: int) -> Check:
+    """Return the check of the distance between the number and its floor."""
+    distance = rule.min_above_floor
+    assert distance is not None
+    floor = result.details.get(FLOOR)
+    if not isinstance(floor, Mapping):
+        check = Check(name, "min_above_floor", distance, INCONCLUSIVE)
+        reason = "no floor was measured: run the task again without --floors off"
+        return replace(check, value=result.value, n=result.n, reason=reason)
+    level = float(floor["value"])
+    bound = level + distance if result.higher_is_better else level - distance
+    check = _decide_value(name, "min_above_floor", bound, result, together)
+    reason = f"floor {format_value(level)} ({floor['agent']})"
+    if check.reason:
+        reason = f"{reason}; {check.reason}"
+    return replace(check, bound=distance, reason=reason)
+
+
+def _decide_value(
+    name: str, kind: str, bound: float, result: Result, together: int
+) -> Check:
+    """Return the check of a number that must reach a bound."""
+    check = Check(name, kind, bound, INCONCLUSIVE, value=result.value, n=result.n)
     if result.value is None or result.ci is None:
-        why = f"no interval ({result.interval or 'none'})"
-        return Check(
-            name, limit, INCONCLUSIVE, format_value(result.value), why, n=result.n
-        )
+        interval = result.interval or "none"
+        return replace(check, reason=f"no interval ({interval})")
     low, high = result.ci
-    found = f"{format_value(result.value)} [{format_value(low)}, {format_value(high)}], n {result.n}"
-    unreliable = next((flag for flag in result.flags if "unreliable" in flag), "")
-    check, bound = (
-        Check(name, limit, INCONCLUSIVE, found, n=result.n),
-        bound if result.higher_is_better else -bound,
-    )
-    return _decided(
-        check,
-        result,
-        result.value,
-        (low, high),
-        bound,
-        together,
-        result.stderr,
-        unreliable,
-    )
+    check = replace(check, ci=(low, high))
+    for flag in result.flags:
+        if "unreliable" in flag:
+            return replace(check, reason=flag)
+    least = bound if result.higher_is_better else -bound
+    return _decide(check, result.value, least, result, together, result.stderr)
 
 
-def _decided(
+def _decide(
     check: Check,
-    result: Result,
     value: float,
-    ends: tuple[float, float],
-    bound: float,
+    least: float,
+    result: Result,
     together: int,
     stderr: float | None = None,
-    unreliable: str = "",
 ) -> Check:
-    """The check by a number and the ends of its interval; all of them are turned so that more is better."""
+    """Return the check with its decision. The value, turned so that more is better, must be at least `least`."""
+    assert check.ci is not None
+    low, high = check.ci
     if not result.higher_is_better:
-        value, ends = -value, (-ends[1], -ends[0])
-    decision = decide(value, ends, bound, together=together)
-    if unreliable:
-        return replace(check, reason=unreliable)
+        value, low, high = -value, -high, -low
+    decision = decide(value, (low, high), least, together=together)
     if decision != INCONCLUSIVE:
         return replace(check, decision=decision)
-    needed = deciding_size(check.n, value, ends, bound, stderr)
+    needed = deciding_size(check.n, value, (low, high), least, stderr)
     if needed is None:
-        return replace(
-            check, reason="it lies at the limit: more samples may never decide"
-        )
+        reason = "it is at the limit: more samples may never decide"
+        return replace(check, reason=reason)
     about = rounded_up(needed)
     return replace(check, reason=f"about {about:,} samples would decide", needed=about)
 
 
 def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
-    """A run that is finished and whole."""
-    reader = RunReader(Path(folder).expanduser())
+    """Return the reader of a run that is finished and whole; raise UsageError for any other."""
     where = str(folder)
+    try:
+        reader = open_run(folder)
+        manifest = reader.manifest_if_any
+        damage = reader.damage
+        results = reader.results
+    except UsageError:
+        raise
+    except AssayError as error:
+        raise UsageError(error.what, where=where, fix=error.fix) from error
     again = "run the same command again, then the gate"
-    if reader.damage:
-        raise UsageError(
-            f"the run is damaged: {reader.damage[0]}", where=where, fix=again
-        )
-    status = str(reader.manifest.get("status"))
+    if damage:
+        raise UsageError(f"the run is damaged: {damage[0]}", where=where, fix=again)
+    status = str(manifest.get("status"))
     if not reader.is_finished or status not in ("complete", "partial"):
         raise UsageError(f"the run is not finished: {status}", where=where, fix=again)
-    for result in reader.results:
-        lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
-        lost = max(lost, (result.n_expected or 0) - result.n)
-        total = max(result.n_expected or 0, result.n + lost, 1)
+    for result in results:
+        lost, total = _without_verdict(result)
         if lost > policy.max_unresolved * total:
+            share = _round_up(lost / total)
             raise UsageError(
                 f"{result.task}.{result.metric}: {lost} of {total} samples have no verdict",
                 where=where,
-                fix=f"{again}; or let the policy allow it: max_unresolved: {_up(lost / total)}",
+                fix=f"{again}; or let the policy allow it: max_unresolved: {share}",
             )
     return reader
 
 
-def _up(share: float) -> str:
+def _without_verdict(result: Result) -> tuple[int, int]:
+    """Return how many samples have no verdict, and how many there are."""
+    expected = result.n_expected or 0
+    lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
+    lost = max(lost, expected - result.n)
+    return lost, max(expected, result.n + lost, 1)
+
+
+def _round_up(share: float) -> str:
+    """Return a share with three digits, rounded up."""
     return f"{-(-share * 1000 // 1) / 1000:g}"
 
 
 def _refuse_changed(
     policy: Policy, before: RunReader, after: RunReader, tasks: set[str], baseline: str
 ) -> None:
-    """Raises where two runs did not judge the same samples by the same scorers: a difference would not be a drop."""
+    """Raise if two runs did not score the same samples with the same scorers: a difference would not be a drop."""
+    if is_imported(before) or is_imported(after):
+        return  # The comparison itself refuses different data, as far as the samples show it.
     earlier = {cell["task"]: cell for cell in before.manifest.get("cells", ())}
     for cell in after.manifest.get("cells", ()):
         earlier_cell = earlier.get(cell["task"])
@@ -394,7 +474,7 @@ def _refuse_changed(
         ) != cell.get("data_sha256"):
             fix = "run both on the same data; or let the policy allow it: allow_changed: [data]"
             raise UsageError(
-                f"task {cell['task']!r} has other data than here",
+                f"task {cell['task']!r} has other data than this run",
                 where=baseline,
                 fix=fix,
             )
@@ -403,5 +483,5 @@ def _refuse_changed(
         )
         if changed and "scorer" not in policy.allow_changed:
             fix = f"`assay score {baseline}` scores it as this run was; or allow_changed: [scorer]"
-            what = f"{changed[0]} of task {cell['task']!r} has changed since"
-            raise UsageError(what, where=baseline, fix=fix)
+            message = f"{changed[0]} of task {cell['task']!r} has changed since"
+            raise UsageError(message, where=baseline, fix=fix)

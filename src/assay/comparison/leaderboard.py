@@ -1,10 +1,11 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
 
-A column is a protocol and a metric: numbers measured in other ways stand in columns of their own. Models are compared
-on the samples they share, column by column, and by the mean of all columns where these are of one scale.
+A column is a protocol and a metric: numbers measured in other ways have columns of their own.
+Models are compared on the
+samples they share, column by column, and by the mean of all columns if these have one scale.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from ..core import Result, UsageError
 from ..store import RunReader
+from ..store.imported import open_run
 from ..summarizers.statistics import Estimate, clustered_mean, macro, mean_interval
 from ..summarizers.statistics.compare import difference_p
 from .comparing import compare_number
@@ -34,19 +36,19 @@ class Column:
 
     @property
     def title(self) -> str:
-        """As a table heads it."""
+        """The heading of the column in a table."""
         return f"{self.protocol} {self.metric} {'↑' if self.higher_is_better else '↓'}"
 
 
 @dataclass(slots=True)
 class Entry:
-    """A model, and where each of its numbers comes from."""
+    """A model, and the result and run of each of its numbers."""
 
     name: str
     model: str
     numbers: dict[Column, tuple[Result, RunReader]] = field(default_factory=dict)
     mean: Estimate | None = None
-    """Over all columns; none where one is missing, or they are not of one scale."""
+    """The mean over all columns; None if one is missing, or they do not have one scale."""
 
 
 @dataclass(frozen=True)
@@ -57,27 +59,27 @@ class Leaderboard:
     entries: tuple[Entry, ...]
     """The best first."""
     ranks: Mapping[Column | None, Mapping[str, Rank]]
-    """By column and name of the model; by `None`: over all columns."""
+    """Ranks by column and name of the model; the key `None` has those over all columns."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def missing(self) -> list[tuple[str, Column]]:
-        """Models and the columns they have no number in."""
+        """Models and the columns in which they have no number."""
         return [
-            (one.name, column)
-            for one in self.entries
+            (entry.name, column)
+            for entry in self.entries
             for column in self.columns
-            if column not in one.numbers
+            if column not in entry.numbers
         ]
 
     @property
     def overall(self) -> Mapping[str, Rank]:
-        """The ranks over all columns, by name of the model; those of the only column where there is but one."""
+        """The ranks over all columns, by name of the model; those of the only column if there is just one."""
         only = self.ranks.get(self.columns[0]) if len(self.columns) == 1 else None
         return self.ranks.get(None) or only or {}
 
     def to_plain(self) -> dict[str, Any]:
-        """The document of `--format json`."""
+        """Return the document of `--format json`."""
         columns = [
             {
                 "protocol": c.protocol,
@@ -93,20 +95,21 @@ class Leaderboard:
         }
 
     def _plain(self, entry: Entry) -> dict[str, Any]:
+        """Return one model as JSON."""
         cells: list[dict[str, Any] | None] = []
         for column in self.columns:
-            found = entry.numbers.get(column)
-            if found is None:
+            number = entry.numbers.get(column)
+            if number is None:
                 cells.append(None)
                 continue
-            result, reader = found
-            place = self.ranks.get(column, {}).get(entry.name)
+            result, reader = number
+            own_rank = self.ranks.get(column, {}).get(entry.name)
             cells.append(
                 {
                     "value": result.value,
                     "ci": None if result.ci is None else list(result.ci),
                     "n": result.n,
-                    "rank": _plain_rank(place),
+                    "rank": _plain_rank(own_rank),
                     "run": str(reader.layout.folder),
                 }
             )
@@ -124,33 +127,32 @@ class Leaderboard:
 
 
 def make_leaderboard(
-    folders: Sequence[Path], metrics: Sequence[str] = (), tasks: Sequence[str] = ()
+    folders: Sequence[Path | RunReader],
+    metrics: Sequence[str] = (),
+    tasks: Sequence[str] = (),
 ) -> Leaderboard:
-    """The leaderboard of some run folders: the last run of each model and protocol counts.
+    """Return the leaderboard of run folders or readers: the last run of each model and protocol counts.
 
-    `metrics` and `tasks` name the columns to take; without, every task has one, by its first metric.
+    `metrics` and `tasks` name the columns; by default every task has one, its first metric.
     """
     notes: list[str] = []
     entries = _entries(folders, metrics, tasks, notes)
     columns = tuple(sorted({column for entry in entries for column in entry.numbers}))
     if not columns:
         filters = ", ".join([*tasks, *metrics])
-        what = (
+        message = (
             f"no run has a number of {filters}"
             if filters
             else "no run here has numbers yet"
         )
-        raise UsageError(what, fix="name other runs, tasks or metrics")
+        raise UsageError(message, fix="name other runs, tasks or metrics")
     values = Values()
     duels = _Duels(values)
     ranks: dict[Column | None, Mapping[str, Rank]] = {}
     for column in columns:
         models = {entry.name: entry for entry in entries if column in entry.numbers}
         if len(models) >= LEAST_TO_RANK:
-            ranks[column] = rank(
-                list(models),
-                lambda a, b, names=models, c=column: duels.one(names[a], names[b], c),
-            )  # type: ignore[misc]
+            ranks[column] = rank(list(models), duels.in_column(models, column))
     if _is_one_scale(entries, columns, values):
         _add_means(entries, columns)
         whole = {entry.name: entry for entry in entries if entry.mean is not None}
@@ -161,42 +163,40 @@ def make_leaderboard(
     elif len(columns) > 1:
         notes.append("no mean: the columns are not of one scale")
     notes += duels.notes
-    entries.sort(key=lambda entry: _place(entry, columns, ranks))
+    entries.sort(key=lambda entry: (_sort_key(entry, columns, ranks), entry.name))
     return Leaderboard(columns, tuple(entries), ranks, tuple(dict.fromkeys(notes)))
 
 
 def _entries(
-    folders: Sequence[Path],
+    folders: Sequence[Path | RunReader],
     metrics: Sequence[str],
     tasks: Sequence[str],
     notes: list[str],
 ) -> list[Entry]:
-    """The models of some runs, the last run first; models of one name that are not the same are told apart."""
-    readers = sorted(
-        (RunReader(folder) for folder in folders), key=_finished, reverse=True
-    )
+    """Return the models of some runs, the last run first. Different models with one name get different names."""
+    readers = sorted(map(_reader, folders), key=_finished, reverse=True)
     names = dict(
         zip(
-            [r.layout.folder for r in readers],
-            short_paths([r.layout.folder for r in readers]),
+            [r.source for r in readers],
+            short_paths([r.source for r in readers]),
             strict=True,
         )
     )
-    found: dict[tuple[str, str], Entry] = {}
+    entries: dict[tuple[str, str], Entry] = {}
     older = 0
     for reader in readers:
         digests = _digests(reader)
         for result in _headlines(reader, metrics, tasks):
             key = result.model, digests.get((result.task, result.model), "")
-            entry = found.get(key)
+            entry = entries.get(key)
             if entry is None:
-                is_known = any(model == result.model for model, _ in found)
+                is_known = any(model == result.model for model, _ in entries)
                 name = (
-                    f"{result.model} ({names[reader.layout.folder]})"
+                    f"{result.model} ({names[reader.source]})"
                     if is_known
                     else result.model
                 )
-                entry = found[key] = Entry(name, result.model)
+                entry = entries[key] = Entry(name, result.model)
             column = Column(
                 result.protocol or result.task, result.metric, result.higher_is_better
             )
@@ -205,39 +205,48 @@ def _entries(
             else:
                 entry.numbers[column] = result, reader
         if reader.damage:
-            notes.append(f"{names[reader.layout.folder]}: damaged: {reader.damage[0]}")
+            notes.append(f"{names[reader.source]}: damaged: {reader.damage[0]}")
     if older:
+        count = "1 older number" if older == 1 else f"{older} older numbers"
+        verb = "is" if older == 1 else "are"
         notes.append(
-            f"{older} older numbers of the same model and protocol are left out: the last run counts"
+            f"{count} of the same model and protocol {verb} left out: the last run counts"
         )
-    return list(found.values())
+    return list(entries.values())
+
+
+def _reader(folder: Path | RunReader) -> RunReader:
+    """Return a reader of a run folder."""
+    return folder if isinstance(folder, RunReader) else open_run(folder)
 
 
 def _finished(reader: RunReader) -> tuple[str, int]:
-    """When a run ended; within a second, when that was written down."""
-    path = reader.layout.manifest
+    """Return when a run ended, and for runs of the same second, when its manifest was written."""
     manifest = reader.manifest_if_any
-    return str(
-        manifest.get("finished") or manifest.get("started") or ""
-    ), path.stat().st_mtime_ns if manifest else 0
+    if not manifest:
+        return "", 0
+    finished = manifest.get("finished") or manifest.get("started") or ""
+    modified = reader.layout.manifest.stat().st_mtime_ns
+    return str(finished), modified
 
 
 def _digests(reader: RunReader) -> dict[tuple[str, str], str]:
-    cells = [
-        cell
-        for cell in reader.manifest_if_any.get("cells", ())
-        if isinstance(cell, Mapping)
-    ]
-    return {
-        (c.get("task"), c.get("model")): str((c.get("digests") or {}).get("model", ""))
-        for c in cells
-    }  # type: ignore[misc]
+    """Return the digest of each model, by task and model: two of one name may not be the same."""
+    digests: dict[tuple[str, str], str] = {}
+    for entry in reader.manifest_if_any.get("cells", ()):
+        if not isinstance(entry, Mapping):
+            continue
+        task = str(entry.get("task"))
+        model = str(entry.get("model"))
+        digest = (entry.get("digests") or {}).get("model", "")
+        digests[task, model] = str(digest)
+    return digests
 
 
 def _headlines(
     reader: RunReader, metrics: Sequence[str], tasks: Sequence[str]
 ) -> list[Result]:
-    """The first number of each task and model of a run, or those with the names that were asked for."""
+    """Return the first number of each task and model of a run, or those with the requested names."""
     chosen: dict[tuple[str, str, str], Result] = {}
     for result in reader.results:
         if result.value is None or (
@@ -253,7 +262,7 @@ def _headlines(
 
 
 class _Duels:
-    """Two models compared in a column, or in all of them; what was compared once is known."""
+    """Compares two models in a column, or in all of them. Each comparison is made once."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -261,6 +270,7 @@ class _Duels:
         self.notes: list[str] = []
 
     def row(self, first: Entry, second: Entry, column: Column) -> Row:
+        """Return the comparison of two models in a column."""
         key = first.name, second.name, column
         if key not in self._rows:
             result, reader = first.numbers[column]
@@ -274,7 +284,14 @@ class _Duels:
                 )
         return self._rows[key]
 
+    def in_column(
+        self, models: Mapping[str, Entry], column: Column
+    ) -> Callable[[str, str], Duel | None]:
+        """Return a function that compares two models in one column by their names."""
+        return lambda a, b: self.one(models[a], models[b], column)
+
     def one(self, first: Entry, second: Entry, column: Column) -> Duel | None:
+        """Return by how much the first model is better in a column; None if they cannot be compared."""
         paired = self.row(first, second, column).paired
         if paired is None:
             return None
@@ -285,6 +302,7 @@ class _Duels:
     def all(
         self, first: Entry, second: Entry, columns: Sequence[Column]
     ) -> Duel | None:
+        """Return by how much the first model is better in the mean of the columns; None if they cannot be compared."""
         if len(columns) == 1:
             return self.one(first, second, columns[0])
         if any(self.row(first, second, column).paired is None for column in columns):
@@ -293,23 +311,28 @@ class _Duels:
         return Duel(mean.value, difference_p(mean))
 
     def _difference(self, first: Entry, second: Entry, column: Column) -> Estimate:
-        """The mean difference over common samples; few that differ leave it few degrees of freedom, as they should."""
+        """Return the mean difference over common samples; if few differ, it has few degrees of freedom."""
         row = self.row(first, second, column)
         common = sorted(row.after.keys() & row.before.keys())
-        differences = [row.after[id] - row.before[id] for id in common]
+        differences = []
+        for id in common:
+            differences.append(row.after[id] - row.before[id])
         result, reader = first.numbers[column]
         if result.clusters is None:
             return mean_interval(differences)
-        _, clusters = self._values.of_samples(reader, result, first.model)
+        clusters = self._values.of_samples(reader, result, first.model)[1]
+        keys = [clusters[id] for id in common]
         return clustered_mean(
-            differences, [clusters[id] for id in common], binary=False
+            differences,
+            keys,
+            binary=False,
         )
 
 
 def _is_one_scale(
     entries: Sequence[Entry], columns: Sequence[Column], values: Values
 ) -> bool:
-    """Whether a mean over the columns means something: all are shares or all have the same ends, and more is better."""
+    """Return True if a mean over the columns is meaningful: all have the same scale, and more is better."""
     scales = set()
     for column in columns:
         if not column.higher_is_better:
@@ -342,27 +365,43 @@ def _estimate(result: Result) -> Estimate:
     )
 
 
-def _place(
+def _sort_key(
     entry: Entry,
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
-) -> tuple[Any, ...]:
-    """What entries are sorted by: the mean, else fewer missing cells and better ranks."""
+) -> tuple[float, ...]:
+    """Return what entries are sorted by: those with a mean first, by it; the others by `_key_without_mean`."""
     if entry.mean is not None:
-        return 0, -entry.mean.value, 0.0, entry.name
-    places = [
-        ranks[c][entry.name].best
-        for c in columns
-        if c in ranks and entry.name in ranks[c]
-    ]
+        return 0.0, -entry.mean.value
+    return 1.0, *_key_without_mean(entry, columns, ranks)
+
+
+def _key_without_mean(
+    entry: Entry,
+    columns: Sequence[Column],
+    ranks: Mapping[Column | None, Mapping[str, Rank]],
+) -> tuple[float, float, float]:
+    """Return a sort key: fewer missing numbers, then the better mean rank, then the better first value."""
     missing = sum(column not in entry.numbers for column in columns)
-    first = next((entry.numbers[c] for c in columns if c in entry.numbers), None)
-    value = (
-        0.0
-        if first is None
-        else float(first[0].value or 0.0) * (1 if first[0].higher_is_better else -1)
-    )
-    return 1, missing, sum(places) / len(places) if places else 0.0, -value, entry.name
+    best_ranks = []
+    for column in columns:
+        rank_of_column = ranks.get(column, {}).get(entry.name)
+        if rank_of_column is not None:
+            best_ranks.append(rank_of_column.best)
+    mean_rank = 0.0
+    if best_ranks:
+        mean_rank = sum(best_ranks) / len(best_ranks)
+    return float(missing), mean_rank, -_first_value(entry, columns)
+
+
+def _first_value(entry: Entry, columns: Sequence[Column]) -> float:
+    """Return the value in the first column that the entry has, turned so that more is better; 0 if it has none."""
+    for column in columns:
+        if column in entry.numbers:
+            result, _ = entry.numbers[column]
+            value = float(result.value or 0.0)
+            return value if column.higher_is_better else -value
+    return 0.0
 
 
 def _plain_rank(place: Rank | None) -> dict[str, Any] | None:

@@ -11,48 +11,55 @@ from ..core.errors import raise_all
 from ..runner.tasks.task_yaml import load_yaml
 
 CHANGES = ("data", "scorer")
-"""What may differ between a run and its baseline only where the policy says so."""
+"""Parts that may differ between a run and its baseline only if the policy allows it."""
 TASKS = "tasks"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one task must hold."""
+    """The limits of one task."""
 
     max_drop: float | None = None
-    """By how much it may be worse than the baseline, in the units of the metric."""
+    """How much worse than the baseline it may be, in the units of the metric."""
     min_value: float | None = None
-    """What a metric must reach that is better the higher it is."""
+    """The least value of a metric that is better the higher it is."""
     max_value: float | None = None
-    """What a metric must not exceed that is better the lower it is."""
+    """The highest value of a metric that is better the lower it is."""
+    min_above_floor: float | None = None
+    """How much better than its floor it must be: than agents that do nothing, or than guessing."""
     metric: str | None = None
-    """Which number (default: the first of the task's in the table)."""
+    """The name of the number (default: the first of the task in the table)."""
 
     @property
     def decides(self) -> bool:
-        """Whether it says anything."""
+        """True if it has a limit."""
         return any(
             limit is not None
-            for limit in (self.max_drop, self.min_value, self.max_value)
+            for limit in (
+                self.max_drop,
+                self.min_value,
+                self.max_value,
+                self.min_above_floor,
+            )
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a run must hold to pass."""
+    """The limits that a run must meet to pass."""
 
     where: str
     usual: Rule
-    """For each task that is not named."""
+    """The rule of each task that is not named."""
     tasks: Mapping[str, Rule]
-    """By name, the tasks that are looked at; all of the run's where there are none."""
+    """The rules of the tasks to check, by name; if empty, all tasks of the run are checked."""
     max_unresolved: float = 0.0
     """The share of samples that may be without a verdict, in either run."""
     allow_changed: frozenset[str] = frozenset()
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether a rule speaks of a drop."""
+        """True if a rule limits the drop."""
         return any(
             rule.max_drop is not None for rule in (self.usual, *self.tasks.values())
         )
@@ -63,11 +70,11 @@ KEYS = (*RULE_KEYS, "max_unresolved", "allow_changed", TASKS)
 
 
 def read_policy(path: str | Path) -> Policy:
-    """A policy from YAML; every fault of the file is one line, with the nearest known word."""
+    """Read a policy from YAML. Report every fault of the file in one line, with the nearest known word."""
     file = Path(path).expanduser()
     if not file.is_file():
         beside = (
-            [one.name for one in file.parent.glob("*.y*ml")]
+            [path_beside.name for path_beside in file.parent.glob("*.y*ml")]
             if file.parent.is_dir()
             else []
         )
@@ -82,7 +89,7 @@ def read_policy(path: str | Path) -> Policy:
     where = str(path)
     if not isinstance(plain, Mapping) or not plain:
         raise UsageError(
-            "a policy holds keys and values", where=where, fix="max_drop: 0.02"
+            "a policy must be a mapping", where=where, fix="max_drop: 0.02"
         )
     faults: list[AssayError] = _unknown_keys(plain, KEYS, where)
     usual = _rule(plain, where, faults)
@@ -92,7 +99,7 @@ def read_policy(path: str | Path) -> Policy:
     if not isinstance(named, Mapping):
         faults.append(
             UsageError(
-                f"`tasks` holds {shorten(named)}",
+                f"`tasks` must be a list or a mapping, got {shorten(named)}",
                 where=where,
                 fix="tasks: {NAME: {max_drop: 0.02}}",
             )
@@ -126,21 +133,21 @@ def read_policy(path: str | Path) -> Policy:
 def _task_rule(
     name: str, entry: Any, usual: Rule, where: str, faults: list[AssayError]
 ) -> Rule:
-    """The limits of a task; those it does not set are the policy's."""
-    place = f"{where}, task {name!r}"
+    """Return the limits of a task. Limits that it does not set are the policy's."""
+    task_where = f"{where}, task {name!r}"
     if entry is None:
         return usual
     if not isinstance(entry, Mapping):
         faults.append(
             UsageError(
-                f"holds {shorten(entry)}",
-                where=place,
+                f"the rule of a task must be a mapping, got {shorten(entry)}",
+                where=task_where,
                 fix=f"{name}: {{max_drop: 0.02}}",
             )
         )
         return usual
-    faults += _unknown_keys(entry, RULE_KEYS, place)
-    rule = _rule(entry, place, faults)
+    faults += _unknown_keys(entry, RULE_KEYS, task_where)
+    rule = _rule(entry, task_where, faults)
     return replace(
         usual,
         **{
@@ -161,21 +168,23 @@ def _unknown_keys(
 
 
 def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rule:
+    """Return the limits of a mapping; faults are added to the list."""
     numbers: dict[str, float | None] = {}
-    for key in ("max_drop", "min_value", "max_value"):
+    for key in ("max_drop", "min_value", "max_value", "min_above_floor"):
         value = plain.get(key)
         is_number = (
             isinstance(value, (int, float))
             and not isinstance(value, bool)
             and math.isfinite(value)
         )
-        if value is not None and not (is_number and (key != "max_drop" or value >= 0)):
-            least = " from 0" if key == "max_drop" else ""
+        is_distance = key in ("max_drop", "min_above_floor")
+        if value is not None and not (is_number and (not is_distance or value >= 0)):
+            least = " from 0" if is_distance else ""
             faults.append(
                 UsageError(
-                    f"`{key}` is {shorten(value)}",
+                    f"`{key}` must be a number{least}, got {shorten(value)}",
                     where=where,
-                    fix=f"a number{least}: {key}: 0.02",
+                    fix=f"{key}: 0.02",
                 )
             )
             value = None
@@ -184,7 +193,7 @@ def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rul
     if metric is not None and not isinstance(metric, str):
         faults.append(
             UsageError(
-                f"`metric` is {shorten(metric)}",
+                f"`metric` must be text, got {shorten(metric)}",
                 where=where,
                 fix="the name of one number",
             )
@@ -194,6 +203,7 @@ def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rul
 
 
 def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> float:
+    """Return the allowed share of samples without a verdict; a fault is added to the list."""
     value = plain.get("max_unresolved", 0.0)
     if (
         isinstance(value, bool)
@@ -202,9 +212,9 @@ def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> fl
     ):
         faults.append(
             UsageError(
-                f"`max_unresolved` is {shorten(value)}",
+                f"`max_unresolved` must be a share from 0 to 1, got {shorten(value)}",
                 where=where,
-                fix="a share from 0 to 1: 0.01",
+                fix="max_unresolved: 0.01",
             )
         )
         return 0.0
@@ -214,6 +224,7 @@ def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> fl
 def _changes(
     plain: Mapping[str, Any], where: str, faults: list[AssayError]
 ) -> frozenset[str]:
+    """Return the parts that may differ from the baseline; faults are added to the list."""
     value = plain.get("allow_changed") or ()
     names = (
         [value]
@@ -226,6 +237,8 @@ def _changes(
         if name not in CHANGES:
             fix = suggest(str(name), CHANGES, "one of")
             faults.append(
-                UsageError(f"`allow_changed` has {shorten(name)}", where=where, fix=fix)
+                UsageError(
+                    f"`allow_changed` cannot have {shorten(name)}", where=where, fix=fix
+                )
             )
     return frozenset(str(name) for name in names)

@@ -1,7 +1,7 @@
-"""Ranks with ties: between which places a model lies, given which differences from others are more than chance.
+"""Ranks with ties: the range of ranks a model may have, given which differences from others are significant.
 
-A model's best place is behind all that are better beyond doubt, its worst before all that are worse beyond doubt; two
-that cannot be told apart share places. p values are adjusted over all pairs by Holm's method.
+A model's best rank is behind all that are significantly better, its worst before all that are significantly worse. Two
+models that cannot be distinguished share ranks. p values are adjusted over all pairs by Holm's method.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ from .rows import SIGNIFICANCE
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The places a model may have, and with whom it shares them."""
+    """The range of ranks of a model, and the models that share them."""
 
     best: int
     worst: int
     ties: tuple[str, ...] = ()
-    """Those it cannot be told apart from."""
+    """The models it cannot be distinguished from."""
 
     def __str__(self) -> str:
         return (
@@ -29,7 +29,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Two models compared: by how much the first is better, and how often chance does as much."""
+    """A comparison of two models: by how much the first is better, and the p value."""
 
     gain: float
     p: float
@@ -38,24 +38,31 @@ class Duel:
 def rank(
     names: Sequence[str], duel: Callable[[str, str], Duel | None]
 ) -> Mapping[str, Rank]:
-    """The rank of each; `duel` compares two of them, and gives none where they cannot be compared."""
-    pairs = list(combinations(names, 2))
-    duels = {pair: found for pair in pairs if (found := duel(*pair)) is not None}
-    adjusted = dict(
-        zip(duels, holm([found.p for found in duels.values()]), strict=True)
-    )
+    """Return the rank of each model; `duel` compares two of them, and gives None if they cannot be compared."""
+    pairs = []
+    duels = []
+    for pair in combinations(names, 2):
+        result = duel(*pair)
+        if result is not None:
+            pairs.append(pair)
+            duels.append(result)
+    adjusted = holm([result.p for result in duels])
     better: dict[str, set[str]] = {name: set() for name in names}
-    for (first, second), found in duels.items():
-        if found.gain and adjusted[first, second] < SIGNIFICANCE:
-            winner, loser = (first, second) if found.gain > 0 else (second, first)
-            better[loser].add(winner)
+    worse: dict[str, set[str]] = {name: set() for name in names}
+    for (first, second), result, p in zip(pairs, duels, adjusted, strict=True):
+        if p >= SIGNIFICANCE:
+            continue
+        if result.gain > 0:
+            better[second].add(first)
+            worse[first].add(second)
+        elif result.gain < 0:
+            better[first].add(second)
+            worse[second].add(first)
     ranks = {}
     for name in names:
-        worse = {other for other in names if name in better[other]}
-        ties = tuple(
-            other
-            for other in names
-            if other != name and other not in better[name] | worse
-        )
-        ranks[name] = Rank(1 + len(better[name]), len(names) - len(worse), ties)
+        decided = better[name] | worse[name] | {name}
+        ties = tuple(other for other in names if other not in decided)
+        best = 1 + len(better[name])
+        last = len(names) - len(worse[name])
+        ranks[name] = Rank(best, last, ties)
     return ranks

@@ -1,9 +1,10 @@
-"""A comparison for people: what else differs above everything, a sentence for each run, a table, who changed."""
+"""A comparison for people: other differences, a sentence for each run, every number, and the samples that changed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..core import shorten
+from ..core.plural import note_line
 from ..report import (
     format_value,
     html_grid,
@@ -13,9 +14,11 @@ from ..report import (
     text_grid,
 )
 from ..report.charts import difference_dot
+from ..report.grid import TEXT_WIDTH, fits, wrap_line
 from ..store import RunReader
 from ..store.export import answer_text
-from .rows import Flip, Row, format_p
+from ..store.imported import open_run
+from .rows import Comparison, Flip, Row, format_p
 from .several import RunComparison
 from .words import signed
 
@@ -35,50 +38,116 @@ HEADINGS = (
 )
 NUMBERS = (3, 4, 5, 7, 8, 9, 10)
 FLIPS = 50
-"""Changed samples of a number that are listed unless more are asked for."""
+"""How many changed samples of a number are listed by default."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
-"""Settings that are expected to differ: they are what is compared."""
+"""Settings that are expected to differ, since they are compared."""
 ANSWER_CHARACTERS = 48
+FEWEST_ANSWER_CHARACTERS = 10
 FLIP_HEADINGS = ("Sample", "Before", "After", "", "Answer before", "Answer after")
+Headings = tuple[str, ...]
 
 
-def text_lines(report: RunComparison, flips: int | None = None) -> Iterator[str]:
-    """For a terminal."""
-    yield from (printable(line) for line in caveats(report))
-    yield from map(printable, report.sentences)
+def text_lines(
+    report: RunComparison, flips: int | None = None, width: int = TEXT_WIDTH
+) -> Iterator[str]:
+    """Yield the comparison for a terminal: as a table if it fits into `width`, else two lines for each number."""
+    for line in (*caveats(report), *report.sentences):
+        yield printable(line)
     yield ""
+    yield from _numbers(report, width)
+    for note in footnotes(report):
+        yield from wrap_line(note_line(note), width)
+    for title, changed in flip_tables(report, flips):
+        yield ""
+        yield printable(title)
+        yield from _flip_grid(changed, width)
+
+
+def _numbers(report: RunComparison, width: int) -> Iterator[str]:
+    """Yield every number with its difference."""
     headings, rows = table(report)
     shift = len(headings) - len(HEADINGS)
-    yield from text_grid(headings, rows, [column + shift for column in NUMBERS])
-    yield from (printable(f"note: {line}") for line in footnotes(report))
-    for title, changed in flip_tables(report, flips):
-        yield from ("", printable(title))
-        yield from text_grid(FLIP_HEADINGS, changed, (1, 2), indent="  ")
+    grid = text_grid(headings, rows, [column + shift for column in NUMBERS])
+    if fits(grid, width):
+        yield from grid
+        return
+    for run, name in _named_runs(report):
+        for row in run.rows:
+            run_name = f"{name}: " if len(report.runs) > 1 else ""
+            yield from _number_lines(row, run_name, width)
+
+
+def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
+    """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
+    arrow = "↑" if row.higher_is_better else "↓"
+    name = f"{run_name}{row.task}.{row.metric}"
+    yield from wrap_line(f"{name} {arrow}  {row.verdict}", width)
+    if row.paired is None:
+        return
+    cells = _cells(row)
+    before, after, difference, interval, p = cells[3:8]
+    better, worse, n = cells[8:11]
+    values = f"  {before} → {after}"
+    change = f"difference {difference} {interval}"
+    yield from wrap_line(f"{values}, {change}, p {p}", width)
+    changed = f"  {better} better, {worse} worse of {n}"
+    yield from wrap_line(changed, width)
+
+
+def _flip_grid(changed: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the changed samples as a table; answers are cut so that it fits."""
+    rows = [FLIP_HEADINGS, *changed]
+    columns = len(FLIP_HEADINGS)
+    widths = []
+    for column in range(columns):
+        longest = max(len(row[column]) for row in rows)
+        widths.append(longest)
+    *fixed, before, after = widths
+    separators = 2 * columns
+    free = width - sum(fixed) - separators
+    free = max(free, 2 * FEWEST_ANSWER_CHARACTERS)
+    # A short column leaves its share to the other one.
+    before = min(before, max(free // 2, free - after))
+    after = min(after, free - before)
+    cells = []
+    for *values, old, new in rows:
+        old_cell = _cut(old, before)
+        new_cell = _cut(new, after)
+        cells.append([*values, old_cell, new_cell])
+    return text_grid(cells[0], cells[1:], (1, 2), indent="  ")
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def markdown(
     report: RunComparison, flips: int | None = None, *, for_github: bool = False
 ) -> str:
-    """For a document; for a job summary or a comment on GitHub with caveats as an alert and long lists folded."""
-    warned = [markdown_text(line) for line in caveats(report)]
-    alert = (
-        "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in warned)
-        if warned
-        else ""
-    )
-    parts = [alert if for_github else _bullets(warned)]
+    """Return the comparison as Markdown; for GitHub with caveats as an alert and long lists folded."""
+    warnings = [markdown_text(line) for line in caveats(report)]
+    parts = [_alert(warnings) if for_github else _bullets(warnings)]
     for sentence in map(markdown_text, report.sentences):
         parts.append(f"### {sentence}" if for_github else f"**{sentence}**")
-    parts += [
-        markdown_grid(*table(report)),
-        _bullets(map(markdown_text, footnotes(report))),
-    ]
+    parts.append(markdown_grid(*table(report)))
+    parts.append(_bullets(map(markdown_text, footnotes(report))))
     for title, changed in flip_tables(report, flips):
-        name, grid = markdown_text(title), markdown_grid(FLIP_HEADINGS, changed)
-        folded = [f"<details><summary>{name}</summary>\n\n{grid}\n\n</details>"]
-        parts += folded if for_github else [name, grid]
+        name = markdown_text(title)
+        grid = markdown_grid(FLIP_HEADINGS, changed)
+        if for_github:
+            summary = f"<details><summary>{name}</summary>"
+            parts.append(f"{summary}\n\n{grid}\n\n</details>")
+        else:
+            parts += [name, grid]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _alert(lines: Sequence[str]) -> str:
+    """Return the lines as a warning box of GitHub; empty without any."""
+    if not lines:
+        return ""
+    return "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in lines)
 
 
 def _bullets(lines: Iterable[str]) -> str:
@@ -86,168 +155,208 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def html(report: RunComparison) -> str:
-    """For a notebook: the same, each difference drawn."""
-    reach: dict[str, float] = {}
-    for row in report.rows:
-        if row.paired is not None:
-            ends = [
-                row.paired.difference.value,
-                row.paired.difference.low or 0.0,
-                row.paired.difference.high or 0.0,
-            ]
-            reach[row.metric] = max(
-                reach.get(row.metric, 1e-9), *(abs(end) * 1.1 for end in ends)
-            )
+    """Return the comparison for a notebook, each difference drawn."""
+    ranges = _chart_ranges(report)
     headings, rows = table(report)
-    place = headings.index("95 % interval") + 1
-    body = [
-        (*cells[:place], _dot(row, reach), *cells[place:])
-        for row, cells in zip(report.rows, rows, strict=True)
-    ]
-    parts = [*(f"<p>{escape(printable(line))}</p>" for line in caveats(report))]
-    parts += [
-        f"<p><b>{escape(printable(sentence))}</b></p>" for sentence in report.sentences
-    ]
-    parts.append(html_grid((*headings[:place], "", *headings[place:]), body))
-    parts += [f"<p>{escape(printable(line))}</p>" for line in footnotes(report)]
+    column = headings.index("95 % interval") + 1
+    body = []
+    for row, cells in zip(report.rows, rows, strict=True):
+        drawing = _dot(row, ranges)
+        body.append(_inserted(cells, column, drawing))
+    parts = [_paragraph(line) for line in caveats(report)]
+    parts += [_paragraph(line, "b") for line in report.sentences]
+    parts.append(html_grid(_inserted(headings, column, ""), body))
+    parts += [_paragraph(line) for line in footnotes(report)]
     return "".join(parts)
 
 
-def _dot(row: Row, reach: Mapping[str, float]) -> str:
+def _inserted(cells: Sequence[str], column: int, cell: str) -> tuple[str, ...]:
+    """Return the cells with one more before a column."""
+    return (*cells[:column], cell, *cells[column:])
+
+
+def _paragraph(line: str, tag: str = "") -> str:
+    text = escape(printable(line))
+    return f"<p><{tag}>{text}</{tag}></p>" if tag else f"<p>{text}</p>"
+
+
+def _chart_ranges(report: RunComparison) -> dict[str, float]:
+    """Return, for each metric, the largest difference that its charts must show."""
+    ranges: dict[str, float] = {}
+    for row in report.rows:
+        if row.paired is None:
+            continue
+        difference = row.paired.difference
+        ends = (difference.value, difference.low or 0.0, difference.high or 0.0)
+        largest = 1.1 * max(map(abs, ends))
+        ranges[row.metric] = max(ranges.get(row.metric, 1e-9), largest)
+    return ranges
+
+
+def _dot(row: Row, ranges: Mapping[str, float]) -> str:
+    """Return the drawing of a difference; empty if there is none."""
     if row.paired is None:
         return ""
     difference = row.paired.difference
-    ends = (
-        None
-        if difference.low is None or difference.high is None
-        else (difference.low, difference.high)
-    )
-    return difference_dot(difference.value, ends, row.verdict, reach[row.metric])
+    ends = None
+    if difference.low is not None and difference.high is not None:
+        ends = difference.low, difference.high
+    return difference_dot(difference.value, ends, row.verdict, ranges[row.metric])
 
 
 def caveats(report: RunComparison) -> list[str]:
-    """What else differs between the runs and could be mistaken for a difference of models."""
+    """Return other differences between the runs that could be mistaken for a difference of models."""
     lines = []
-    for run, name in zip(report.runs, report.names[1:], strict=True):
-        whose = f"{name}: " if len(report.runs) > 1 else ""
-        lines += [f"{whose}{note}" for note in run.notes]
-        if settings := [one for one in run.settings if one[0] not in COMPARED]:
-            lines.append(f"{whose}also different: {_settings(settings)}")
+    for run, name in _named_runs(report):
+        prefix = f"{name}: " if len(report.runs) > 1 else ""
+        lines += [f"{prefix}{note}" for note in run.notes]
+        settings = [row for row in run.settings if row[0] not in COMPARED]
+        if settings:
+            lines.append(f"{prefix}also different: {_settings(settings)}")
     return lines
 
 
 def _settings(settings: Sequence[Sequence[str]]) -> str:
-    texts = [
-        f"{name} {before} → {after}" for name, before, after in settings[:MOST_SETTINGS]
-    ]
+    """Return the first of the differing settings in one line."""
+    texts = []
+    for name, before, after in settings[:MOST_SETTINGS]:
+        texts.append(f"{name} {before} → {after}")
     more = len(settings) - len(texts)
-    return "; ".join(texts) + (
-        f"; and {more} more (--format json has all)" if more else ""
-    )
+    if more:
+        texts.append(f"and {more} more (--format json has all)")
+    return "; ".join(texts)
 
 
-def table(report: RunComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows: one for each number; whose it is, where there are several runs or models."""
-    several = len({(run.run, row.model) for run in report.runs for row in run.rows}) > 1
-    rows = []
-    for run, name in zip(report.runs, report.names[1:], strict=True):
+def table(report: RunComparison) -> tuple[Headings, list[tuple[str, ...]]]:
+    """Return headings and rows, one for each number; with several runs or models, the first column names them."""
+    owners: set[tuple[str, str]] = set()
+    names: list[str] = []
+    rows: list[tuple[str, ...]] = []
+    for run, name in _named_runs(report):
         models = {row.model for row in run.rows}
         for row in run.rows:
-            whose = f"{name} {row.model}" if len(models) > 1 else name
-            rows.append(((whose,) if several else ()) + _cells(row))
-    return ("Run", *HEADINGS) if several else HEADINGS, rows
+            owners.add((run.run, row.model))
+            owner = name
+            if len(models) > 1:
+                owner = f"{name} {row.model}"
+            names.append(owner)
+            rows.append(_cells(row))
+    if len(owners) < 2:
+        return HEADINGS, rows
+    named_rows = []
+    for owner, cells in zip(names, rows, strict=True):
+        named_rows.append((owner, *cells))
+    return ("Run", *HEADINGS), named_rows
+
+
+def _named_runs(report: RunComparison) -> Iterator[tuple[Comparison, str]]:
+    """Yield each compared run with its short name."""
+    yield from zip(report.runs, report.names[1:], strict=True)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
+    """Return the cells of one number, in the order of `HEADINGS`."""
     begin = (row.task, row.metric, "↑" if row.higher_is_better else "↓")
     if row.paired is None:
-        return (*begin, *[""] * (len(HEADINGS) - len(begin) - 1), "not compared")
+        blanks = [""] * (len(HEADINGS) - len(begin) - 1)
+        return (*begin, *blanks, "not compared")
     paired = row.paired
-    low, high = paired.difference.low, paired.difference.high
-    counts = (
-        (paired.wins, paired.losses)
-        if row.higher_is_better
-        else (paired.losses, paired.wins)
-    )
-    interval = (
-        "none"
-        if low is None or high is None
-        else f"[{signed(low, 3)}, {signed(high, 3)}]"
-    )
+    better, worse = paired.wins, paired.losses
+    if not row.higher_is_better:
+        better, worse = worse, better
     return (
         *begin,
         format_value(paired.mean_b),
         format_value(paired.mean_a),
         signed(paired.difference.value, 3),
-        interval,
+        _interval_text(paired.difference.low, paired.difference.high),
         format_p(row.p_adjusted),
-        *(f"{count:,}" for count in counts),
+        f"{better:,}",
+        f"{worse:,}",
         f"{paired.n:,}",
         row.verdict,
     )
 
 
+def _interval_text(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "none"
+    return f"[{signed(low, 3)}, {signed(high, 3)}]"
+
+
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Why numbers were not compared, what makes an interval unreliable, and the bootstrap of corpus numbers."""
-    for run, name in zip(report.runs, report.names[1:], strict=True):
+    """Yield why numbers were not compared, why an interval is unreliable, and the bootstrap of corpus numbers."""
+    compared = 0
+    for run, name in _named_runs(report):
+        prefix = f"{name} " if len(report.runs) > 1 else ""
         for row in run.rows:
-            title = (
-                f"{name} {row.task}.{row.metric}"
-                if len(report.runs) > 1
-                else f"{row.task}.{row.metric}"
-            )
-            if row.paired is None:
-                yield f"{title} not compared: {row.refused}"
-                continue
-            if row.model != row.baseline_model:
-                yield f"{title}: {row.model} against {row.baseline_model}"
-            if row.paired.difference.unreliable:
-                yield f"{title}: {row.paired.difference.unreliable}"
-            if (bootstrap := row.paired.bootstrap) is not None:
-                ends = f"[{signed(bootstrap.low, 3)}, {signed(bootstrap.high, 3)}]"
-                yield f"{title}: paired bootstrap {ends}, p {format_p(bootstrap.p)} ({bootstrap.resamples:,} resamples)"
-    if sum(row.paired is not None for row in report.rows) > 1:
+            title = f"{prefix}{row.task}.{row.metric}"
+            yield from _row_notes(row, title)
+            compared += row.paired is not None
+    if compared > 1:
         yield "p values are adjusted over all rows by Holm's method"
+
+
+def _row_notes(row: Row, title: str) -> Iterator[str]:
+    """Yield the notes of one number."""
+    if row.paired is None:
+        yield f"{title} not compared: {row.refused}"
+        return
+    if row.model != row.baseline_model:
+        yield f"{title}: {row.model} against {row.baseline_model}"
+    if row.paired.difference.unreliable:
+        yield f"{title}: {row.paired.difference.unreliable}"
+    bootstrap = row.paired.bootstrap
+    if bootstrap is not None:
+        ends = _interval_text(bootstrap.low, bootstrap.high)
+        count = f"{bootstrap.resamples:,} resamples"
+        yield f"{title}: paired bootstrap {ends}, p {format_p(bootstrap.p)} ({count})"
 
 
 def flip_tables(
     report: RunComparison, most: int | None
 ) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-    """A title and the changed samples of each number, with both answers; nothing where `most` is none."""
+    """Yield a title and the changed samples of each number, with both answers; nothing if `most` is None."""
     if most is None:
         return
-    before = RunReader(report.baseline)
-    for run, name in zip(report.runs, report.names[1:], strict=True):
-        after = RunReader(run.run)
+    before = open_run(report.baseline)
+    for run, name in _named_runs(report):
+        after = open_run(run.run)
         for row in run.rows:
             flips = row.flips()
             if row.paired is None or not flips:
                 continue
-            more = (
-                f"; {len(flips) - most:,} more: --limit {len(flips)}"
-                if len(flips) > most
-                else ""
-            )
-            yield (
-                f"{name} {row.task}.{row.metric}: {len(flips):,} changed{more}",
-                [_flip_cells(flip, row, before, after) for flip in flips[:most]],
-            )
+            title = f"{name} {row.task}.{row.metric}: {len(flips):,} changed"
+            more = len(flips) - most
+            if more > 0:
+                title += f"; {more:,} more: --limit {len(flips)}"
+            rows = [_flip_cells(flip, row, before, after) for flip in flips[:most]]
+            yield title, rows
 
 
 def _flip_cells(
     flip: Flip, row: Row, before: RunReader, after: RunReader
 ) -> tuple[str, ...]:
-    is_better = (flip.after > flip.before) == row.higher_is_better
-    old = _answer(before, row.task, row.baseline_model or row.model, flip.id)
-    new = _answer(after, row.task, row.model, flip.id)
-    way = "better" if is_better else "worse"
-    return (flip.id, format_value(flip.before), format_value(flip.after), way, old, new)
+    """Return the cells of one changed sample."""
+    went_up = flip.after > flip.before
+    way = "better" if went_up == row.higher_is_better else "worse"
+    baseline_model = row.baseline_model or row.model
+    baseline_task = row.baseline_task or row.task
+    baseline_id = row.baseline_ids.get(flip.id, flip.id)
+    return (
+        flip.id,
+        format_value(flip.before),
+        format_value(flip.after),
+        way,
+        _answer(before, baseline_task, baseline_model, baseline_id),
+        _answer(after, row.task, row.model, flip.id),
+    )
 
 
 def _answer(reader: RunReader, task: str, model: str, id: str) -> str:
+    """Return the last answer to a sample, shortened to one line."""
     rounds = reader.rounds(task, model, (id, 0))
-    return (
-        shorten(" ".join(answer_text(rounds[-1].output).split()), ANSWER_CHARACTERS)
-        if rounds
-        else ""
-    )
+    if not rounds:
+        return ""
+    text = " ".join(answer_text(rounds[-1].output).split())
+    return shorten(text, ANSWER_CHARACTERS)

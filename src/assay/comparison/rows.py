@@ -1,4 +1,4 @@
-"""What a comparison says: one number of a run beside the same number of its baseline, and all of them."""
+"""The rows of a comparison: one number of a run and the same number of its baseline, and all of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ SIGNIFICANCE = 0.05
 
 
 class Flip(NamedTuple):
-    """A sample whose value is not the same in both runs."""
+    """A sample whose value differs between the runs."""
 
     id: str
     before: float
@@ -23,7 +23,7 @@ class Flip(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One number of the run beside the same number of the baseline."""
+    """One number of the run and the same number of the baseline."""
 
     task: str
     model: str
@@ -32,15 +32,19 @@ class Row:
     higher_is_better: bool
     paired: Paired | None = None
     p_adjusted: float | None = None
-    """Holm over all rows that could be compared."""
+    """The p value adjusted by Holm's method over all compared rows."""
     refused: str = ""
-    """Why there is no comparison."""
+    """The reason why there is no comparison."""
     reducers: tuple[str, str] | None = None
-    """How the baseline and the run reduced the answers to a sample, where that differs."""
+    """The reducers of the baseline and of the run for the answers to a sample, if they differ."""
     scale: tuple[float, float] | None = None
-    """The lowest and the highest value, where they are known."""
+    """The lowest and the highest value, if they are known."""
+    baseline_task: str | None = None
+    """The task of the baseline, if it has another name there."""
+    baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
+    """The id in the baseline of each sample whose id is another one there."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
-    """By sample: its value in the baseline, and below that in the run."""
+    """The values of the baseline by sample id; `after` has those of the run."""
     after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
 
     @property
@@ -54,7 +58,7 @@ class Row:
         return "better" if (difference > 0) == self.higher_is_better else "worse"
 
     def flips(self) -> list[Flip]:
-        """The samples that changed, the largest changes first."""
+        """Return the samples that changed, the largest changes first."""
         before, after = self.before, self.after
         changed = [
             Flip(id, before[id], after[id])
@@ -66,7 +70,7 @@ class Row:
         )
 
     def line(self) -> str:
-        """The comparison in one line."""
+        """Return the comparison in one line."""
         name = f"{self.task}.{self.metric}"
         if self.model != self.baseline_model and self.baseline_model is not None:
             name += f" ({self.model} against {self.baseline_model})"
@@ -90,7 +94,7 @@ class Row:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """The row as JSON."""
+        """Return the row as JSON."""
         plain: dict[str, Any] = {
             "task": self.task,
             "model": self.model,
@@ -134,30 +138,30 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """All numbers of a run beside those of its baseline."""
+    """All numbers of a run, compared with those of its baseline."""
 
     folder: str
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
     """Damage, and what makes it another measurement: data, template, options, scorers."""
     settings: list[list[str]] = field(default_factory=list)
-    """Name, then the setting in the baseline and in the run, where they differ: options, versions, platform."""
+    """Name, value in the baseline and value in the run of each differing setting: options, versions, platform."""
     run: str = ""
     """The folder of the run."""
     is_damaged: bool = False
-    """Whether the baseline is not as its run left it; the notes say how."""
+    """True if the baseline was changed after its run; the notes say how."""
 
     def sentence(self, name: str = "The later run") -> str:
-        """The comparison in one sentence; `name` is what the run is called in it."""
+        """Return the comparison in one sentence; `name` is the name of the run in it."""
         return overall([row.to_plain() for row in self.rows], name)
 
     @property
     def compared(self) -> int:
-        """How many numbers could be compared."""
+        """The number of compared numbers."""
         return sum(row.paired is not None for row in self.rows)
 
     def lines(self) -> list[str]:
-        """What the terminal shows under the table."""
+        """Return the lines that the terminal shows under the table."""
         nothing = [] if self.compared else ["  nothing was compared"]
         rows, notes = (
             [f"  {row.line()}" for row in self.rows],
@@ -166,7 +170,7 @@ class Comparison:
         return [f"against {self.folder}:", *rows, *nothing, *notes]
 
     def to_plain(self) -> dict[str, Any]:
-        """The member `baseline` of `--json`."""
+        """Return the member `baseline` of `--json`."""
         rows = [row.to_plain() for row in self.rows]
         return {
             "run": self.folder,
@@ -181,7 +185,7 @@ def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
 
 
 def format_p(p: float | None) -> str:
-    """A p value; very small ones by their bound."""
+    """Return a p value as text; for very small ones their bound."""
     if p is None:
         return "n/a"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

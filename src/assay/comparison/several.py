@@ -1,4 +1,4 @@
-"""Runs against one baseline, as `assay compare` and `assay.compare` have it; p values are adjusted over all of them."""
+"""Runs compared with one baseline, for `assay compare` and `assay.compare`; p values are adjusted over all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..core import StoreError, UsageError
+from ..core import UnusablePath, UsageError
 from ..runner.result import RunResult
-from ..store import RunReader
+from ..store.imported import open_run
 from .comparing import adjust, compare_runs, open_baseline
 from .rows import Comparison, Row
 from .words import sentence
@@ -22,11 +22,11 @@ class RunComparison:
 
     baseline: Path
     runs: tuple[Comparison, ...]
-    """In the order they were named."""
+    """The comparisons in the order of the runs."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the runs are called, the baseline first: the shortest ends of their paths that differ."""
+        """Names of the runs, the baseline first: the shortest ends of their paths that differ."""
         return short_paths([self.baseline, *(Path(run.run) for run in self.runs)])
 
     @property
@@ -39,7 +39,7 @@ class RunComparison:
 
     @property
     def compared(self) -> int:
-        """How many numbers could be compared."""
+        """The number of compared numbers."""
         return sum(run.compared for run in self.runs)
 
     @property
@@ -48,7 +48,7 @@ class RunComparison:
         return [row for run in self.runs for row in run.rows]
 
     def to_plain(self, flips: int | None = None) -> dict[str, Any]:
-        """The document of `--format json`; with at most `flips` changed samples of each number."""
+        """Return the document of `--format json`, with at most `flips` changed samples of each number."""
         runs = []
         for run, name, words in zip(
             self.runs, self.names[1:], self.sentences, strict=True
@@ -65,7 +65,7 @@ class RunComparison:
         return {"baseline": str(self.baseline), "compared": self.compared, "runs": runs}
 
     def frame(self) -> Any:
-        """A pandas data frame, one row for each number."""
+        """Return a pandas data frame with one row for each number."""
         from ..store.export import data_frame
 
         return data_frame(
@@ -83,8 +83,10 @@ class RunComparison:
         return html(self)
 
 
-def compare(baseline: Run, *runs: Run) -> RunComparison:
-    """Every number of some runs beside the same number of a baseline, paired by sample.
+def compare(baseline: Run, *runs: Run, force: bool = False) -> RunComparison:
+    """Compare every number of some runs with the same number of a baseline, paired by sample.
+
+    A run may be the results of another tool; `force` compares these also if their data is different or unknown.
 
     Example: `assay.compare("runs/before", "runs/after")`
     """
@@ -93,29 +95,29 @@ def compare(baseline: Run, *runs: Run) -> RunComparison:
             "one run alone cannot be compared", fix="name two: the earlier first"
         )
     folders = [_folder(run) for run in (baseline, *runs)]
-    for place, folder in enumerate(folders):
+    for index, folder in enumerate(folders):
         open_baseline(folder)
-        if folder.resolve() in {other.resolve() for other in folders[:place]}:
+        if folder.resolve() in {other.resolve() for other in folders[:index]}:
             raise UsageError(
                 "a run cannot be compared with itself",
                 where=str(folder),
                 fix="name different runs",
             )
-    found = []
+    comparisons = []
     for run, folder in zip(runs, folders[1:], strict=True):
-        if not isinstance(run, RunResult) and not RunReader(folder).summary:
-            raise StoreError(
+        if not isinstance(run, RunResult) and not open_run(folder).summary:
+            raise UnusablePath(
                 "the run has no numbers: it has not ended",
                 where=str(folder),
                 fix="run it to its end",
             )
-        found.append(compare_runs(folders[0], run))
-    adjust(row for comparison in found for row in comparison.rows)
-    return RunComparison(folders[0], tuple(found))
+        comparisons.append(compare_runs(folders[0], run, force=force))
+    adjust(row for comparison in comparisons for row in comparison.rows)
+    return RunComparison(folders[0], tuple(comparisons))
 
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
-    """The shortest ends of some paths by which all of them can be told apart."""
+    """Return the shortest ends of some paths that are all different."""
     for length in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-length:]) for path in paths]
         if len(set(names)) == len(names):

@@ -1,8 +1,8 @@
-"""What a number of samples can show: how wide the interval of one run is, and which difference of two runs they tell.
+"""What a number of samples can show: the width of one run's interval, and the smallest difference of two runs.
 
-Taken from a finished run, or from assumptions. How much two runs on the same samples differ is known only where both
-are there; else it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two models
-that have nothing in common, other scores have a correlation of one half.
+The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only if
+both exist; else it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two
+models that have nothing in common, other scores have a correlation of one half.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core import Result, UsageError
 from ..store import RunReader
+from ..store.imported import open_run
 from ..summarizers.statistics import (
     minimum_detectable_difference,
     minimum_detectable_paired_binary,
@@ -26,39 +27,39 @@ from ..summarizers.statistics.margins import rounded_up
 from .comparing import compare_runs
 
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.1)
-"""Differences for which the number of samples is said, as shares of the scale."""
+"""Differences for which the number of samples is printed, as shares of the scale."""
 CORRELATION = 0.5
 POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What is known, or assumed, of the scores of a number."""
+    """Known or assumed properties of the scores of a number."""
 
     name: str
     n: int
     mean: float
     deviation: float
-    """Standard deviation of the score of one sample; samples that go right or wrong together are allowed for."""
+    """Standard deviation of the score of one sample; it allows for clusters of samples."""
     is_binary: bool
     pairs: float | None
-    """The share of samples on which two runs differ, of right-or-wrong scores."""
+    """For right-or-wrong scores, the share of samples on which two runs differ."""
     paired_variance: float
     """Variance of the difference of two runs on one sample."""
     origin: str
-    """Where what is said of two runs comes from."""
+    """The source of the figures about two runs."""
     width: float = 1.0
-    """Of the scale."""
+    """The width of the scale."""
 
     def half_width(self, n: int) -> float:
-        """Half of the 95 % interval of one run of n samples."""
+        """Return half the width of the 95 % interval of one run of n samples."""
         if self.is_binary:
             low, high = wilson(round(self.mean * n), n)
             return (high - low) / 2
         return t_quantile(0.975, n - 1) * self.deviation / math.sqrt(n)
 
     def smallest_difference(self, n: int) -> float | None:
-        """The smallest true difference that n samples show in 4 of 5 cases; `None` if they show none."""
+        """Return the smallest true difference that n samples show with 80 % power; `None` if they show none."""
         if self.pairs is None:
             return minimum_detectable_difference(n, self.paired_variance)
         try:
@@ -67,7 +68,7 @@ class Scores:
             return _one_way(n)
 
     def needed(self, difference: float) -> int:
-        """The samples that show a difference in 4 of 5 cases; runs that far apart differ at least as often."""
+        """Return the sample size needed for 80 % power. Runs that far apart differ at least as often."""
         if self.pairs is None:
             return sample_size(difference, self.paired_variance)
         return sample_size_paired_binary(
@@ -77,7 +78,7 @@ class Scores:
     def lines(
         self, counts: Sequence[int], differences: Sequence[float]
     ) -> Iterator[str]:
-        """What is shown, for people."""
+        """Yield the lines for a terminal."""
         yield f"{self.name}: {self._described()}"
         for n in counts:
             smallest = self.smallest_difference(n)
@@ -106,7 +107,7 @@ class Scores:
     def to_plain(
         self, counts: Sequence[int], differences: Sequence[float]
     ) -> dict[str, Any]:
-        """The same as JSON."""
+        """Return the figures as JSON."""
         rows = [
             {
                 "n": n,
@@ -131,14 +132,14 @@ class Scores:
         }
 
     def steps(self) -> list[float]:
-        """Differences worth asking for, on the scale of the score."""
+        """Return differences worth asking for, on the scale of the score."""
         return [step * self.width for step in STEPS]
 
 
 def assumed_scores(
     n: int, rate: float | None, deviation: float | None, pairs: float | None
 ) -> Scores:
-    """Scores by assumption: right-or-wrong ones with a rate, or others with a standard deviation."""
+    """Return assumed scores: right-or-wrong ones with a rate, or others with a standard deviation."""
     if deviation is not None:
         origin = f"assumed, correlation {CORRELATION:g}"
         variance = 2 * deviation**2 * (1 - CORRELATION)
@@ -152,8 +153,8 @@ def assumed_scores(
 def pilot_scores(
     run: str | Path, baseline: str | Path | None = None, pairs: float | None = None
 ) -> list[Scores]:
-    """The scores of each number of a finished run; with a baseline, also how much the two differ."""
-    reader = RunReader(Path(run).expanduser())
+    """Return the scores of each number of a finished run; with a baseline, also how much the two differ."""
+    reader = open_run(run)
     results = reader.results
     paired = {}
     if baseline is not None:
@@ -165,10 +166,10 @@ def pilot_scores(
         }
         if not paired:
             why = rows[0].refused if rows else "it has no numbers"
-            what = f"cannot be compared with {baseline}: {why}"
-            raise UsageError(what, where=str(run), fix="give two runs of one task")
+            message = f"cannot be compared with {baseline}: {why}"
+            raise UsageError(message, where=str(run), fix="give two runs of one task")
     several = len({result.model for result in results}) > 1
-    found = []
+    all_scores = []
     for result in results:
         name = f"{result.task}.{result.metric}" + (
             f" ({result.model})" if several else ""
@@ -187,19 +188,19 @@ def pilot_scores(
             )
             variance = other.difference.stderr**2 * other.n
             origin = f"measured against {baseline}"
-            # Runs that gave the same verdicts everywhere say nothing about others.
+            # Runs with the same verdicts everywhere say nothing about others.
             if variance:
                 scores = replace(
                     scores, pairs=share, paired_variance=variance, origin=origin
                 )
         if scores is not None:
-            found.append(scores)
-    if not found:
+            all_scores.append(scores)
+    if not all_scores:
         fix = "give a finished run with at least two scored samples, or assumptions: --n 500 --rate 0.7"
         raise UsageError(
             "the run has no number with a standard error", where=str(run), fix=fix
         )
-    return found
+    return all_scores
 
 
 def _of_result(
@@ -235,7 +236,7 @@ def _of_result(
 
 
 def _one_way(n: int) -> float | None:
-    """The smallest difference that n samples show where all that differ do so in one direction."""
+    """Return the smallest difference that n samples show if all differing samples differ in one direction."""
     shares = [
         share / 100
         for share in range(1, 101)
@@ -245,7 +246,7 @@ def _one_way(n: int) -> float | None:
 
 
 def _binary(name: str, n: int, rate: float, pairs: float | None, origin: str) -> Scores:
-    # At 0 and 1 the spread is not known; a share of half a sample stands for it.
+    # At 0 and 1 the spread is not known; half a sample is assumed to differ.
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
     share = inner * (1 - inner) if pairs is None else pairs
     return Scores(

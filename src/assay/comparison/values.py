@@ -1,67 +1,93 @@
-"""The values and counts of single samples, as the table of a run was made of them."""
+"""The values and counts of single samples from which the table of a run was computed."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 
-from ..core import UNRESOLVED, Result
+from ..core import UNRESOLVED, Result, ScoreRecord
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
 from ..summarizers.recipes import Recipe
+from ..summarizers.record_numbers import together
 
 ROUNDING = 1e-6
+Counts = dict[str, list[float]]
+"""By sample id: the counts from which a metric of the whole corpus is computed."""
+Clusters = dict[str, Hashable]
+SampleValues = tuple[dict[str, float], dict[str, Hashable]]
+"""By sample id: the value of each sample, and its cluster."""
 
 
 def sample_counts(
     reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
-) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
-    """The counts of each sample, those of its answers added up; and its cluster, or else itself.
+) -> tuple[Counts, Clusters]:
+    """Return the counts of each sample, those of its answers added up, and its cluster (or else itself).
 
-    Of several scorers with such counts it is the one whose sums make the number of the table; none if there is no such.
+    If several scorers have such counts, those whose sums give the number of the table are taken; if none do, both
+    mappings are empty.
     """
-    import numpy as np
-
-    for scorer in reader.scorers(task, model):
-        counts: dict[str, list[float]] = {}
-        clusters: dict[str, Hashable] = {}
-        for record in Attempts(reader.scores(task, model, scorer)):
-            found = None if record.outcome in UNRESOLVED else recipe.read(record)
-            if found is None:
-                continue
-            sums = counts.setdefault(record.id, [0.0] * len(found))
-            counts[record.id] = [x + y for x, y in zip(sums, found, strict=True)]
-            clusters[record.id] = (
-                ("sample", record.id) if record.cluster is None else record.cluster
-            )
-        if not counts:
-            continue
-        value = float(
-            recipe.function()(
-                np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True)
-            )[0]
-        )
-        if result is None or (
-            result.value is not None
-            and abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
-        ):
+    for records in _sources(reader, task, model, recipe):
+        counts, clusters = _added_up(records, recipe)
+        if counts and _makes_the_number(counts, result, recipe):
             return counts, clusters
     return {}, {}
 
 
+def _sources(
+    reader: RunReader, task: str, model: str, recipe: Recipe
+) -> Iterator[Iterable[ScoreRecord]]:
+    """Yield the records that may have the counts: those of each scorer, or of all of them joined."""
+    beside = {
+        scorer: Attempts(reader.counted_scores(task, model, scorer))
+        for scorer in reader.scorers(task, model)
+    }
+    if recipe.reading is not None and recipe.reading.is_joint:
+        yield together(beside)
+    else:
+        yield from beside.values()
+
+
+def _added_up(
+    records: Iterable[ScoreRecord], recipe: Recipe
+) -> tuple[Counts, Clusters]:
+    """Return the sums of each sample's counts, and its cluster."""
+    counts: Counts = {}
+    clusters: Clusters = {}
+    for record in records:
+        if record.outcome in UNRESOLVED:
+            continue
+        row = recipe.read(record)
+        if row is None:
+            continue
+        sums = counts.get(record.id, [0.0] * len(row))
+        counts[record.id] = [x + y for x, y in zip(sums, row, strict=True)]
+        alone = ("sample", record.id)
+        clusters[record.id] = alone if record.cluster is None else record.cluster
+    return counts, clusters
+
+
+def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
+    """Return True if the sums of the counts give the value of the table, or there is no table."""
+    import numpy as np
+
+    if result is None:
+        return True
+    if result.value is None:
+        return False
+    total = np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True)
+    value = float(recipe.function()(total)[0])
+    return abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
+
+
 class Values:
-    """Values and counts of samples, read once for all rows they are compared in."""
+    """Values and counts of samples, read once for all rows that compare them."""
 
     def __init__(self) -> None:
-        self._samples: dict[
-            tuple[str, ...], tuple[dict[str, float], dict[str, Hashable]]
-        ] = {}
-        self._counts: dict[
-            tuple[str, ...], tuple[dict[str, list[float]], dict[str, Hashable]]
-        ] = {}
+        self._samples: dict[tuple[str, ...], SampleValues] = {}
+        self._counts: dict[tuple[str, ...], tuple[Counts, Clusters]] = {}
 
-    def of_samples(
-        self, reader: RunReader, result: Result, model: str
-    ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """One value for each sample of a number, and its cluster."""
-        key = str(reader.layout.folder), result.task, model, result.metric
+    def of_samples(self, reader: RunReader, result: Result, model: str) -> SampleValues:
+        """Return one value for each sample of a number, and its cluster."""
+        folder = str(reader.layout.folder)
+        key = folder, result.task, model, result.metric
         if key not in self._samples:
             self._samples[key] = reader.sample_values(result, model)
         return self._samples[key]
@@ -73,8 +99,8 @@ class Values:
         table: Result | None,
         model: str,
         recipe: Recipe,
-    ) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
-        """The counts of each sample of a number, and its cluster: `sample_counts`."""
+    ) -> tuple[Counts, Clusters]:
+        """Return the counts of each sample of a number, and its cluster: `sample_counts`."""
         key = str(reader.layout.folder), number.task, model, number.metric
         if key not in self._counts:
             self._counts[key] = sample_counts(reader, number.task, model, table, recipe)

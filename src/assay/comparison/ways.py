@@ -1,106 +1,120 @@
-"""What else differs between two runs, and could be mistaken for a difference of models."""
+"""Differences between two runs that could be mistaken for a difference of models."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..runner.resume.recorded import way_of
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Digests of how samples are put to a model; one that differs makes another measurement."""
-_OWN = frozenset({"output"})
-"""Settings that no two runs share."""
+"""Digests of how samples are put to a model; a different one makes another measurement."""
+_OWN = frozenset({"output", "baseline"})
+"""Settings that do not affect how a run was made: its folder, and its baseline."""
 LONGEST_SETTING = 300
+Entry = Mapping[str, Any]
+"""One task × model of a `run.json`."""
 
 
 def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What else differs between the two runs and could be mistaken for a difference of models."""
-    earlier = {(c["task"], c["model"]): c for c in before.get("cells", ())}
-    by_task = {task: cell for (task, _), cell in earlier.items()}
-    notes = []
-    for cell in after.get("cells", ()):
-        earlier_cell = earlier.get((cell["task"], cell["model"])) or by_task.get(
-            cell["task"]
-        )
-        if earlier_cell is None:
-            continue
-        changed = [
-            name for name in _WAYS if _digest(earlier_cell, name) != _digest(cell, name)
-        ]
-        if earlier_cell.get("data_sha256") != cell.get("data_sha256"):
-            changed.insert(0, "data")
-        changed += changed_scorers(
-            earlier_cell.get("scorers", {}), cell.get("scorers", {})
-        )
-        if not changed and _protocols_differ(earlier_cell, cell):
-            changed.append("protocol")
+    """Return a line for each task that the two runs did not measure the same way."""
+    by_model = {}
+    by_task = {}
+    for entry in before.get("cells", ()):
+        by_model[entry["task"], entry["model"]] = entry
+        by_task[entry["task"]] = entry
+    notes: dict[str, None] = {}
+    for entry in after.get("cells", ()):
+        task = entry["task"]
+        earlier = by_model.get((task, entry["model"]))
+        earlier = earlier or by_task.get(task)
+        changed = _changes(earlier, entry) if earlier else []
         if changed:
             verb = "differs" if len(changed) == 1 else "differ"
-            notes.append(
-                f"{cell['task']}: not measured the same way: {', '.join(changed)} {verb}"
-            )
-    return list(dict.fromkeys(notes))
+            names = ", ".join(changed)
+            notes[f"{task}: not measured the same way: {names} {verb}"] = None
+    return list(notes)
 
 
-def _protocols_differ(earlier_cell: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Whether two cells were asked or scored in other ways. Scorers that only one of them has make another id, too, and
-    leave what both are scored by the same number."""
-    if earlier_cell.get("protocol") == cell.get("protocol"):
+def _changes(earlier: Entry, entry: Entry) -> list[str]:
+    """Return what differs between two entries: data, prompts, options, scorers, or else the protocol."""
+    changed = []
+    if earlier.get("data_sha256") != entry.get("data_sha256"):
+        changed.append("data")
+    for name in _WAYS:
+        if _digest(earlier, name) != _digest(entry, name):
+            changed.append(name)
+    changed += changed_scorers(earlier.get("scorers", {}), entry.get("scorers", {}))
+    if not changed and _protocols_differ(earlier, entry):
+        changed.append("protocol")
+    return changed
+
+
+def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
+    """Return True if two entries were asked or scored in other ways.
+
+    A scorer that only one of them has changes the protocol's id, and leaves the numbers of the others the same.
+    """
+    if earlier.get("protocol") == entry.get("protocol"):
         return False
-    is_scored_alike = (
-        earlier_cell.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
-    )
-    return is_scored_alike or way_of(earlier_cell) != way_of(cell)
+    names = earlier.get("scorers", {}).keys()
+    if names == entry.get("scorers", {}).keys():
+        return True
+    return way_of(earlier) != way_of(entry)
 
 
 def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The scorers of both runs whose code or options are not the same."""
-    return [
-        f"scorer {name!r}"
-        for name, digest in after.items()
-        if name in before and before[name] != digest
-    ]
+    """Return the scorers of both runs whose code or options are not the same."""
+    changed = []
+    for name, digest in after.items():
+        if name in before and before[name] != digest:
+            changed.append(f"scorer {name!r}")
+    return changed
 
 
-def _digest(cell: Mapping[str, Any], name: str) -> Any:
-    return cell.get("digests", {}).get(name)
+def _digest(entry: Entry, name: str) -> Any:
+    return entry.get("digests", {}).get(name)
 
 
 def differing_settings(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[list[str]]:
-    """Name, then the setting in each run, of settings, versions and the platform that are not the same."""
-    rows = [
-        [name, *pair]
-        for name, *pair in _both(before.get("config"), after.get("config"))
-        if name not in _OWN
-    ]
-    rows += [
-        [f"version of {name}", *pair]
-        for name, *pair in _both(before.get("versions"), after.get("versions"))
-    ]
-    if before.get("platform") != after.get("platform"):
-        rows.append(
-            ["platform", _shown(before.get("platform")), _shown(after.get("platform"))]
-        )
+    """Return name, earlier and later value of each setting, version or platform that is not the same."""
+    rows = []
+    for name, *pair in _differences(before.get("config"), after.get("config")):
+        if name not in _OWN:
+            rows.append([name, *pair])
+    versions = before.get("versions"), after.get("versions")
+    for name, *pair in _differences(*versions):
+        rows.append([f"version of {name}", *pair])
+    earlier = before.get("platform")
+    later = after.get("platform")
+    if earlier != later:
+        rows.append(["platform", _setting_text(earlier), _setting_text(later)])
     return rows
 
 
-def _both(before: Any, after: Any) -> list[tuple[str, str, str]]:
+def _differences(before: Any, after: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield name, earlier and later value of the members in which two mappings differ."""
     older = before if isinstance(before, Mapping) else {}
     newer = after if isinstance(after, Mapping) else {}
     names = dict.fromkeys([*older, *newer])
-    return [
-        (n, _shown(older.get(n)), _shown(newer.get(n)))
-        for n in names
-        if older.get(n) != newer.get(n)
-    ]
+    for name in names:
+        earlier = older.get(name)
+        later = newer.get(name)
+        if earlier == later:
+            continue
+        yield name, _setting_text(earlier), _setting_text(later)
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
+    """Return a setting as text of limited length."""
     if value is None:
         return "–"
     if isinstance(value, Mapping):
         text = ", ".join(f"{name} {inner}" for name, inner in value.items())
+    elif isinstance(value, list):
+        text = ", ".join(map(str, value))
     else:
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= LONGEST_SETTING else text[: LONGEST_SETTING - 1] + "…"
+        text = str(value)
+    if len(text) <= LONGEST_SETTING:
+        return text
+    return text[: LONGEST_SETTING - 1] + "…"

@@ -1,7 +1,7 @@
 """A comparison in words: one sentence for a number, one for all of them.
 
 The sentence says which run is better, by how much and with which interval, how many samples changed either way, and p.
-The interval is that of the amount the sentence names: "worse by 2.0 points, 95 % interval 0.5 to 3.5".
+The interval is that of the amount in the sentence: "worse by 2.0 points, 95 % interval 0.5 to 3.5".
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """By what differences are multiplied, and what they are called: shares are spoken of in points."""
+    """Return the factor and the unit of differences: those of shares are in points."""
     is_share = tuple(row.get("scale") or ()) == SHARE or str(
         row.get("test") or ""
     ).startswith("McNemar")
@@ -21,7 +21,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """One number in words, its direction said; `name` is the run that is compared with the baseline."""
+    """Return one number in words, with its direction; `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, unit = points(row)
@@ -45,14 +45,14 @@ def sentence(row: Plain, name: str = "The later run") -> str:
 
 
 def changes(row: Plain) -> str:
-    """How many samples changed either way; where lower is better, which way is the good one."""
+    """Return how many samples changed either way; if lower is better, say which way is the good one."""
     if row["higher_is_better"]:
         return f"{row['wins']:,} up, {row['losses']:,} down of {row['n']:,}"
     return f"{row['losses']:,} better (lower), {row['wins']:,} worse (higher) of {row['n']:,}"
 
 
 def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
-    """The whole comparison in one sentence."""
+    """Return the whole comparison in one sentence."""
     compared = [row for row in rows if "refused" not in row]
     if not compared:
         return "Nothing could be compared."
@@ -64,31 +64,41 @@ def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
     }
     rest = len(compared) - sum(counts.values())
     parts = [f"{verdict} in {count}" for verdict, count in counts.items() if count]
-    parts += [f"not to be told apart in {rest}"] if rest else []
+    parts += [f"not distinguishable in {rest}"] if rest else []
     return f"Of {len(compared)} numbers {_within(name)} is {', '.join(parts)} (p values after Holm)."
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with its sign, a true minus."""
+    """Return a number with its sign, with a true minus."""
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _within(name: str) -> str:
-    """A name in the middle of a sentence."""
+    """Return a name for the middle of a sentence."""
     return "the later run" if name == "The later run" else name
 
 
 def _interval(row: Plain, factor: float, digits: int) -> str:
+    """Return the interval of the amount in the sentence."""
     if row["ci"] is None:
         return ", no interval"
-    ends = [end * factor for end in row["ci"]]
+    low, high = row["ci"]
     if row["difference"] < 0:
-        ends = [-ends[1], -ends[0]]
-    low, high = (f"{end + 0.0:.{digits}f}".replace("-", "−") for end in ends)
-    return f", 95 % interval {low} to {high}"
+        low, high = -high, -low
+    ends = []
+    for end in (low, high):
+        number = end * factor + 0.0
+        text = f"{number:.{digits}f}"
+        ends.append(text.replace("-", "−"))
+    return f", 95 % interval {ends[0]} to {ends[1]}"
 
 
 def _p(row: Plain) -> str:
-    adjusted = row["p_adjusted"] if row.get("p_adjusted") is not None else row["p"]
-    holm = " after Holm" if row.get("p_adjusted") not in (None, row["p"]) else ""
-    return ("p < 0.001" if adjusted < 0.001 else f"p {adjusted:.2g}") + holm
+    """Return the p value, adjusted by Holm's method if there are several."""
+    plain = row["p"]
+    adjusted = row.get("p_adjusted")
+    p = plain if adjusted is None else adjusted
+    text = "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+    if adjusted in (None, plain):
+        return text
+    return f"{text} after Holm"

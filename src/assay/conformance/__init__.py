@@ -1,4 +1,4 @@
-"""Conformance: frozen fixtures of what official code says, and whether our scorers, or yours, say the same."""
+"""Conformance: compare scorers, assay's or yours, with stored results of official code."""
 
 from .checking import Difference, Verdict, check
 from .fixtures import Case, Fixture, fixture_names, load_fixture, select

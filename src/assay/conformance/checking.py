@@ -1,4 +1,4 @@
-"""Checking: a scorer, or a user's metric, on the cases of a fixture; every difference is kept."""
+"""Run a scorer, or a user's metric, on the cases of a fixture and collect every difference."""
 
 import asyncio
 import inspect
@@ -34,10 +34,10 @@ Scorer = Callable[[Sample, Output], Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One number that is not the official one."""
+    """One number that differs from the official one."""
 
     case: str
-    """Which case, counted from 1, or `corpus`."""
+    """The number of the case from 1, or `corpus`."""
     what: str
     official: Any
     ours: Any
@@ -49,7 +49,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one fixture."""
+    """The result of one fixture."""
 
     fixture: Fixture
     equal: int = 0
@@ -66,7 +66,7 @@ class Verdict:
 
 
 def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
-    """The fixture against its own scorer, or against a given metric, which then answers for single cases only."""
+    """Check the fixture against its own scorer, or against a given metric, for which corpus numbers are skipped."""
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
@@ -76,10 +76,10 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
             else build_scorer(fixture.scorer, fixture.name)
         )
         records: list[ScoreRecord] = []
-        found = [*_scorer_differences(fixture, scorer, name, records)]
+        differences = [*_scorer_differences(fixture, scorer, name, records)]
         if metric is None:
-            found += _corpus_differences(fixture, name, records)
-        return _verdict(fixture, found)
+            differences += _corpus_differences(fixture, name, records)
+        return _verdict(fixture, differences)
     except MissingExtra as missing:
         return Verdict(fixture, not_run=str(missing.fix or missing.what))
 
@@ -99,35 +99,37 @@ def _scorer_differences(
 ) -> Iterator[Difference]:
     for number, case in enumerate(fixture.cases, 1):
         sample = sample_of(case, number)
-        with blame(
-            ScorerError, f"scorer {name!r}", sample=f"{fixture.name}, case {number}"
-        ):
-            score = _scored(scorer, sample, output_of(case.output))
-        records.append(_record(score, sample, name, number))
-        if case.outcome is not None and str(score.outcome) != case.outcome:
-            yield Difference(str(number), "outcome", case.outcome, str(score.outcome))
+        case_name = f"{fixture.name}, case {number}"
+        with blame(ScorerError, f"scorer {name!r}", sample=case_name):
+            output = output_of(case.output)
+            score = _scored(scorer, sample, output)
+        record = _record(score, sample, name, number)
+        records.append(record)
+        outcome = str(score.outcome)
+        if case.outcome is not None and outcome != case.outcome:
+            yield Difference(str(number), "outcome", case.outcome, outcome)
         if case.score is not None:
             yield from _unlike(str(number), case.score, score.value, fixture.tolerance)
 
 
 def _function_differences(fixture: Fixture) -> Iterator[Difference]:
-    module, _, name = fixture.function.partition(":")
-    function = getattr(import_module(f"{__package__.partition('.')[0]}.{module}"), name)
+    module_name, _, name = fixture.function.partition(":")
+    package = __package__.partition(".")[0]
+    module = import_module(f"{package}.{module_name}")
+    function = getattr(module, name)
     for number, case in enumerate(fixture.cases, 1):
+        arguments = [as_argument(value) for value in case.args]
         options = {key: as_argument(value) for key, value in case.options.items()}
-        result = function(*(as_argument(value) for value in case.args), **options)
-        plain = (
-            asdict(result)
-            if is_dataclass(result) and not isinstance(result, type)
-            else result
-        )
-        yield from _unlike(str(number), case.score, plain, fixture.tolerance)
+        result = function(*arguments, **options)
+        if is_dataclass(result) and not isinstance(result, type):
+            result = asdict(result)
+        yield from _unlike(str(number), case.score, result, fixture.tolerance)
 
 
 def _corpus_differences(
     fixture: Fixture, name: str, records: list[ScoreRecord]
 ) -> Iterator[Difference]:
-    for place, entry in enumerate(fixture.corpus, 1):
+    for number, entry in enumerate(fixture.corpus, 1):
         _, summarizer = build_summarizer(entry["summarizer"], fixture.name)
         context = SummaryContext(
             "conformance", "official", "conformance", name, len(records), 0, bounds=None
@@ -136,7 +138,7 @@ def _corpus_differences(
             result.metric: result.value for result in summarizer(records, context)
         }
         yield from _unlike(
-            f"corpus {place}", entry["results"], values, fixture.tolerance
+            f"corpus {number}", entry["results"], values, fixture.tolerance
         )
 
 
@@ -148,7 +150,7 @@ def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
 def _unlike(
     case: str, official: Any, ours: Any, tolerance: float
 ) -> Iterator[Difference]:
-    """The numbers that differ; a single number has no name, so one name more or less on one side does not matter."""
+    """Yield the numbers that differ. A single unnamed number is compared with a single named one."""
     if (
         isinstance(official, Mapping)
         and not isinstance(ours, Mapping)
@@ -171,7 +173,7 @@ def _unlike(
 
 
 def same(official: Any, ours: Any, tolerance: float) -> bool:
-    """Whether two values are equal: numbers within the tolerance, `"inf"` as infinity, all else exactly."""
+    """Return True if two values are equal: numbers within the tolerance, `"inf"` as infinity, others exactly."""
     if isinstance(official, str) and official == "inf":
         return bool(ours == math.inf)
     if isinstance(official, (bool, int, float)) and isinstance(
@@ -182,7 +184,7 @@ def same(official: Any, ours: Any, tolerance: float) -> bool:
 
 
 def sample_of(case: Case, number: int) -> Sample:
-    """The sample a case describes."""
+    """Return the sample a case describes."""
     plain = dict(case.sample)
     target = plain.pop("target", None)
     return Sample(
@@ -194,16 +196,16 @@ def sample_of(case: Case, number: int) -> Sample:
 
 
 def target_of(plain: Any) -> Any:
-    """The target a case describes: of a list any will do, of `{"all_of": […]}` all are wanted."""
+    """Return the target a case describes: a list means any of its entries, `{"all_of": […]}` means all."""
     if isinstance(plain, list):
-        return tuple(target_of(one) for one in plain)
+        return tuple(target_of(entry) for entry in plain)
     if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:
         return AllOf(tuple(target_of(part) for part in plain["all_of"]))
     return plain
 
 
 def output_of(plain: Any) -> Output:
-    """The output a case describes."""
+    """Return the output a case describes."""
     if not isinstance(plain, Mapping):
         return Output.of(str(plain))
     if "likelihoods" in plain:
@@ -220,11 +222,11 @@ def output_of(plain: Any) -> Output:
 
 
 def _record(score: Score, sample: Sample, name: str, number: int) -> ScoreRecord:
-    """A line of a journal, named as the runner names its values."""
+    """Return a score record with values named as the runner names them."""
     value = score.value
     if isinstance(value, Mapping):
         values: dict[str, float | None] = {
-            f"{name}.{key}": one for key, one in value.items()
+            f"{name}.{key}": number_value for key, number_value in value.items()
         }
     else:
         values = {} if value is None else {name: float(value)}

@@ -1,13 +1,13 @@
-"""Fixtures: samples, outputs and the scores official code gives them, as JSON that says where it comes from.
+"""Fixtures: samples, outputs and the scores that official code gives them, as JSON with its origin.
 
     {"name": "wer@jiwer", "scorer": {"name": "wer"}, "source": "jiwer", "made_by": "…: command and version",
      "tolerance": 1e-9, "cases": [{"sample": {"target": "a b"}, "output": "a c", "score": 0.5}],
      "corpus": [{"summarizer": {"name": "pooled", …}, "results": {"wer[none]": 0.5}}]}
 
-Of a list as `target` any will do, of `{"all_of": […]}` all are wanted. `score` is a number or named numbers; `outcome`
-stands beside or instead of it where official code gives no number. `output` is a text, `{"json": …}`, `{"likelihoods":
-[…]}` or `{"details": {…}}`. `corpus` has numbers over all cases. With `function` instead of `scorer`, each case has
-`args` (and `options`) for a function of the package.
+A list as `target` means any of its entries, `{"all_of": […]}` means all. `score` is a number or named numbers.
+`outcome` is given with it, or instead of it if official code gives no number. `output` is a text, `{"json": …}`,
+`{"likelihoods": […]}` or `{"details": {…}}`. `corpus` has numbers over all cases. With `function` instead of `scorer`,
+each case has `args` (and `options`) for a function of the package.
 """
 
 import json
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One sample, one output, and what official code says of it."""
+    """One sample, one output, and the official result."""
 
     sample: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     output: Any = ""
@@ -42,14 +42,14 @@ class Fixture:
     name: str
     """`scorer@protocol`, as `vqa_accuracy@a013f00`."""
     source: str
-    """Whose numbers these are."""
+    """Where the numbers come from."""
     made_by: str
-    """How they were made: the command and the version."""
+    """How they were produced: the command and the version."""
     cases: tuple[Case, ...]
     scorer: Any = None
     """A registered name, or a name with options."""
     function: str = ""
-    """`module:function` inside the package, for arithmetic that is no scorer by itself."""
+    """`module:function` inside the package, for arithmetic that is not a scorer."""
     tolerance: float = TOLERANCE
     corpus: tuple[Mapping[str, Any], ...] = ()
 
@@ -60,12 +60,12 @@ class Fixture:
 
 
 def fixture_names() -> list[str]:
-    """All shipped fixtures, in the order of their names."""
+    """Return all shipped fixtures, sorted by name."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 def load_fixture(name: str) -> Fixture:
-    """A shipped fixture by its name, or the one a JSON file holds."""
+    """Load a shipped fixture by its name, or the one in a JSON file."""
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     try:
         return _fixture(json.loads(path.read_text(encoding="utf-8")), str(path))
@@ -80,17 +80,23 @@ def load_fixture(name: str) -> Fixture:
 
 
 def select(name: str | None) -> list[Fixture]:
-    """The fixtures a name stands for: all, one file, one protocol, or every protocol of a scorer."""
+    """Return the fixtures that a name selects: all, one file, one protocol, or every protocol of a scorer."""
     names = fixture_names()
     if name is None:
-        return [load_fixture(one) for one in names]
+        return [load_fixture(fixture_name) for fixture_name in names]
     if name.endswith(".json"):
         return [load_fixture(name)]
-    found = [one for one in names if name in (one, one.partition("@")[0])]
-    if not found:
-        subjects = ", ".join(sorted({one.partition("@")[0] for one in names}))
+    selected = [
+        fixture_name
+        for fixture_name in names
+        if name in (fixture_name, fixture_name.partition("@")[0])
+    ]
+    if not selected:
+        subjects = ", ".join(
+            sorted({fixture_name.partition("@")[0] for fixture_name in names})
+        )
         raise UnknownName("fixture", name, names, hint=f"known: {subjects}")
-    return [load_fixture(one) for one in found]
+    return [load_fixture(fixture_name) for fixture_name in selected]
 
 
 def _fixture(plain: Any, where: str) -> Fixture:

@@ -1,6 +1,6 @@
-"""Signals: the images and audio clips that vectors are known for, made anew instead of being stored.
+"""Signals: images and audio clips of fixtures, generated instead of stored.
 
-`{"signal": "ramp"}` in a fixture stands for one of these; `{"array": […]}` for numbers written out.
+`{"signal": "ramp"}` in a fixture means one of these; `{"array": […]}` means an array of the given numbers.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,21 +19,21 @@ SECONDS = 10
 
 
 def _ramp() -> "Array":
-    """64 x 64 bytes, every row 0, 4, …, 252."""
+    """Return 64 x 64 bytes, every row 0, 4, …, 252."""
     import numpy as np
 
     return np.zeros((64, 1), np.uint8) + np.arange(0, 256, 4, dtype=np.uint8)
 
 
 def _brighter() -> "Array":
-    """The ramp ten levels brighter, cut at white."""
+    """Return the ramp ten levels brighter, clipped at white."""
     import numpy as np
 
     return np.asarray(np.clip(_ramp().astype(int) + 10, 0, 255), np.uint8)
 
 
 def _noisy(seed: int = 0) -> "Array":
-    """The ramp with up to 20 levels of seeded noise."""
+    """Return the ramp with up to 20 levels of seeded noise."""
     import numpy as np
 
     noise = np.random.RandomState(seed).randint(-20, 21, (64, 64))
@@ -41,7 +41,7 @@ def _noisy(seed: int = 0) -> "Array":
 
 
 def _tone() -> "Array":
-    """Ten seconds of 220 Hz, swelling three times a second."""
+    """Return ten seconds of 220 Hz whose volume oscillates at 3 Hz."""
     import numpy as np
 
     time = np.arange(RATE * SECONDS) / RATE
@@ -51,14 +51,14 @@ def _tone() -> "Array":
 
 
 def _noise() -> "Array":
-    """Ten seconds of seeded white noise."""
+    """Return ten seconds of seeded white noise."""
     import numpy as np
 
     return (np.random.RandomState(0).randn(RATE * SECONDS) * 0.05).astype(np.float32)
 
 
 def _silence() -> "Array":
-    """Ten seconds of digital silence."""
+    """Return ten seconds of digital silence."""
     import numpy as np
 
     return np.zeros(RATE * SECONDS, np.float32)
@@ -79,7 +79,7 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
 
 
 def as_argument(value: Any) -> Any:
-    """What an argument of a fixture stands for."""
+    """Return the value of a fixture's argument: a signal, an array, pairs, or the value itself."""
     if isinstance(value, Mapping) and len(value) == 1:
         if "signal" in value:
             name = str(value["signal"])

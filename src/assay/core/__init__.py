@@ -1,4 +1,4 @@
-"""The nouns of assay: frozen, typed, standard library only."""
+"""The data types of assay: frozen, typed, standard library only."""
 
 from .abilities import Abilities
 from .errors import (
@@ -18,6 +18,7 @@ from .errors import (
     SummarizerError,
     TemplateError,
     UnknownName,
+    UnusablePath,
     UsageError,
     blame,
     blamed,
@@ -54,10 +55,13 @@ from .protocols import (
     AnswersById,
     Dataset,
     Model,
+    Noting,
     OnDevice,
+    Prefetching,
     Reporting,
     Scorer,
     SizedByMemory,
+    SpreadOverGpus,
     Summarizer,
     SummaryContext,
     Template,
@@ -74,19 +78,39 @@ from .request import (
     seeds_of,
 )
 from .requirement import Requirement, library
-from .sample import EMPTY, AllOf, BadSample, Sample
-from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
+from .sample import (
+    CHOICE_ORDER,
+    EMPTY,
+    ORIGINAL_LETTER,
+    AllOf,
+    BadSample,
+    Sample,
+)
+from .score import (
+    COUNTED_AS_ZERO,
+    LIMITS,
+    UNRESOLVED,
+    WITH_VALUE,
+    Outcome,
+    Score,
+    as_score,
+)
 from .spec import Spec
 from .task import DataSource, Fewshot, Measure, Suite, Task
+from .tools import Tool, ToolCall, ToolResult
 
 __all__ = [
     "COUNTED_AS_ZERO",
     "DEFAULT_OPTIONS",
     "EMPTY",
+    "LIMITS",
     "UNRESOLVED",
+    "WITH_VALUE",
     "Abilities",
     "AnswersById",
     "AllOf",
+    "CHOICE_ORDER",
+    "ORIGINAL_LETTER",
     "AssayError",
     "Audio",
     "BadSample",
@@ -122,6 +146,8 @@ __all__ = [
     "PlanError",
     "Prompt",
     "Reasoning",
+    "Noting",
+    "Prefetching",
     "Reporting",
     "Request",
     "Requirement",
@@ -133,6 +159,7 @@ __all__ = [
     "Scorer",
     "ScorerError",
     "SizedByMemory",
+    "SpreadOverGpus",
     "Spec",
     "StoreError",
     "Suite",
@@ -144,7 +171,11 @@ __all__ = [
     "TemplateError",
     "Text",
     "Token",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "UnknownName",
+    "UnusablePath",
     "Usage",
     "UsageError",
     "Video",

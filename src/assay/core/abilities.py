@@ -1,7 +1,18 @@
-"""Abilities: what a model can take and make, declared so that a mismatch is found before anything is loaded."""
+"""What a model can accept and produce.
 
+A model declares it, so that a mismatch with a task is reported before anything is loaded.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from .media import Media
+from .plural import plural
+
+FEWER_IMAGES = (
+    "choose a model that takes several images, or a template that sends fewer"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,25 +20,34 @@ class Abilities:
     """What a model declares about itself."""
 
     accepts: frozenset[str] = frozenset({"text"})
-    """Kinds of parts it takes: text, image, audio, video."""
+    """Kinds of parts it accepts: text, image, audio, video."""
     produces: frozenset[str] = frozenset({"text"})
     likelihood: bool = False
-    """Can weigh given continuations."""
+    """Can compute the log-probability of given continuations."""
     logprobs: bool = False
-    """Reports the log-probabilities of the tokens it writes."""
+    """Reports log-probabilities of the tokens it generates."""
     tokens: bool = False
-    """Has a tokenizer that can be asked."""
+    """Has a tokenizer that can be called."""
     roles: Literal["chat", "free", "any"] = "any"
     """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
+    chat: bool | None = None
+    """Whether it has a chat template, and so can be asked for a letter; `False`: a base model; `None`: unknown."""
     history: Literal["given", "own", "both"] = "given"
-    """Whether a dialogue's history is sent each round, or kept by the model as turn state."""
+    """`given`: the full history is sent each round. `own`: the model keeps it as turn state. `both`: either works."""
     images_per_prompt: int | None = None
-    interleaved: bool = True
+    """Most images it takes in one prompt; None: no limit. A prompt with more is refused."""
     audio_rate: int | None = None
     audio_channels: int | None = None
-    audio_seconds: float | None = None
-    """How much it hears at once; longer audio it goes through in pieces."""
+    tools: bool = False
+    """Takes tools with a prompt and may answer with calls of them."""
     unsure: frozenset[str] = frozenset()
-    """Abilities a server may turn out to lack: used where they are asked for, never chosen by assay itself."""
-    fallbacks: frozenset[str] = frozenset()
-    """What it may do instead when asked for more than it can: `first_image`, `joined_text`. Recorded when used."""
+    """Abilities that a server may lack. They are used when the user asks for them, and never chosen by default."""
+
+    def excess_images(self, media: Iterable[Media]) -> str:
+        """Return what is wrong if a prompt has more images than the model takes; empty if nothing is."""
+        if self.images_per_prompt is None:
+            return ""
+        count = sum(medium.kind == "image" for medium in media)
+        if count <= self.images_per_prompt:
+            return ""
+        return f"{plural(count, 'image')} in one prompt, and the model takes {self.images_per_prompt}"

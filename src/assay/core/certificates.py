@@ -1,6 +1,7 @@
-"""Whom TLS connections believe: the system's authorities, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+"""TLS certificate authorities: the system's, or those named by SSL_CERT_FILE and SSL_CERT_DIR.
 
-OpenSSL passes over a name that leads nowhere, and the server's certificate is blamed for it: it is looked at here.
+OpenSSL ignores a missing file or folder and then reports the server's certificate as invalid. This module checks
+the paths first, so that the error names the real cause.
 """
 
 import os
@@ -15,17 +16,20 @@ if TYPE_CHECKING:
 
 FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+\Z").match
-"""How OpenSSL finds a certificate in a folder."""
+"""File names under which OpenSSL looks up certificates in a folder."""
 
 
 def trust_context() -> "ssl.SSLContext":
-    """What a client checks servers with; raises `UsageError` where the environment names what is no authority."""
+    """Return the context that clients verify servers with.
+
+    Raise `UsageError` if the environment names invalid paths.
+    """
     return _context(os.environ.get(FILE) or None, os.environ.get(FOLDER) or None)
 
 
 @lru_cache(maxsize=4)
 def _context(file: str | None, folder: str | None) -> "ssl.SSLContext":
-    """Reading the certificates takes long, so it is done once for each file of them."""
+    """Load the certificates once per file, because reading them is slow."""
     import ssl
 
     if folder is not None:
@@ -39,6 +43,7 @@ def _context(file: str | None, folder: str | None) -> "ssl.SSLContext":
 
 
 def _check_folder(listed: str) -> None:
+    """Raise `UsageError` unless a folder of the list holds certificates that OpenSSL can find."""
     folders = [name for name in listed.split(os.pathsep) if name]
     there = [name for name in folders if os.path.isdir(name)]
     if not there:

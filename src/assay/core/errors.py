@@ -1,7 +1,8 @@
 """Errors: what happened, where, and how to fix it, in one line.
 
-Every fault a user can meet is an `AssayError`. The command line prints its one line and leaves with its `exit_code`;
-a traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds who and where.
+Every error a user can meet is an `AssayError`. The command line prints its one line and exits with its `exit_code`;
+a traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds component and
+sample.
 """
 
 import difflib
@@ -13,20 +14,20 @@ from contextlib import contextmanager
 SHOWN_CHARACTERS = 60
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-# Escapes, bidirectional overrides and the like: what a row or a model wrote must not steer a terminal.
+# Terminal escapes and bidirectional overrides: text from rows and models must not control the terminal.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
 
 def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
-    """`repr` of a value on one line, at most `limit` characters, for use inside a message."""
+    """Return `repr(value)` on one line, cut to `limit` characters, for use in a message."""
     text = repr(value[: limit * 2] if isinstance(value, (str, bytes)) else value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name most like `name`, forgiving case and `-`/`_`; `None` if nothing is close."""
+    """Return the known name most similar to `name`, ignoring case and `-`/`_`, or None if none is close."""
     folded = {_fold(k): k for k in names}
     close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
@@ -35,7 +36,7 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
 def suggest(
     name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6
 ) -> str:
-    """How to fix an unknown name: the nearest known one; where none is close, `otherwise` and all of them."""
+    """Return the fix for an unknown name: the nearest known name, or `otherwise` followed by all names."""
     close = nearest(name, names, cutoff)
     return f"did you mean {close!r}?" if close else f"{otherwise} {', '.join(names)}"
 
@@ -45,7 +46,7 @@ def _fold(name: str) -> str:
 
 
 class AssayError(Exception):
-    """A fault with its place and its remedy; `str()` is the one line that is shown."""
+    """An error with its location and its fix. `str()` gives the line that is shown."""
 
     exit_code = 1
 
@@ -64,13 +65,13 @@ class AssayError(Exception):
 
 
 class UsageError(AssayError):
-    """Wrong settings: nothing was started."""
+    """Invalid settings. Nothing was started."""
 
     exit_code = 2
 
 
 class UnknownName(UsageError):
-    """A name that no registry knows, with the nearest one that it does."""
+    """A name that is not registered, with the nearest registered one."""
 
     def __init__(
         self,
@@ -112,7 +113,7 @@ class MissingExtra(UsageError):
     """A library that is not part of the base install is needed."""
 
     def __init__(self, feature: str, pip: str, *, where: str | None = None) -> None:
-        # Unquoted, zsh takes the brackets of an extra for a pattern and finds no file of that name.
+        # zsh treats the unquoted brackets of an extra as a file pattern.
         typed = re.sub(r"(?<![\w'\"])[\w-]+\[[\w,-]+\]", r"'\g<0>'", pip)
         super().__init__(
             f"{feature} is not installed", where=where, fix=f"pip install {typed}"
@@ -121,11 +122,11 @@ class MissingExtra(UsageError):
 
 
 class ModalityMismatch(UsageError):
-    """A task sends, or expects, what the model cannot take or make."""
+    """A task sends or expects a kind of content that the model does not support."""
 
 
 class PlanError(UsageError):
-    """All faults found before a model was loaded, one line each."""
+    """All errors found before a model was loaded, one line each."""
 
     def __init__(self, faults: Sequence[AssayError]) -> None:
         super().__init__(f"{len(faults)} faults found before the run started")
@@ -136,14 +137,16 @@ class PlanError(UsageError):
 
 
 def raise_all(faults: Iterable[AssayError]) -> None:
-    """Raises the faults, each said once; nothing where there are none."""
+    """Raise the errors without duplicates. Do nothing if there are none."""
     unique = list({str(fault): fault for fault in faults}.values())
     if unique:
         raise unique[0] if len(unique) == 1 else PlanError(unique)
 
 
 class DataError(AssayError):
-    """A row or a file that cannot be used; the place is `file:row:column`."""
+    """A row or a file that cannot be used. The location is `file:row:column`."""
+
+    exit_code = 2
 
     def __init__(
         self,
@@ -162,7 +165,7 @@ class DataError(AssayError):
 
 
 class ComponentError(AssayError):
-    """A template, model, scorer or summarizer failed; names the component and the sample."""
+    """A template, model, scorer or summarizer failed. The message names the component and the sample."""
 
 
 class TemplateError(ComponentError):
@@ -170,19 +173,19 @@ class TemplateError(ComponentError):
 
 
 class UnknownColumn(TemplateError):
-    """A template names what the row does not have."""
+    """A template uses a column that the row does not have."""
 
 
 class ForbiddenTemplate(TemplateError):
-    """A template wants what no template may have, whatever the row."""
+    """A template uses something that no template may use, whatever the row."""
 
 
 class UnfitTemplate(TemplateError):
-    """A template does not show what the way of asking needs, whatever the row."""
+    """A template does not show what the measure needs, whatever the row."""
 
 
 class ModelError(ComponentError):
-    """A model could not answer: infrastructure, never a wrong answer."""
+    """A model could not answer: an infrastructure error, not a wrong answer."""
 
 
 class ScorerError(ComponentError):
@@ -194,21 +197,27 @@ class SummarizerError(ComponentError):
 
 
 class ErrorBudgetExceeded(AssayError):
-    """Too many infrastructure errors: the run was stopped, what was answered is kept."""
+    """Too many infrastructure errors. The run stopped, and recorded answers are kept."""
 
 
 class StoreError(AssayError):
     """The run folder cannot be read or written."""
 
 
+class UnusablePath(StoreError):
+    """A run folder or an output path that was named cannot be used. Nothing was started."""
+
+    exit_code = 2
+
+
 class FolderInUse(StoreError):
-    """Another process writes to this run folder."""
+    """Another process is writing to this run folder."""
 
     exit_code = 75
 
 
 class DiskFull(StoreError):
-    """The disk took less than was written to it; the journal is still whole."""
+    """The disk is full. The journal is still intact."""
 
     exit_code = 74
 
@@ -217,7 +226,7 @@ class DiskFull(StoreError):
 def blame(
     kind: type[ComponentError], component: str, sample: str | None = None
 ) -> Iterator[None]:
-    """Turns any error raised inside into `kind`, naming the component and the sample."""
+    """Convert any error raised in the block to `kind`, naming the component and the sample."""
     try:
         yield
     except AssayError:
@@ -232,7 +241,7 @@ def blamed(
     component: str,
     sample: str | None = None,
 ) -> ComponentError:
-    """`error` as a `kind` that names the component, the sample and the user's own line."""
+    """Return `error` as a `kind` that names the component, the sample and the user's own line of code."""
     place = component if sample is None else f"{component}, sample {shorten(sample)}"
     what = (
         f"called sys.exit({error.code!r})"
@@ -243,7 +252,7 @@ def blamed(
 
 
 def users_line(error: BaseException, *, libraries: bool = True) -> str:
-    """` (file.py:12)` of the innermost frame of the user's own code, else of a library; empty when there is none."""
+    """Return ` (file.py:12)` for the innermost frame of the user's code, or of a library; empty if there is none."""
     users = foreign = ""
     trace = error.__traceback__
     while trace is not None:

@@ -1,8 +1,8 @@
-"""Media: an image, an audio clip or a video, named by the hash of its content and opened late.
+"""Media: an image, an audio clip or a video, identified by the hash of its content and read lazily.
 
-A `Media` is made from a path, bytes, base64 text, a data URL, an open binary file, or anything with PIL's `save`. The
-dataset's own bytes are passed on as they are; decoding belongs to whoever looks inside. What else a source may be (a
-URL that a task allows, an array) is known to whoever makes the medium, and given with it as `read`.
+A `Media` is built from a path, bytes, base64 text, a data URL, an open binary file, or anything with PIL's `save`.
+The original bytes are passed on unchanged; decoding is left to the code that needs it. For other sources (a URL that
+a task allows, an array) the caller passes a `read` function.
 """
 
 import base64
@@ -31,7 +31,7 @@ _BASE64_MAGIC = (
     "T2dnU",
     "SUQz",
 )
-"""How base64 of PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 begins."""
+"""First characters of base64-encoded PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 files."""
 
 _MAGIC: Mapping[str, tuple[bytes, ...]] = {
     "png": (b"\x89PNG\r\n\x1a\n",),
@@ -76,18 +76,10 @@ _MAGIC: Mapping[str, tuple[bytes, ...]] = {
 _RIFF = {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}
 _FORM = {b"AIFF": "aiff", b"AIFC": "aiff", b"8SVX": "svx", b"16SV": "svx"}
 _BRANDS: dict[bytes, str] = {
-    b"avif": "avif",
-    b"avis": "avif",
-    b"heic": "heic",
-    b"heix": "heic",
-    b"heim": "heic",
-    b"heis": "heic",
-    b"hevc": "heic",
-    b"hevx": "heic",
-    b"M4A ": "m4a",
-    b"M4B ": "m4a",
-}
-"""Brands in the first box of an ISO file that is no video."""
+    b"avif": "avif", b"avis": "avif", b"heic": "heic", b"heix": "heic", b"heim": "heic", b"heis": "heic",
+    b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
+}  # fmt: skip
+"""Brands in the first box of an ISO file that is not a video."""
 _HTK_PERIODS = range(26, 2_501)
 """Time between two samples of an HTK waveform, in units of 100 ns: 384 to 4 kHz. Its header has no magic number."""
 SNIFFED_BYTES = 64
@@ -95,11 +87,11 @@ FORMATS = frozenset(
     {*_MAGIC, *_RIFF.values(), *_FORM.values(), *_BRANDS.values()}
     | {"mp4", "matroska", "webm", "ppm", "mat4", "htk"}
 )
-"""Every name that `sniff` may give, and so every ending of a file that a run keeps."""
+"""Every format name that `sniff` can return. Media in a run folder have one of these as file extension."""
 
 
 Place = tuple[str | None, int | None, str | int | None]
-"""File, row and column of the cell that holds or names a medium."""
+"""File, row and column of the cell that holds or names the medium."""
 
 M = TypeVar("M", bound="Media")
 
@@ -107,9 +99,9 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def sniff(data: bytes) -> str | None:
-    """The format the first bytes say it is (`png`, `jpeg`, `wav`, …), whatever the file is called.
+    """Return the format that the first bytes indicate (`png`, `jpeg`, `wav`, …), ignoring the file name.
 
-    `SNIFFED_BYTES` of them are enough.
+    The first `SNIFFED_BYTES` bytes are enough.
     """
     if data[:4] == b"RIFF" and len(data) >= 12:
         return _RIFF.get(data[8:12])
@@ -117,7 +109,10 @@ def sniff(data: bytes) -> str | None:
         return _FORM.get(data[8:12])
     if data[4:8] == b"ftyp":
         end = min(int.from_bytes(data[:4], "big"), SNIFFED_BYTES)
-        brands = (data[8:12], *(data[at : at + 4] for at in range(16, end - 3, 4)))
+        brands = (
+            data[8:12],
+            *(data[offset : offset + 4] for offset in range(16, end - 3, 4)),
+        )
         return next((_BRANDS[brand] for brand in brands if brand in _BRANDS), "mp4")
     if data[:4] == b"\x1aE\xdf\xa3":
         return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
@@ -142,7 +137,7 @@ def _refuse(source: Any) -> bytes:
 
 
 class Media:
-    """One medium; equal to another when the bytes are equal."""
+    """One medium. Two media are equal if their bytes are equal."""
 
     kind: ClassVar[str] = "media"
     __slots__ = ("_bytes", "_digest", "_reader", "facts", "name", "place", "source")
@@ -154,19 +149,19 @@ class Media:
         name: str | None = None,
         read: Callable[[Any], bytes] | None = None,
     ) -> None:
-        """`read` turns the source into bytes in place of the usual ways; it is called once."""
+        """Store the source. `read`, if given, converts it to bytes and is called once."""
         self.source = source
         self.name = name
         self.place: Place | None = None
-        """Where the row that speaks of it lies; set by whoever reads the row."""
+        """Location of the row that names this medium. Set by the dataset reader."""
         self.facts: Mapping[str, Any] = {}
-        """What is known of it beside its format, for the record: bytes, width and height, seconds, rate."""
+        """Known properties for the record: bytes, width and height, seconds, rate."""
         self._reader = read
         self._bytes: bytes | None = source if isinstance(source, bytes) else None
         self._digest: str | None = None
 
     def data(self) -> bytes:
-        """The original bytes, read when first asked for."""
+        """Return the original bytes, reading them on first use."""
         if self._bytes is not None:
             return self._bytes
         if self._reader is not None:
@@ -182,29 +177,29 @@ class Media:
 
     @property
     def is_unheld(self) -> bool:
-        """Whether it is a file that plain data names, and nobody has said yet from which folder it may come."""
+        """True for a file path that came from data and has not yet been checked against an allowed folder."""
         return self._reader is _refuse
 
     def hold(self) -> None:
-        """Keeps the bytes as they are now: whoever made it may write over its file, or go on drawing."""
+        """Keep the current bytes, because the code that made the medium may overwrite its file or go on drawing."""
         if self._bytes is None:
             self._bytes, self._digest = self.data(), None
 
     @property
     def digest(self) -> str:
-        """sha256 of the bytes: the name of this medium everywhere in assay."""
+        """SHA-256 of the bytes. It identifies the medium everywhere in assay."""
         if self._digest is None:
             self._digest = hashlib.sha256(self.data()).hexdigest()
         return self._digest
 
     @property
     def format(self) -> str | None:
-        """What the bytes are by their magic number."""
+        """The format according to the magic number."""
         return sniff(self.data()[:SNIFFED_BYTES])
 
     @property
     def sent_format(self) -> str:
-        """The format by which it may be sent to a model; bytes that are no medium by their own header never are."""
+        """The format to send to a model. Raise `DataError` if the bytes are not a known media format."""
         found = self.format
         if found is None:
             raise self.fault(
@@ -213,13 +208,13 @@ class Media:
         return found
 
     def data_url(self) -> str:
-        """`data:image/png;base64,…`, as endpoints take it."""
+        """Return `data:image/png;base64,…`, as endpoints expect it."""
         return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
     def fault(
         self, what: str, *, got: object = None, fix: str | None = None
     ) -> DataError:
-        """A `DataError` at the row that speaks of this medium, its own file named too; else at that file."""
+        """Return a `DataError` located at the row that names this medium, or at its own file."""
         source_file = self._own_file()
         if self.place is None:
             return DataError(what, file=source_file, got=got, fix=fix)
@@ -235,7 +230,7 @@ class Media:
             return self.name
         if not isinstance(source, str) or is_inline(source):
             return None
-        # The end of a path is what tells it from others, so one that may be a path is not shortened.
+        # Do not shorten paths: the end of a path is what distinguishes it.
         return (
             repr(source)[1:-1] if len(source) <= LONGEST_PATH else shorten(source)[1:-1]
         )
@@ -304,11 +299,11 @@ class Media:
 
     def _read_file(self, path: Path) -> bytes:
         try:
-            found = path.stat()
-            if not stat.S_ISREG(found.st_mode):
-                # A pipe would be waited for and a device read for ever.
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                # Reading a pipe or a device could block forever.
                 raise self.fault(f"cannot open {self.kind}: not a regular file")
-            if found.st_size > MAX_MEDIA_BYTES:
+            if status.st_size > MAX_MEDIA_BYTES:
                 raise self._too_large()
             return path.read_bytes()
         except OSError as error:
@@ -355,7 +350,7 @@ class Video(Media):
 
 
 def named_by_data(kind: "type[M]", source: Any) -> "M":
-    """A medium that plain data describes: a path in it is not opened until somebody says which folder it may lie in."""
+    """Build a medium that data describes. A file path in data is not opened until a folder is allowed for it."""
     is_file = isinstance(source, os.PathLike) or (
         isinstance(source, str)
         and not is_inline(source)
@@ -368,9 +363,10 @@ MEDIA_KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": 
 
 
 def decode_base64(text: str, *, what: str = "media") -> bytes:
-    """Strict base64: stray characters are a fault, not skipped."""
+    """Decode base64 strictly: stray characters raise `DataError` instead of being skipped."""
     try:
-        # The strict decoder takes seven times as long as looking for strays first; it is asked for its words only.
+        # Checking for stray characters first is seven times faster than the strict decoder, which
+        # is only used for its message.
         raw = text.encode("ascii")
         strays = raw.translate(None, _BASE64)
         if strays in (b"", b"=", b"==") and raw.endswith(strays) and len(raw) % 4 == 0:
@@ -381,7 +377,7 @@ def decode_base64(text: str, *, what: str = "media") -> bytes:
 
 
 def is_inline(text: str) -> bool:
-    """Whether a text carries the bytes itself: a data URL, or base64 too long for a path or that of a known format."""
+    """Return True if the text contains the bytes itself: a data URL, base64 too long for a path, or a known format."""
     if text.startswith("data:"):
         return True
     if "." in text[:LONGEST_PATH]:

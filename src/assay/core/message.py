@@ -1,9 +1,10 @@
-"""Messages: what is said to a model, and what it says.
+"""Messages: what is sent to a model and what it returns.
 
-A message is an open-string role and an ordered tuple of parts. A message *without* content is the place where the
-model writes, and its role is the generation role.
+A message has a role, which may be any string, and an ordered tuple of parts. A message without content marks the
+point where the model writes, and its role is the generation role.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,6 +13,8 @@ from typing import Any, ClassVar
 from .errors import shorten
 from .media import MEDIA_KINDS, Audio, Image, Media, Video, named_by_data
 from .quick import quick
+from .tool_messages import CallLinks, read_block, read_tool_turn
+from .tools import ToolCall, ToolResult
 
 CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
@@ -19,7 +22,7 @@ CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 @quick
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words."""
+    """Plain text."""
 
     text: str
     kind: ClassVar[str] = "text"
@@ -27,27 +30,29 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What a model thought aloud before its answer; kept apart from the answer."""
+    """Reasoning that a model wrote before its answer. It is kept apart from the answer."""
 
     text: str
+    signature: str = ""
+    """Opaque text without which a service does not take its reasoning back after a tool call."""
     kind: ClassVar[str] = "reasoning"
 
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A structured answer, as a detector or a judge gives it."""
+    """A structured answer, such as a detector's or a judge's."""
 
     value: Any
     kind: ClassVar[str] = "json"
 
 
-Part = Text | Reasoning | Json | Image | Audio | Video
+Part = Text | Reasoning | Json | Image | Audio | Video | ToolCall | ToolResult
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn; `parts` is `None` where the model is to write."""
+    """One turn. `parts` is None at the point where the model writes."""
 
     role: str
     parts: tuple[Part, ...] | None = None
@@ -56,34 +61,63 @@ class Message:
     def of(
         cls, role: str, *content: "str | Part | Media | Mapping[str, Any]"
     ) -> "Message":
-        """A message from strings, parts and media in the order given; without any, the place where the model writes."""
+        """Build a message from strings, parts and media in the given order.
+
+        Without content, it marks where the model writes.
+        """
         return cls(role, tuple(as_part(piece) for piece in content) or None)
 
     @property
     def text(self) -> str:
-        """All text parts joined; media and reasoning left out."""
+        """All text parts joined, structured values as JSON, without media and reasoning."""
         parts = self.parts
         if not parts:
             return ""
         if len(parts) == 1:
-            only = parts[0]
-            return only.text if type(only) is Text else ""
-        return "".join(part.text for part in parts if isinstance(part, Text))
+            return part_text(parts[0])
+        return "".join(part_text(part) for part in parts)
 
     @property
     def media(self) -> tuple[Media, ...]:
         """The media of this turn, in order."""
-        return tuple(part for part in self.parts or () if isinstance(part, Media))
+        media: list[Media] = []
+        for part in self.parts or ():
+            if isinstance(part, Media):
+                media.append(part)
+            elif isinstance(part, ToolResult):
+                media += [inner for inner in part.parts if isinstance(inner, Media)]
+        return tuple(media)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of this turn, in order."""
+        return tuple(part for part in self.parts or () if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results of this turn, in order."""
+        return tuple(part for part in self.parts or () if isinstance(part, ToolResult))
+
+
+def part_text(part: Part) -> str:
+    """Return the words of one part, a structured value as JSON; empty for media, reasoning and tool calls."""
+    if isinstance(part, (Text, ToolResult)):
+        return part.text
+    if isinstance(part, Json):
+        return json.dumps(part.value, ensure_ascii=False)
+    return ""
 
 
 def as_part(piece: Any, *, opens_files: bool = False) -> Part:
-    """A part from a string, a part, a medium, or an OpenAI- or Hugging-Face-style content dictionary.
+    """Build a part from a string, a part, a medium, or a content dictionary in OpenAI or Hugging Face style.
 
-    A dictionary is data: a path in it is opened only where `opens_files` says so, or once a folder holds it.
+    A dictionary is data: a path in it is opened only if `opens_files` is set, or once a folder is allowed for it.
     """
     if isinstance(piece, str):
         return Text(piece)
-    if isinstance(piece, (Text, Reasoning, Json, Image, Audio, Video)):
+    if isinstance(
+        piece, (Text, Reasoning, Json, Image, Audio, Video, ToolCall, ToolResult)
+    ):
         return piece
     if isinstance(piece, Mapping):
         part = _part_from_mapping(piece)
@@ -135,9 +169,12 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
             raise ValueError(f"a {kind} part names no {kind}: {shorten(dict(piece))}")
         return _medium(kind, source)
     if kind == "reasoning":
-        return Reasoning(str(piece.get("text", "")))
+        return Reasoning(str(piece.get("text", "")), str(piece.get("signature", "")))
     if kind == "json":
         return Json(piece.get("value"))
+    if kind in ("tool_call", "tool_use", "function_call", "tool_result"):
+        part: Part = _with_parts(read_block(piece))
+        return part
     raise ValueError(f"unknown part type {kind!r}: {shorten(dict(piece))}")
 
 
@@ -153,13 +190,25 @@ def _medium(kind: str, source: Any) -> Image | Audio | Video:
     )
 
 
+def _with_parts(content: Any) -> Part:
+    """Return a content of a turn as a part, and the contents of a tool result as parts."""
+    if isinstance(content, ToolResult):
+        parts = tuple(as_part(inner) for inner in content.parts)
+        return ToolResult(content.call_id, parts, content.error)
+    return as_part(content)
+
+
 def as_message(turn: Any, *, default_role: str = "user") -> Message:
-    """A message from a `Message`, a string, or a dictionary with `role` and perhaps `content`."""
+    """Build a message from a `Message`, a string, or a dictionary with `role` and optional `content`."""
     if isinstance(turn, Message):
         return turn
     if isinstance(turn, str):
         return Message(default_role, (Text(turn),))
     if isinstance(turn, Mapping):
+        tool_turn = read_tool_turn(turn)
+        if tool_turn is not None:
+            parts = tuple(_with_parts(content) for content in tool_turn.contents)
+            return Message(tool_turn.role, parts or None)
         role = str(turn.get("role", default_role))
         content = turn.get("content", turn.get("parts"))
         if content is None:
@@ -176,7 +225,7 @@ def as_message(turn: Any, *, default_role: str = "user") -> Message:
 
 
 def as_messages(value: Any) -> tuple[Message, ...]:
-    """What a template returned, as messages: a string is one user turn, a list is several turns or parts."""
+    """Convert what a template returned to messages: a string is one user turn, a list is several turns or parts."""
     if isinstance(value, str):
         return (Message("user", (Text(value),)),)
     if isinstance(value, (Message, Mapping, Media)):
@@ -184,11 +233,11 @@ def as_messages(value: Any) -> tuple[Message, ...]:
     if isinstance(value, Iterable):
         items = list(value)
         is_turns = all(
-            isinstance(i, Message) or (isinstance(i, Mapping) and "role" in i)
+            isinstance(i, Message) or (isinstance(i, Mapping) and _is_turn(i))
             for i in items
         )
         if items and is_turns:
-            return tuple(as_message(item) for item in items)
+            return link_calls(tuple(as_message(item) for item in items))
         if items:
             return (Message("user", tuple(as_part(item) for item in items)),)
     raise TypeError(
@@ -196,8 +245,42 @@ def as_messages(value: Any) -> tuple[Message, ...]:
     )
 
 
+def _is_turn(item: Mapping[str, Any]) -> bool:
+    return "role" in item or ("from" in item and "value" in item)
+
+
+def link_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages with an id for each tool call, and each result joined to its call.
+
+    Raise `ValueError` for a result of a call that no earlier message makes.
+    """
+    if not any(_has_tool_parts(message) for message in messages):
+        return messages
+    links = CallLinks()
+    linked = []
+    for message in messages:
+        if _has_tool_parts(message):
+            parts = tuple(_linked(part, links) for part in message.parts or ())
+            message = Message(message.role, parts)
+        linked.append(message)
+    return tuple(linked)
+
+
+def _has_tool_parts(message: Message) -> bool:
+    return any(isinstance(part, (ToolCall, ToolResult)) for part in message.parts or ())
+
+
+def _linked(part: Part, links: CallLinks) -> Part:
+    if isinstance(part, ToolCall):
+        return links.call(part)
+    return links.result(part) if isinstance(part, ToolResult) else part
+
+
 def generation_role(messages: Sequence[Message]) -> str:
-    """Who is to speak: the role of the content-less message; else who ended the earlier rounds; else assistant."""
+    """Return the role that speaks next.
+
+    It is the role of the message without content, else the role that ended the earlier rounds, else `assistant`.
+    """
     for message in reversed(messages):
         if message.parts is None:
             return message.role
@@ -216,14 +299,14 @@ def generation_role(messages: Sequence[Message]) -> str:
 
 
 def has_free_roles(messages: Iterable[Message]) -> bool:
-    """Whether any role lies outside the chat roles, so that the prompt must be sent as a completion."""
+    """Return True if a role is not a chat role, so that the prompt must be sent as a completion."""
     return any(message.role not in CHAT_ROLES for message in messages)
 
 
 def render_text(messages: Sequence[Message]) -> str:
-    """A prompt with free roles as plain text: `Question: …\\nAnswer:`; an empty role writes no header.
+    r"""Render a prompt with free roles as plain text, `Question: …\nAnswer:`. An empty role has no header.
 
-    Rounds are set apart by a blank line; the place where the model writes ends the text, without a trailing space.
+    Rounds are separated by a blank line. The text ends where the model writes, without a trailing space.
     """
     spoken = [m for m in messages if m.parts is not None]
     role = generation_role(messages)
@@ -248,7 +331,7 @@ def _header(role: str) -> str:
 
 
 def to_plain(message: Message) -> dict[str, Any]:
-    """A message as JSON; media by kind, digest and format."""
+    """Return a message as JSON, with media by kind, digest and format."""
     if message.parts is None:
         return {"role": message.role}
     parts = message.parts
@@ -258,7 +341,7 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 
 def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Role and text of each message with content, as `to_plain` writes them; a medium reads `[image]`."""
+    """Return role and text of each message with content, as written by `to_plain`. A medium becomes `[image]`."""
     return tuple(
         (str(turn["role"]), _plain_text(turn["content"]))
         for turn in messages
@@ -276,11 +359,28 @@ def _plain_part(part: Mapping[str, Any]) -> str:
     kind = str(part["type"])
     if kind in ("text", "reasoning"):
         return str(part["text"]) if kind == "text" else ""
+    if kind in ("tool_call", "tool_result"):
+        read = _part_from_mapping({**part, "content": _without_media(part)})
+        return (
+            f"[{kind}] {read.text}\n" if isinstance(read, ToolCall | ToolResult) else ""
+        )
     return str(part["value"]) if kind == "json" else f"[{kind}]"
 
 
+def _without_media(part: Mapping[str, Any]) -> list[Any]:
+    """Return the contents of a result in the journal, with `[image]` for an image."""
+    texts = []
+    for piece in part.get("content") or ():
+        kind = piece.get("type")
+        texts.append(
+            {"type": "text", "text": f"[{kind}]"} if kind in MEDIA_KINDS else piece
+        )
+    return texts
+
+
 def part_to_plain(part: Part) -> dict[str, Any]:
-    """One part as JSON; a medium by its digest, and where it lies if it is a file."""
+    """Return one part as JSON. A medium is given by its digest, and by its path if it is a file."""
+    plain: dict[str, Any]
     if isinstance(part, Media):
         plain = {"type": part.kind, "sha256": part.digest, "format": part.format}
         return (
@@ -290,4 +390,18 @@ def part_to_plain(part: Part) -> dict[str, Any]:
         )
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
+    if isinstance(part, ToolCall):
+        plain = {
+            "type": "tool_call",
+            "id": part.id,
+            "name": part.name,
+            "arguments": part.arguments,
+        }
+        return {**plain, "signature": part.signature} if part.signature else plain
+    if isinstance(part, ToolResult):
+        contents = [part_to_plain(inner) for inner in part.parts]
+        plain = {"type": "tool_result", "call_id": part.call_id, "content": contents}
+        return {**plain, "error": part.error} if part.error else plain
+    if isinstance(part, Reasoning) and part.signature:
+        return {"type": "reasoning", "text": part.text, "signature": part.signature}
     return {"type": part.kind, "text": part.text}

@@ -1,7 +1,7 @@
-"""The meter: how far a model is inside the batches it was handed.
+"""Progress of a model inside the batches it was given.
 
-A model adds to it where it works, whoever watches the run reads it a few times a second; nobody waits for anybody. It
-costs a batch or a pass through the model a few additions, and a sample nothing.
+The model adds to the meter while it works, and the progress display reads it a few times a second without locking.
+The cost is a few additions per batch or forward pass.
 """
 
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Meter:
-    """Counts of one task with one model, since it began to be asked."""
+    """Counts for one task and one model since the first request."""
 
     begun: int = 0
     """Requests handed to the model."""
     ended: float = 0.0
-    """Requests it has worked off, those in the middle by their part; 0 where the model does not say."""
+    """Requests finished, with partial requests as fractions. 0 if the model does not report it."""
     tokens: int = 0
-    """Tokens it has computed, read and written; 0 where the model does not say."""
+    """Tokens processed, input and output. 0 if the model does not report it."""
     _batch: int = 0
-    """Requests of the batch that is worked on."""
+    """Size of the current batch."""
 
     @contextmanager
     def batch(self, size: int) -> Iterator[None]:
-        """Works off a batch: all of it counts as ended after it, nothing of it where it failed."""
+        """Count a batch as finished when the block succeeds, and not at all when it raises."""
         before, whole = self.ended, 0
         self._batch = size
         try:
@@ -34,5 +34,5 @@ class Meter:
             self.ended = before + whole
 
     def advance(self, share: float) -> None:
-        """Notes that so much of the batch is done, from 0 to 1."""
+        """Record that this share of the batch, from 0 to 1, is done."""
         self.ended += share * self._batch

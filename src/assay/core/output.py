@@ -1,21 +1,28 @@
-"""Outputs: what a model gave back. Never a bare string inside assay."""
+"""Outputs: what a model returned. Inside assay an answer is never a bare string."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Any
 
 from .media import Media
 from .message import Json, Part, Reasoning, Text, as_part
 from .quick import quick
+from .reasoning import ThinkTags, may_hold_reasoning, separate_text
 from .sample import EMPTY
+from .tools import ToolCall
 
 MISSING = "missing_prediction"
-"""The kind of failure where a file of predictions has none for a sample: nobody's infrastructure failed."""
+"""Error kind for a sample that a predictions file has no answer for. It is not an infrastructure error."""
+LIMIT = "limit"
+"""In the details of an output: the limit at which its sample ended."""
+INTERRUPTED = "interrupted"
+"""Error kind of a helper model that the user stopped. There is no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One generated token with its log-probability and the alternatives that were reported."""
+    """One generated token with its log-probability and the reported alternatives."""
 
     text: str
     logprob: float
@@ -24,7 +31,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """How probable one continuation is: summed log-probability, and whether greedy decoding would write it."""
+    """Log-probability of one continuation, summed over its tokens, and whether greedy decoding would produce it."""
 
     logprob: float
     greedy: bool = False
@@ -34,42 +41,97 @@ class Likelihood:
 @quick
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One answer: its parts, and why it ended."""
+    """One answer: its parts and why it ended."""
 
     parts: tuple[Part, ...]
     stop_reason: str | None = None
-    """`stop`, `length`, `content_filter`, or what the backend said."""
+    """`stop`, `length`, `content_filter`, or what the backend reported."""
     tokens: tuple[Token, ...] = ()
     token_ids: tuple[int, ...] = ()
+    verbatim: bool = False
+    """True if marks such as `<think>` in the text belong to the answer, as with `think_tags=false`."""
 
     @property
     def text(self) -> str:
         """The answer without reasoning."""
         parts = self.parts
         if len(parts) == 1 and type(parts[0]) is Text:
-            return parts[0].text
+            text = parts[0].text
+            if self.verbatim or not may_hold_reasoning(text):
+                return text
+            separated = separate_text(text)
+            return text if separated is None else separated.answer
+        parts = self.separated().parts
         return "".join(part.text for part in parts if isinstance(part, Text))
 
     @property
     def reasoning(self) -> str:
-        """What was thought aloud."""
-        return "".join(part.text for part in self.parts if isinstance(part, Reasoning))
+        """The reasoning text."""
+        parts = self.separated().parts
+        return "".join(part.text for part in parts if isinstance(part, Reasoning))
+
+    @property
+    def has_reasoning(self) -> bool:
+        """True if the model reasoned before it answered, or reasoned only."""
+        return _has_reasoning(self.separated().parts)
+
+    @property
+    def has_answer(self) -> bool:
+        """True if there is more than reasoning: text, a medium or a structure."""
+        for part in self.separated().parts:
+            is_blank = isinstance(part, Text) and not part.text.strip()
+            if not is_blank and not isinstance(part, Reasoning):
+                return True
+        return False
+
+    def separated(self, tags: ThinkTags = None) -> "Candidate":
+        """Return the same answer with reasoning in the text as a part of its own.
+
+        Nothing changes where reasoning is a part already, or where the text is verbatim.
+        """
+        parts = self.parts
+        if self.verbatim:
+            return self
+        if _has_reasoning(parts):
+            return self
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        if not all(isinstance(text, str) for text in texts):
+            return self  # reported as a broken answer elsewhere
+        # Most answers have no marks at all.
+        if not isinstance(tags, tuple) and not any(map(may_hold_reasoning, texts)):
+            return self
+        if tags is False:
+            is_changed = self.separated() is not self
+            return replace(self, verbatim=True) if is_changed else self
+        joined = _joined_texts(parts)
+        pieces: list[Part] = []
+        for part in joined:
+            pieces += _pieces(part, tags) if isinstance(part, Text) else (part,)
+        if len(pieces) == len(joined) and all(map(is_, pieces, joined)):
+            # None of the model's own marks; the marks of other models are part of its answer.
+            return self.separated(False) if isinstance(tags, tuple) else self
+        return replace(self, parts=tuple(pieces))
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """Images and audio clips that were made."""
+        """Images, audio clips and videos in the answer."""
         return tuple(part for part in self.parts if isinstance(part, Media))
 
     @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in the answer, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
     def json(self) -> Any:
-        """The structured answer of a specialist, or `None`."""
+        """The structured answer of a specialist model, or None."""
         return next((part.value for part in self.parts if isinstance(part, Json)), None)
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens counted by the backend; `None` where it does not say."""
+    """Token counts reported by the backend. None if it does not report them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -80,7 +142,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a model gave no answer: infrastructure, kept apart from wrong answers."""
+    """Why a model gave no answer. Infrastructure errors are kept apart from wrong answers."""
 
     kind: str
     """`timeout`, `connection`, `rate_limit`, `http`, `auth`, `oom`, `exception`, …"""
@@ -92,35 +154,35 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of a dialogue: what was put to the model, and what it answered."""
+    """One round of a dialogue: what was sent to the model and what it answered."""
 
     asked: tuple[tuple[str, str], ...]
-    """Role and text of each message of the round's prompt, earlier rounds first; a medium reads `[image]`."""
+    """Role and text of each message in the round's prompt, earlier rounds first. A medium becomes `[image]`."""
     output: "Output"
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a model gave back for one request."""
+    """What a model returned for one request."""
 
     candidates: tuple[Candidate, ...] = ()
     likelihoods: tuple[Likelihood, ...] = ()
-    """One for each continuation that was to be weighed."""
+    """One entry for each continuation of the request."""
     usage: Usage | None = None
     seconds: float | None = None
     state: Any = None
-    """Opaque turn state, handed back with the next round."""
+    """Opaque turn state, passed back with the next round. For scorers of a tool task: the state of its tools."""
     error: ErrorInfo | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     rounds: tuple[Round, ...] = ()
-    """All rounds of a dialogue, this output's own last, as a scorer sees them; empty for a single question."""
+    """All rounds of a dialogue for scorers, this output last. Empty for a single question."""
 
     @classmethod
     def of(
         cls, *answers: "str | Part | Media", stop_reason: str | None = None
     ) -> "Output":
-        """An output with one candidate for each answer."""
+        """Build an output with one candidate per answer."""
         return cls(
             tuple(
                 Candidate((as_part(answer, opens_files=True),), stop_reason)
@@ -137,27 +199,39 @@ class Output:
         retryable: bool = True,
         retry_after: float | None = None,
     ) -> "Output":
-        """An output that says why there is none."""
+        """Build an output that holds an error instead of an answer."""
         return cls(error=ErrorInfo(kind, message, retryable, retry_after))
 
     @property
     def text(self) -> str:
-        """The text of the first candidate; empty if there is none."""
+        """Text of the first candidate, or empty."""
         return self.candidates[0].text if self.candidates else ""
 
     @property
     def reasoning(self) -> str:
-        """The reasoning of the first candidate."""
+        """Reasoning of the first candidate."""
         return self.candidates[0].reasoning if self.candidates else ""
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """The media of the first candidate."""
+        """Media of the first candidate."""
         return self.candidates[0].media if self.candidates else ()
 
     @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """All tool calls of the first candidate, in order; of every round in a task with rounds."""
+        if self.rounds:
+            return tuple(c for entry in self.rounds for c in entry.output.last_calls)
+        return self.last_calls
+
+    @property
+    def last_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of this answer alone, without earlier rounds."""
+        return self.candidates[0].calls if self.candidates else ()
+
+    @property
     def json(self) -> Any:
-        """The structured answer of the first candidate."""
+        """Structured answer of the first candidate."""
         return self.candidates[0].json if self.candidates else None
 
     @property
@@ -166,41 +240,86 @@ class Output:
         return self.candidates[0].stop_reason if self.candidates else None
 
     def only(self, index: int) -> "Output":
-        """The same output with one candidate, as a scorer of single answers sees it."""
+        """Return the output with one candidate only, for scorers of single answers."""
         return replace(self, candidates=(self.candidates[index],))
 
+    def separated(self, tags: ThinkTags = None) -> "Output":
+        """Return the same output with the reasoning of each candidate as a part of its own."""
+        candidates = tuple(candidate.separated(tags) for candidate in self.candidates)
+        if all(map(is_, candidates, self.candidates)):
+            return self
+        return replace(self, candidates=candidates)
 
-ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json")
-"""What a dictionary of an answer's parts may name."""
+
+def _has_reasoning(parts: tuple[Part, ...]) -> bool:
+    """Return True if one of the parts is reasoning."""
+    for part in parts:  # noqa: SIM110 - faster than `any`, and every scorer asks for each answer
+        if isinstance(part, Reasoning):
+            return True
+    return False
+
+
+def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
+    """Return the parts with texts that follow each other as one: a mark may be in a later one."""
+    joined: list[Part] = []
+    for part in parts:
+        if joined and isinstance(part, Text) and isinstance(joined[-1], Text):
+            joined[-1] = Text(joined[-1].text + part.text)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _pieces(text: Text, tags: ThinkTags) -> tuple[Part, ...]:
+    """Return a text as it is, or its reasoning and its answer."""
+    separated = separate_text(text.text, tags)
+    if separated is None:
+        return (text,)
+    thought = Reasoning(separated.reasoning)
+    if not separated.answer:
+        return (thought,)
+    answer = Text(separated.answer)
+    return (thought, answer) if thought.text else (answer,)
+
+
+ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json", "calls")
+"""Keys allowed in a dictionary of answer parts."""
 
 
 def as_output(value: Any) -> Output:
-    """What a user's model returned, as an `Output`.
+    """Convert what a user's model returned to an `Output`.
 
     Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of parts
-    of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s has a candidate for each.
+    of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s gives one candidate each.
+    Tool calls are `ToolCall`s, alone or in a list, or `{"calls": [{"name": …, "arguments": {…}}]}`.
     """
     if isinstance(value, Output):
         return value
     if isinstance(value, str):
         return Output((Candidate((Text(value),)),))
     if isinstance(value, (list, tuple)):
-        candidates = tuple(_as_candidate(one) for one in value)
+        candidates = tuple(_as_candidate(answer) for answer in value)
         if is_mixed(value):
             return Output(
-                (Candidate(tuple(part for one in candidates for part in one.parts)),)
+                (
+                    Candidate(
+                        tuple(part for answer in candidates for part in answer.parts)
+                    ),
+                )
             )
         return Output(candidates)
     return Output((_as_candidate(value),))
 
 
 def is_mixed(value: Any) -> bool:
-    """Whether a list holds parts of different kinds: those of one answer, in words and in audio.
+    """Return True if a list holds parts of different kinds, which together form one answer.
 
-    Elements that may be whole answers, `Candidate`s and dictionaries of several parts, are not looked at.
+    Elements that may be whole answers, `Candidate`s and dictionaries of several parts, are not examined.
     """
     if not isinstance(value, (list, tuple)):
         return False
+    if any(isinstance(entry, ToolCall) for entry in value):
+        return True
     if any(isinstance(one, (Candidate, Output)) or _names_parts(one) for one in value):
         return False
     return len({type(as_part(one, opens_files=True)) for one in value}) > 1
@@ -215,6 +334,8 @@ def _as_candidate(value: Any) -> Candidate:
         return value
     if not _names_parts(value):
         return Candidate((as_part(value, opens_files=True),))
+    if "tool_calls" in value:
+        value = {"text": value.get("content"), "calls": value["tool_calls"]}
     unknown = [name for name in value if name not in ANSWER_KINDS]
     if unknown:
         raise ValueError(
@@ -237,6 +358,9 @@ def _as_candidate(value: Any) -> Candidate:
 def _part_of(kind: str, content: Any) -> Part:
     if isinstance(content, (Media, Text, Reasoning, Json)) and content.kind == kind:
         return as_part(content)
+    if kind == "calls":
+        is_call = isinstance(content, ToolCall)
+        return content if is_call else as_part({**content, "type": "tool_call"})
     if kind in ("text", "reasoning"):
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")

@@ -1,58 +1,69 @@
-"""Protocols: the five things people write, as the runner sees them once they are adapted.
+"""Protocols: the five kinds of component, as the runner sees them after adaptation.
 
-What each must have stands in its own protocol; what it may have, in the one called `…Extras`. The runner asks for
-nothing else: a test compares.
+Each protocol lists the required members, and its `…Extras` protocol the optional ones. A test checks that the runner
+uses nothing else.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .abilities import Abilities
+from .errors import DataError
 from .meter import Meter
 from .output import Output
+from .reasoning import ThinkTags
 from .record import Result, ScoreRecord
 from .request import Prompt, Request
 from .sample import EMPTY, BadSample, Sample
 from .score import Score
+from .value_scale import ValueScale
 
 
 class Dataset(Protocol):
-    """An iterable of samples that can be read more than once; rows that cannot be used come as `BadSample`."""
+    """An iterable of samples that can be read repeatedly. Unusable rows appear as `BadSample`."""
 
     def __iter__(self) -> Iterator[Sample | BadSample]: ...
 
 
 class DatasetExtras(Protocol):
-    """What the data of a task may have."""
+    """Optional members of a task's dataset."""
 
     read: Callable[[Any], Any] | None
-    """From what was found to samples, where one file is not one set."""
+    """Converts the located data to samples, for data sets that are not a single file."""
 
     def reading_from(self, data: str | None) -> Any:
-        """The same data where `--data` says that they lie: the code that reads them is the user's own."""
+        """Return the same dataset read from the path given by `--data`, for datasets read by the user's own code."""
 
 
 class Template(Protocol):
-    """Builds the prompt of one sample."""
+    """Builds the prompt for one sample."""
 
     @property
     def source(self) -> str:
-        """What the prompts depend on, as text."""
+        """Text that identifies what the prompts depend on."""
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
-        """`next(sample, turns)` of a template that leads a dialogue."""
+        """`next(sample, turns)` of a template that leads a dialogue, else None."""
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
 
+class TemplateExtras(Protocol):
+    """Optional members of a template."""
+
+    is_whole: bool
+    """True if its prompts are complete, so that the run adds no system message."""
+
+
 @runtime_checkable
 class Model(Protocol):
-    """A place prompts go and outputs come from.
+    """Answers requests.
 
-    `generate` may be `async`; it is then asked one request at a time, many at once. What else a model may have stands
+    `generate` may be `async`; it then receives one request per call, with many calls in flight.
+    Optional members are listed
     in `ModelExtras`, `Reporting`, `SizedByMemory`, `OnDevice` and `AnswersById`.
     """
 
@@ -61,130 +72,208 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What makes this model this model: weights digest, revision, endpoint. Part of every request key."""
+        """What identifies the model: weights digest, revision, endpoint. Part of every request key."""
 
     def generate(self, requests: Sequence[Request]) -> Any: ...
 
 
 class ModelExtras(Protocol):
-    """What a model may have beside `generate`; each is looked for by itself."""
+    """Optional members of a model. Each is looked up separately."""
 
     batch_size: int | None
-    """Requests handed over at once, where the run does not say."""
+    """Requests per batch, if the run does not set it."""
     concurrency: int | None
-    """Requests under way at once, of an `async` model."""
+    """Requests in flight at once, for an `async` model."""
     trust_remote_code: bool
-    """Whether code that lies beside the weights may run; set by the run's option of that name."""
+    """Allows code shipped with the weights to run. Set by the run option of the same name."""
+    servers: Sequence[Model]
+    """The same model on several servers. The scheduler chooses one of them for each request."""
+    base_url: str | None
+    """The address of a model behind a URL."""
     likelihood_fix: str
-    """How to get likelihoods from this model, where it gives none as it is set up."""
+    """How to get likelihoods from this model when its current settings provide none."""
     preflight_loads: bool
-    """Whether `preflight` needs the weights."""
+    """True if `preflight` needs the weights."""
+    think_tags: ThinkTags
+    """How the model marks reasoning in its text. Without it, all known forms are recognised."""
+    prompts_tools: bool
+    """True if tools are written into the prompt as text; the protocol id then says so."""
     whole_dialogues: bool
-    """Whether it is asked a dialogue as a whole and leads it itself."""
+    """True if the model receives a whole dialogue and leads it itself."""
     written: Mapping[str, Any]
-    """Its options as they were written: secrets among them are kept out of the run's files."""
+    """The options as the user wrote them. Secrets among them are kept out of the run's files."""
 
     def likelihood(self, requests: Sequence[Request]) -> Any:
-        """Log-probabilities of given continuations."""
+        """Return the log-probabilities of given continuations."""
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
-        """The prompt as this model wants it; the journal has it as it was sent."""
+        """Return the prompt in the form this model needs. The journal records it as sent."""
 
     def load(self) -> None:
-        """Gets ready for questions, before the first one and its time limit."""
+        """Prepare for requests, before the first one and its time limit."""
 
     def close(self) -> Any:
-        """Lets go of what it holds; may be `async`."""
+        """Release resources. May be `async`."""
+
+    def interrupt(self) -> None:
+        """End work in progress, because the user stopped the run."""
 
     def check_ready(self) -> None:
-        """Raises where a helper of scorers cannot start, before a model is asked anything."""
+        """Raise if a scorer's helper cannot start, before any model is called."""
+
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a request cannot carry the whole prompt, or None if it can; nothing is sent otherwise."""
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> Iterable[Any]:
-        """What its tokenizer finds wrong with a prompt."""
+        """Yield problems that the tokenizer reports for a prompt."""
 
     def write_under(self, folder: Path) -> None:
-        """From now on writes its own files into the run's folder."""
+        """Write its own files into the run folder from now on."""
 
 
 @runtime_checkable
 class Reporting(Protocol):
-    """A model that says how far it is inside a batch."""
+    """A model that reports its progress inside a batch."""
 
     def report_to(self, meter: Meter) -> None:
-        """From now on adds to `ended` and `tokens` of this meter."""
+        """Add progress to `ended` and `tokens` of this meter from now on."""
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A model with remarks on how its answers were computed."""
+
+    def run_notes(self) -> Iterable[str]:
+        """Return lines for the notes of a run."""
+
+
+@runtime_checkable
+class Prefetching(Protocol):
+    """A local model that can begin to load while the run is still being prepared."""
+
+    def prefetch(self) -> None:
+        """Start loading in the background; `load` waits for it and reports its errors."""
+
+
+@runtime_checkable
+class SpreadOverGpus(Protocol):
+    """A local model that is asked in one copy for each GPU unless told otherwise."""
+
+    def copies(self) -> int:
+        """Return how many copies suit this machine; 1 if one is enough."""
 
 
 @runtime_checkable
 class SizedByMemory(Protocol):
-    """A local model that can find out how much fits into its device's memory."""
+    """A local model that can choose its batch size from the free memory of its device."""
 
     def fit_memory(self) -> str:
-        """Sets how many answers are written at once, and `batch_size`, by the memory that is free once the weights are
-        loaded; what was chosen, in words. Never changes an answer."""
+        """Set the batch size from the memory that is free after loading, and return a description of the choice."""
 
 
 @runtime_checkable
 class OnDevice(Protocol):
-    """A local model that can be told which device to compute on."""
+    """A local model with a configurable device."""
 
     device: str | None
 
 
 @runtime_checkable
 class AnswersById(Protocol):
-    """A model that looks its answers up by the ids of samples, so that one prompt may have two answers."""
+    """A model that looks up answers by sample id, so that one prompt may have two answers."""
 
     @property
     def key_identity(self) -> Mapping[str, Any]:
-        """What stands in keys in place of its identity, which changes with every answer that is written into it."""
+        """Stable identity used in request keys, for models whose `identity` changes as their file grows."""
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
-        """What the answer to one request hangs on beside its prompt: part of its key, and of what is asked."""
+        """Return what an answer depends on besides the prompt. It becomes part of the request and of its key."""
 
     def ids(self) -> Mapping[str, int]:
-        """The ids it knows, and how many answers it has for each."""
+        """Return the known ids with the number of answers for each."""
+
+
+class ConversationStopped(Exception):
+    """The run was stopped: no further exchange takes place."""
+
+
+class Conversation(Protocol):
+    """The exchanges of one sample with a model, each of which the run records."""
+
+    used: Any
+    """What the exchanges have used so far, as `tooling.limits.Used` counts it."""
+
+    async def ask(self, prompt: Prompt) -> tuple[int, Output]:
+        """Return the number of the exchange, from 0, and the answer. Raise `ConversationStopped` if none will come."""
+
+
+class Conversations(Protocol):
+    """Begins the conversations of samples with one model."""
+
+    def begin(self, id: str, epoch: int) -> Conversation:
+        """Begin the conversation of a sample. Exchanges that are recorded are answered from the journal."""
+
+
+@runtime_checkable
+class AsksThroughRun(Protocol):
+    """A model that asks another model itself, such as an agent program. The run records every exchange."""
+
+    inner: Model
+
+    def use(self, conversations: Conversations) -> None:
+        """Ask the inner model through these conversations from now on."""
+
+    def plan_lines(self) -> Sequence[str]:
+        """Return what users should know before work."""
 
 
 class Scorer(Protocol):
-    """Judges one output; may be `async`. Options are its fields. What else it may have stands in `ScorerExtras`."""
+    """Scores one output. May be `async`. Options are its fields; optional members are listed in `ScorerExtras`."""
 
     def __call__(self, sample: Sample, output: Output) -> Score: ...
 
 
 class ScorerExtras(Protocol):
-    """What a scorer may say of itself."""
+    """Optional members of a scorer."""
 
     name: str
-    """What it is called in the table, where the task does not say."""
+    """Name in the table, if the task does not set one."""
     needs: Sequence[str]
-    """Roles of helper models, which it is given in its field `models`."""
+    """Roles of helper models, provided in its field `models`."""
     requires: Sequence[Any]
-    """Libraries, as `Requirement`s: looked for before the run."""
+    """Required libraries as `Requirement`s, checked before the run."""
     reads: Sequence[str]
-    """What it cannot do without: text, image, audio, video, answer, likelihood, logprobs, target."""
+    """Kinds of content it needs: text, image, audio, video, answer, likelihood, logprobs, target."""
     blocking: bool
-    """Whether it takes its time, so that it runs beside the work."""
+    """True for a slow scorer, which runs in a separate thread."""
     whole_output: bool
-    """Whether it judges all candidates of an answer together."""
+    """True if it scores all candidates of an answer together."""
     summarizers: Sequence[Any]
-    """What makes its numbers, where the task does not say; else the mean."""
-    higher_is_better: bool
-    bounds: tuple[float, float] | None
-    """The lowest and the highest value; `None` where there is none."""
+    """Default summarizers, if the task sets none. Otherwise the mean."""
+    higher_is_better: bool | Mapping[str, bool]
+    """True if larger values are better, for all values or by name."""
+    bounds: tuple[float, float] | Mapping[str, tuple[float, float] | None] | None
+    """Lowest and highest value, for all values or by name. None if there is no limit."""
     best_mark: float
-    """Of a judge: the mark that a perfect answer gets, with which a judge is tried out."""
+    """For a judge: the grade of a perfect answer, used to probe the judge."""
+    normalize: str
+    """The normalizer applied to both texts, or `none`."""
+    compares_text: bool
+    """True if every character counts, so that the run notes where only the spelling differs."""
+    keeps_unicode_form: bool
+    """True if its official rule compares characters as they are, so that the run notes differing Unicode forms."""
     measures_transcripts: bool
-    """Whether answers are meant to repeat the reference, so that a repetition is not a leak."""
+    """True if answers are expected to repeat the reference, so that repetition is not reported as a leak."""
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
-        """The numbers of a whole set, as a distance between two sets of images; instead of `__call__`."""
+        """Return numbers for a whole set, such as a distance between two sets of images. Replaces `__call__`."""
 
     def in_run(self, cell: Any, writer: Any) -> Any:
-        """The same, told which run, task and model it judges: it writes files, or asks judges by itself."""
+        """Return a copy bound to a run, task and model, for scorers that write files or call judges themselves."""
 
 
 class Summarizer(Protocol):
-    """Makes the numbers of one scorer on one task from its score records."""
+    """Computes the numbers of one scorer on one task from its score records."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: "SummaryContext"
@@ -192,17 +281,17 @@ class Summarizer(Protocol):
 
 
 class SummarizerExtras(Protocol):
-    """What a summarizer may say of itself."""
+    """Optional members of a summarizer."""
 
     pools: bool
-    """Whether it counts every answer by itself, so that no reducer of repeats applies."""
+    """True if it counts every answer separately, so that no reducer applies."""
     function: Callable[..., Any] | None
-    """The user's own function, where it was adapted."""
+    """The user's original function, if it was adapted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryContext:
-    """What a summarizer may know beside the records."""
+    """What a summarizer receives besides the records."""
 
     task: str
     model: str
@@ -213,3 +302,23 @@ class SummaryContext:
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = (0.0, 1.0)
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    scale: ValueScale | None = None
+    """Direction and bounds of the scorer's values by name. None if all values share them."""
+    beside: "Mapping[str, Sequence[ScoreRecord]]" = field(default_factory=lambda: EMPTY)
+    """The score records of the task by scorer, for numbers that combine several scorers."""
+
+    def of(self, metric: str) -> "SummaryContext":
+        """Return the context of one metric: with its own direction and bounds, where the scorer declares them."""
+        if self.scale is None:
+            return self
+        scale = self.scale.of(metric.removeprefix(f"{self.scorer}."))
+        return replace(
+            self,
+            higher_is_better=scale.higher_is_better,
+            bounds=scale.bounds,
+            scale=None,
+        )
+
+    def as_share(self) -> "SummaryContext":
+        """Return the context of a number between 0 and 1 of which more is better."""
+        return replace(self, higher_is_better=True, bounds=(0.0, 1.0), scale=None)

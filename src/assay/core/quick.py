@@ -1,7 +1,7 @@
-"""Quick values: frozen dataclasses that are made for every sample, at half the price.
+"""Faster construction of frozen dataclasses that are created for every sample.
 
-A frozen dataclass sets its fields through `object.__setattr__`, which looks each of them up by name. What is made a
-dozen times a sample sets them through its slots instead. Everything else about the class stays a dataclass's.
+A frozen dataclass sets its fields through `object.__setattr__`, which looks up each one by name. Classes decorated with
+`quick` set their slots directly, in about half the time. Everything else remains that of a dataclass.
 """
 
 from dataclasses import MISSING, fields
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def quick(cls: type[T]) -> type[T]:
-    """Gives a dataclass with `frozen=True, slots=True` an `__init__` that sets its slots."""
+    """Give a dataclass with `frozen=True, slots=True` an `__init__` that sets its slots directly."""
     space: dict[str, Any] = {"LEFT_OUT": MISSING}
     parameters, steps = ["self"], []
     for field in fields(cls):  # type: ignore[arg-type]

@@ -1,11 +1,11 @@
-"""Records: the lines of a run's journal, and the numbers made from them.
+"""Records: the lines of a run's journal, and the results computed from them.
 
-Two kinds of lines, joined by task, model, sample id and epoch: what a model answered, and what a scorer said of it.
+There are two kinds of lines, joined by task, model, sample id and epoch: a model's answer and a scorer's verdict.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from zlib import crc32
 
@@ -14,25 +14,26 @@ from .message import Message, Part, Text, as_message, as_part, part_to_plain, to
 from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage
 from .request import Prompt
 from .sample import EMPTY
+from .score import UNRESOLVED
 
 
 def is_sealed(line: bytes) -> bool:
-    """Whether a line (without newline) ends in a checksum, right or wrong."""
+    """Return True if a line (without newline) ends with a checksum, valid or not."""
     return line[-18:-10] == b',"crc":"' and line[-2:] == b'"}'
 
 
 def is_whole(line: bytes) -> bool:
-    """Whether a line (without newline) is complete and unchanged since it was written."""
+    """Return True if a line (without newline) is complete and unchanged since it was written."""
     if line[-18:-10] != b',"crc":"' or line[-2:] != b'"}':
         return False
     return (
         b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]
-    )  # 18: the length of ,"crc":"01234567"}
+    )  # 18 is the length of ,"crc":"01234567"}
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRecord:
-    """What a model answered to one request."""
+    """A model's answer to one request."""
 
     task: str
     model: str
@@ -45,24 +46,28 @@ class OutputRecord:
     output: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     target: Any = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    tools: Sequence[Mapping[str, Any]] = ()
+    """Tools that the prompt offered, in the first round only."""
+    follows: bool = False
+    """True if `prompt` holds only the messages after those of the round before; see `whole_prompts`."""
     kind: str = "output"
 
     @property
     def failed(self) -> bool:
-        """Whether the model gave no answer, so that the next run asks again."""
+        """True if the model gave no answer, so that the next run asks again."""
         return "error" in self.output
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRecord:
-    """What one scorer said of one sample."""
+    """One scorer's verdict on one sample."""
 
     task: str
     model: str
     id: str
     scorer: str
     digest: str
-    """Of the scorer's code and options: a changed scorer makes its old lines stale."""
+    """Digest of the scorer's code and options. When it changes, older lines are stale."""
     values: Mapping[str, float | None]
     outcome: str
     epoch: int = 0
@@ -74,36 +79,47 @@ class ScoreRecord:
     cluster: str | None = None
     order: int = 0
     """Place of the sample in the data, so that results do not depend on who answered first."""
+    weight: float | None = None
+    """Weight of the sample in a mean. None gives every sample the same weight."""
     kind: str = "score"
 
     @property
     def value(self) -> float | None:
-        """The single value, or the first of several."""
+        """The single value, or the first of several; `None` without a verdict."""
+        if self.outcome in UNRESOLVED:
+            return None
         return next(iter(self.values.values()), None)
+
+
+CUT_ANSWERS = "cut_answers"
+"""In the details of a result: answers that ended because of `max_tokens` and were scored all the same."""
+
+FLOOR = "floor"
+"""In the details of a result: what agents that do nothing get, or the chance level. It has `value` and `agent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One number of a run, with its interval and its failures counted."""
+    """One number of a run with its interval and failure counts."""
 
     task: str
     model: str
     metric: str
     value: float | None
     n: int
-    """Samples the value is computed over."""
+    """Number of samples behind the value."""
     n_expected: int | None
     protocol: str = ""
     stderr: float | None = None
     ci: tuple[float, float] | None = None
     interval: str = ""
-    """How the interval was made, or `none: why`."""
+    """How the interval was computed, or `none: reason`."""
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     parsed_value: float | None = None
-    """The value over the answers that could be read."""
+    """The value over answers that could be parsed."""
     bounds: tuple[float, float] | None = None
-    """Worst and best case if the unresolved samples were all wrong or all right."""
+    """Worst and best case: the unresolved samples all wrong, or all right."""
     flags: tuple[str, ...] = ()
     higher_is_better: bool = True
     clusters: int | None = None
@@ -111,7 +127,7 @@ class Result:
 
     @property
     def reducer(self) -> str:
-        """How the answers to a sample were reduced to one value."""
+        """How repeated answers to a sample are combined into one value."""
         epochs = self.details.get("epochs")
         return (
             str(epochs.get("reducer", "mean"))
@@ -120,7 +136,7 @@ class Result:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """The row of `summary.json` and of `--json`."""
+        """Return the row for `summary.json` and `--json`."""
         plain: dict[str, Any] = {
             "task": self.task,
             "protocol": self.protocol,
@@ -148,7 +164,7 @@ class Result:
 
 
 def result_from_plain(plain: Mapping[str, Any]) -> Result:
-    """The result a row of `summary.json` holds."""
+    """Build a result from a row of `summary.json`."""
     values = dict(plain)
     for name in ("ci", "bounds", "flags"):
         if values.get(name) is not None:
@@ -163,14 +179,14 @@ def _plain_group(group: Any) -> Any:
 
 
 def prompt_to_plain(prompt: Prompt) -> list[dict[str, Any]]:
-    """The messages of a prompt as JSON, media by digest."""
+    """Return the messages of a prompt as JSON, with media by digest."""
     return [to_plain(message) for message in prompt.messages]
 
 
 def messages_from_plain(
     plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, Media] = EMPTY
 ) -> tuple[Message, ...]:
-    """The messages of a record; media are looked up by digest."""
+    """Build the messages of a record, looking up media by digest."""
     return tuple(
         as_message(
             {**turn, "content": [_part_from_plain(p, blobs) for p in turn["content"]]}
@@ -185,13 +201,42 @@ def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Pa
     if plain.get("type") in MEDIA_KINDS and "sha256" in plain:
         medium = blobs[plain["sha256"]]
         kind = MEDIA_KINDS[plain["type"]]
-        # The same bytes may be a clip here and a video there: the record knows which, the store only their format.
+        # The same bytes may be audio in one record and video in another; the store only knows the format.
         return as_part(medium if isinstance(medium, kind) else kind(medium.source))
+    if plain.get("type") == "tool_result":
+        inner = [_part_from_plain(piece, blobs) for piece in plain.get("content", ())]
+        return as_part({**plain, "content": inner})
     return as_part(plain)
 
 
+def whole_prompts(
+    records: Sequence[OutputRecord],
+) -> list[Sequence[Mapping[str, Any]]]:
+    """Return the prompt of each round of a sample in full, from the records of all its rounds in order.
+
+    A later round of a tool task records only what is new: the model's calls and their results.
+    """
+    prompts: list[Sequence[Mapping[str, Any]]] = []
+    for record in records:
+        if not record.follows or not prompts:
+            prompts.append(record.prompt)
+            continue
+        before = [turn for turn in prompts[-1] if "content" in turn]
+        prompts.append([*before, *record.prompt])
+    return prompts
+
+
+def with_whole_prompts(records: Sequence[OutputRecord]) -> list[OutputRecord]:
+    """Return the rounds of a sample, each with its prompt in full."""
+    prompts = whole_prompts(records)
+    return [
+        replace(record, prompt=prompt, follows=False) if record.follows else record
+        for record, prompt in zip(records, prompts, strict=True)
+    ]
+
+
 def output_to_plain(output: Output) -> dict[str, Any]:
-    """An output as JSON; what is absent is left out."""
+    """Return an output as JSON. Absent values are left out."""
     plain: dict[str, Any] = {
         "candidates": [_candidate_to_plain(c) for c in output.candidates]
     }
@@ -225,12 +270,12 @@ def output_to_plain(output: Output) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float | str:
-    """JSON has no infinities, and an impossible continuation has one: `-inf` is written as text."""
+    """Return the number, or text for an infinity, which JSON cannot represent."""
     return number if math.isfinite(number) else str(number)
 
 
 def _made_part(part: Part) -> dict[str, Any]:
-    """A part of an answer; of a medium also how large it is, which is no part of a request's key."""
+    """Return a part of an answer as JSON. For a medium this includes its size, which is not part of a request key."""
     return (
         {**part_to_plain(part), **part.facts}
         if isinstance(part, Media)
@@ -258,13 +303,15 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
         ]
     if candidate.token_ids:
         plain["token_ids"] = list(candidate.token_ids)
+    if candidate.verbatim:
+        plain["verbatim"] = True
     return plain
 
 
 def output_from_plain(
     plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMPTY
 ) -> Output:
-    """The output a record holds."""
+    """Build the output stored in a record."""
     error = plain.get("error")
     usage = plain.get("usage")
     return Output(
@@ -295,5 +342,9 @@ def _candidate_from_plain(
         for text, logprob, top in plain.get("tokens", ())
     )
     return Candidate(
-        parts, plain.get("stop_reason"), tokens, tuple(plain.get("token_ids", ()))
+        parts,
+        plain.get("stop_reason"),
+        tokens,
+        tuple(plain.get("token_ids", ())),
+        bool(plain.get("verbatim", False)),
     )

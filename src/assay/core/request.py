@@ -1,7 +1,8 @@
-"""Requests: what a model is asked, exactly; and the key under which the answer is kept.
+"""Requests: exactly what a model is asked, and the key under which its answer is stored.
 
-The key is a hash of model identity, rendered messages (media by digest), options, hints, seed, repeat index and, where
-something may be drawn, what the random numbers are made of. How requests are batched or spread is never part of it.
+The key is a hash of the model identity, the rendered messages (media by digest), options, hints,
+seed, repeat index and,
+if sampling is involved, the inputs of the random numbers. Batching and scheduling are never part of it.
 """
 
 import hashlib
@@ -23,38 +24,36 @@ from .message import (
     render_text,
 )
 from .quick import quick
+from .reasoning import ThinkTags
 from .sample import EMPTY
 from .secrets import veiled
+from .tools import Tool
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, math.inf),
-    "top_p": (0, 1),
-    "min_p": (0, 1),
-    "frequency_penalty": (-math.inf, math.inf),
-    "presence_penalty": (-math.inf, math.inf),
-    "repetition_penalty": (0, math.inf),
-}
-"""The least and the most of each; a number without end is none of them."""
+    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-math.inf, math.inf),
+    "presence_penalty": (-math.inf, math.inf), "repetition_penalty": (0, math.inf),
+}  # fmt: skip
+"""Smallest and largest value of each. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
-"""Those that services take from -2 to 2: held to it where people set them, not where code builds a request."""
+"""Options that services accept from -2 to 2. Checked where users set them, not where code builds a request."""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
-"""Those for which the least is too little."""
+"""Options whose smallest value is itself not allowed."""
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
-"""Whole numbers and the least of each; -1 is how some services write that `top_k` is off."""
+"""Integer options and the smallest value of each. Some services use -1 to turn `top_k` off."""
 _WORDS = {
     "reasoning_effort": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "response_format": ("json", "text", "json_object"),
 }
 _LASTING = frozenset({str, int, float, bool, type(None)})
-"""Types of values that stay what they are."""
+"""Types of immutable values."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
-"""Seeds are below it: every service takes them, and a server may still count up for the candidates of a request."""
+"""Upper limit of seeds. Every service accepts them, with room for a server to count up for several candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """How to sample an answer. `None` leaves the choice to the model."""
+    """How to sample an answer. None leaves the choice to the model."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -64,18 +63,18 @@ class GenerateOptions:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     n: int = 1
-    """Candidates of one request; repeated requests of one sample are `epochs`."""
+    """Candidates per request. Repeated requests for one sample are `epochs`."""
     logprobs: int | None = None
-    """How many alternatives to report for each generated token; 0 reports the chosen one only."""
+    """Number of alternatives to report per generated token. 0 reports the chosen token only."""
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     repetition_penalty: float | None = None
     reasoning_effort: str | None = None
     response_format: str | None = None
-    """`json` asks for a JSON object where the backend can promise one."""
+    """`json` asks for a JSON object if the backend can guarantee one."""
 
     def __post_init__(self) -> None:
-        """Equal options are equal bytes in a key: `1` and `1.0`, a list and a tuple are made the same."""
+        """Normalize values, so that equal options give equal bytes in a key: `1` and `1.0`, a list and a tuple."""
         if type(self.stop) is not tuple:
             stop = (
                 (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
@@ -109,7 +108,7 @@ class GenerateOptions:
             )
 
     def set(self, **changes: Any) -> "GenerateOptions":
-        """A copy with some options changed; an unknown one is an error with the nearest name."""
+        """Return a copy with some options changed. An unknown option raises an error with the nearest name."""
         for name in changes:
             if name not in OPTION_NAMES:
                 fix = suggest(name, sorted(OPTION_NAMES), "known:")
@@ -126,7 +125,7 @@ class GenerateOptions:
         return replace(self, **changes)
 
     def given(self) -> dict[str, Any]:
-        """The options that were set, as JSON."""
+        """Return the options that were set, as JSON."""
         return {
             k: v
             for k, v in self._items()
@@ -163,33 +162,39 @@ DEFAULT_OPTIONS = GenerateOptions()
 @quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages, and what the answer may be."""
+    """Messages, and what kind of answer is requested."""
 
     messages: tuple[Message, ...]
     produces: tuple[str, ...] = ("text",)
-    """What is asked for: text, image, audio."""
+    """Requested kinds of output: text, image, audio."""
     continuations: tuple[str, ...] | None = None
-    """Texts to weigh after the messages instead of generating; `None` asks for generation."""
+    """Texts to compute the likelihood of after the messages. None asks for generation."""
     rolling: bool = False
-    """Weigh the messages' own text from its first token, as perplexity needs."""
+    """Compute the likelihood of the messages' own text from the first token, for perplexity."""
     options: GenerateOptions | None = None
-    """Overrides of the task's options for this prompt alone."""
+    """Options for this prompt only, overriding those of the task."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What the record should say about how the prompt was made: shot ids, who built it, fallbacks."""
+    """Notes for the record about how the prompt was built: shot ids, builder, fallbacks."""
+    tools: tuple[Tool, ...] = ()
+    """Functions that the model may call."""
+    tool_choice: str | None = None
+    """`auto`, `none`, `required`, or the name of the tool that must be called. None leaves it to the service."""
+    parallel_calls: bool | None = None
+    """Whether one answer may hold several calls. None leaves it to the service."""
 
     @property
     def role(self) -> str:
-        """Who is to speak."""
+        """The role that speaks next."""
         return generation_role(self.messages)
 
     @property
     def is_chat(self) -> bool:
-        """Whether every role is a chat role, so that a chat template applies."""
+        """True if every role is a chat role, so that a chat template applies."""
         return not has_free_roles(self.messages)
 
     @property
     def text(self) -> str:
-        """The prompt as plain text, as a completion endpoint gets it."""
+        """The prompt as plain text, as sent to a completion endpoint."""
         return render_text(self.messages)
 
     @property
@@ -201,23 +206,27 @@ class Prompt:
 @quick
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing a model is asked: a prompt with all that may change the answer."""
+    """One request to a model: a prompt and everything that may change the answer."""
 
     prompt: Prompt
     options: GenerateOptions = DEFAULT_OPTIONS
     seed: int | None = None
-    """What a service or a user's function is given to seed itself with; `None` where the run has no seed."""
+    """Seed for a service or a user's function. None if the run has no seed."""
     repeat: int = 0
     state: Any = None
-    """Opaque turn state a model returned with the previous round."""
+    """Opaque turn state that the model returned with the previous round."""
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Empty, except where a guest dialect must pass a benchmark's name."""
+    """Empty, except for toolkits that pass a benchmark's name to the model."""
     key: str = ""
     id: str = ""
-    """Which sample this is, for logs; models must not look at it."""
+    """Sample id, for logs. Models must not depend on it."""
     draw: str = ""
-    """What the random numbers of its candidates are made of: see `seeds_of`. A request that belongs to no sample has
-    none; its prompt, seed and repeat take the place."""
+    """Text from which the random numbers of the candidates are derived; see `seeds_of`.
+
+    A request that belongs to no sample has none; its prompt, seed and repeat index are used instead.
+    """
+    think_tags: ThinkTags = None
+    """How reasoning is marked in the answer. Models may ignore it."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -228,16 +237,17 @@ class Request:
 def seeds_of(
     seed: int | None, sample: str, repeat: int = 0, round: int = 0
 ) -> tuple[int | None, str]:
-    """The seed and the `draw` of a request: what the run's seed becomes for one repeat of one sample.
+    """Return the seed and the `draw` text of a request for one repeat of one sample.
 
-    This is the rule for all that is drawn. The random numbers of a candidate depend on the run's seed, the sample's id,
-    the repeat (epoch), the round of a dialogue and the candidate's number, and on nothing else: not on how many
-    candidates are asked for, not on the batch, not on whether another sample has the same prompt.
+    This is the rule for all sampling. The random numbers of a candidate depend on the run's seed, the sample's id, the
+    repeat (epoch), the round of a dialogue and the candidate's number, and on nothing else: not on the number of
+    candidates, not on the batch, not on other samples with the same prompt.
 
-    A model that draws in this process, be it text, images or audio, makes them of `draw` and the candidate's number;
-    a run without a seed counts as one more seed, so it too draws the same every time. A service is sent the integer,
-    and none where the run has no seed. It is another one for each sample; the repeats of a sample are so far apart that
-    the candidates of one, for which servers count up, never meet those of the next.
+    A model in this process derives its random numbers from `draw` and the candidate's number. A run
+    without a seed counts as
+    one more seed, so its draws are repeatable too. A service receives the integer, or nothing if the run has no seed.
+    The integer differs between samples, and the repeats of a sample are far enough apart that the candidates of one,
+    for which servers count up, never reach those of the next.
     """
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
@@ -249,22 +259,23 @@ def seeds_of(
 
 
 def repeated(seed: int, repeat: int) -> int:
-    """The seed for one more time; the candidates of different times have no seed in common."""
+    """Return the seed for one repeat. Candidates of different repeats never share a seed."""
     return seed + repeat * _APART
 
 
 class KeyMaker:
-    """Makes request keys for one model with one set of options; the constant part is hashed once."""
+    """Computes request keys for one model. The part that does not change is hashed once."""
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
-        # Keys are kept and shared: a quick digest of a short secret could be guessed from them.
+        # Keys are stored and shared. A fast digest of a short secret could be guessed from them.
         self._base = hashlib.sha256(canonical(veiled(identity)))
         self._options: GenerateOptions | None = None
         self._start = self._base
         self._rest: tuple[tuple[Any, ...], str] | None = None
+        self._tools: tuple[tuple[Tool, ...], tuple[Any, ...], str] | None = None
 
     def key(self, request: Request, previous: str = "") -> str:
-        """The key of a request; `previous` is the key of the round before it in a dialogue."""
+        """Return the key of a request. `previous` is the key of the round before it in a dialogue."""
         return self.key_of(
             request.prompt,
             request.options,
@@ -285,7 +296,7 @@ class KeyMaker:
         previous: str = "",
         draw: str = "",
     ) -> str:
-        """The key of a request that is not made yet, from its parts."""
+        """Return the key of a request from its parts, before the request is built."""
         if options is not self._options:
             self._options = options
             self._start = self._base.copy()
@@ -313,14 +324,28 @@ class KeyMaker:
             pieces.append(self._rest_of(prompt.rolling, prompt.produces, hints))
         if draw and _may_draw(prompt, options):
             pieces.append(f"\x08{draw}")
+        if prompt.tools or prompt.tool_choice or prompt.parallel_calls is not None:
+            pieces.append(self._tools_of(prompt))
         digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
+
+    def _tools_of(self, prompt: Prompt) -> str:
+        """Return the part for tools, from a cache if the prompt before had the same ones."""
+        settings = (prompt.tool_choice, prompt.parallel_calls)
+        cached = self._tools
+        if cached and cached[0] is prompt.tools and cached[1] == settings:
+            return cached[2]
+        plain = [[tool.to_plain() for tool in prompt.tools], *settings]
+        text = "\x09" + json.dumps(plain, sort_keys=True, default=str)
+        self._tools = (prompt.tools, settings, text)
+        return text
 
     def _rest_of(
         self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]
     ) -> str:
-        """What is mostly the same for all samples of a task, written anew only where it is not."""
-        # With their types, since 1 equals True and 1.0; what can be changed in place may no longer be what was written.
+        """Return the part that is usually the same for all samples of a task, from a cache if possible."""
+        # Compare types too, because 1 equals True and 1.0. Mutable values are not cached, because
+        # they may have changed.
         parts = (
             rolling,
             tuple(produces),
@@ -337,7 +362,7 @@ class KeyMaker:
 
 
 def _may_draw(prompt: Prompt, options: GenerateOptions) -> bool:
-    """Whether the answer may hang on chance; where it does not, samples with the same prompt share what is cached."""
+    """Return True if the answer may involve sampling. If not, samples with equal prompts share a cached answer."""
     if prompt.continuations is not None or prompt.rolling:
         return False
     return options.temperature != 0 or prompt.produces != ("text",)
@@ -349,14 +374,14 @@ def _options_bytes(options: GenerateOptions) -> bytes:
 
 
 def canonical(value: Any) -> bytes:
-    """JSON with sorted keys: equal values give equal bytes."""
+    """Return JSON with sorted keys, so that equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(
         "utf-8", "surrogatepass"
     )
 
 
 def digest_of(value: Any) -> str:
-    """sha256 of the canonical JSON of a value, or of bytes."""
+    """Return the SHA-256 of a value's canonical JSON, or of bytes."""
     return hashlib.sha256(
         value if isinstance(value, bytes) else canonical(value)
     ).hexdigest()

@@ -1,4 +1,4 @@
-"""Requirements: libraries that a scorer cannot do without, declared so that the plan finds what is missing."""
+"""Libraries that a scorer needs, declared so that missing ones are reported before the run."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ from .errors import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One library, by the name it is imported under."""
+    """One library, by its import name."""
 
     package: str
     feature: str
-    """What it is called in the message."""
+    """Name used in the message."""
     pip: str
-    """What follows `pip install`."""
+    """Arguments of `pip install`."""
 
     def check(self, where: str | None = None) -> None:
-        """Raises `MissingExtra` where it is not installed; imports nothing."""
+        """Raise `MissingExtra` if the library is not installed. Import nothing."""
         try:
-            found = importlib.util.find_spec(self.package)
-        except (ImportError, ValueError):  # hidden, or a stand-in without a spec
-            found = None
-        if found is None:
+            spec = importlib.util.find_spec(self.package)
+        except (ImportError, ValueError):  # hidden, or a stub without a spec
+            spec = None
+        if spec is None:
             raise MissingExtra(self.feature, self.pip, where=where)
 
     def library(self, module: str, where: str) -> Any:
-        """A module of the library, imported now."""
+        """Import and return a module of the library."""
         return library(module, self.feature, self.pip, where=where)
 
 
 def library(module: str, feature: str, pip: str, *, where: str | None = None) -> Any:
-    """A module of a library that assay does not bring along; `MissingExtra` where it is not installed."""
+    """Import a module of an optional library. Raise `MissingExtra` if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Samples: one question put to a model, with what is needed to judge the answer."""
+"""Samples: one question for a model, with what is needed to score the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,15 +9,21 @@ from .errors import DataError
 from .media import Media
 from .message import Message
 from .quick import quick
+from .tools import Tool
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 REFERENCE_COLUMNS = ("references", "reference", "answers")
-"""Columns that may hold a reference answer for each round of a dialogue, the first that does counts."""
+"""Columns that may hold a reference answer for each round of a dialogue. The first one present is used."""
+
+CHOICE_ORDER = "choice_order"
+"""The field of a sample with shuffled options that holds their letters in the data, in the order shown: `CABD`."""
+ORIGINAL_LETTER = "original_letter"
+"""The detail of a score that holds the letter which the chosen option has in the data, where options were shuffled."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """A target each of whose parts must be there; a tuple among the parts means any of them."""
+    """A target with several required parts. A tuple among the parts means that any of its entries is enough."""
 
     parts: tuple[str | tuple[str, ...], ...]
 
@@ -25,30 +31,37 @@ class AllOf:
 @quick
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question put to a model, with what is needed to judge the answer."""
+    """One question for a model, with what is needed to score the answer."""
 
     id: str
-    """Stable across runs: the store joins records on it."""
+    """Stable across runs. The store joins records on it."""
     input: str | tuple[Message, ...] = ""
-    """The question as text, or as ready-made messages."""
+    """The question as text, or as messages."""
     target: Any = None
-    """Text, a list or tuple (any of them), `AllOf`, or what the scorer understands; `None`: no answer is right."""
+    """Text, a list or tuple (any of them is right), `AllOf`, or what the scorer understands.
+
+    None if no answer is right.
+    """
     choices: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The untouched row."""
+    """The unchanged row."""
     media: tuple[Media, ...] = ()
-    """Images, audio clips and videos of the question, in the order in which they are shown."""
+    """Images, audio clips and videos of the question, in the order shown."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Breakdowns: `{"subject": "law"}` gives a line for each subject."""
+    """Values to break results down by: `{"subject": "law"}` gives one line per subject."""
     group: str | None = None
-    """Samples judged together: rotations of one question, both questions of an image."""
+    """Samples scored together: rotations of one question, both questions about an image."""
     cluster: str | None = None
-    """Samples that are not independent: the unit of the standard error."""
+    """Samples that are not independent. It is the unit of the standard error."""
     turns: tuple[Any, ...] = ()
     """Later user turns of a scripted dialogue; empty for a single question."""
+    weight: float | None = None
+    """Weight of the sample in a mean. None gives every sample the same weight."""
+    tools: tuple[Tool, ...] = ()
+    """Tools of the row, besides those of the task."""
 
     def named(self, id: str) -> "Sample":
-        """The same sample under another id; written out, since every row of a converted dataset passes here."""
+        """Return the sample with another id. Written out because every converted row passes here."""
         return Sample(
             id,
             self.input,
@@ -60,11 +73,13 @@ class Sample:
             self.group,
             self.cluster,
             self.turns,
+            self.weight,
+            self.tools,
         )
 
     @property
     def targets(self) -> tuple[Any, ...]:
-        """The accepted answers as a tuple, whether one or several were given."""
+        """The accepted answers as a tuple, for one or several."""
         target = self.target
         if target is None:
             return ()
@@ -77,13 +92,13 @@ class Sample:
         )
 
     def __getitem__(self, column: str) -> Any:
-        """A column of the row: `sample["question"]`."""
+        """Return a column of the row: `sample["question"]`."""
         return self.fields[column]
 
 
 @dataclass(frozen=True, slots=True)
 class BadSample:
-    """A row that could not become a sample: listed and counted as `data_error`, never silently dropped."""
+    """A row that could not become a sample. It is listed and counted as `data_error`, never dropped silently."""
 
     id: str
     error: DataError

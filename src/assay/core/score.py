@@ -1,4 +1,4 @@
-"""Scores: the verdict on one output, and what kind of verdict it is."""
+"""Scores: the verdict on one output, and its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,51 +10,69 @@ from .sample import EMPTY
 
 
 class Outcome(StrEnum):
-    """What became of a sample. No answer is ever invented."""
+    """How a sample ended. No answer is ever invented."""
 
     SCORED = "scored"
     UNPARSED = "unparsed"
-    """An answer came, but none of the rules could read it. Counts as 0."""
+    """An answer arrived, but no rule could parse it. Counts as 0."""
     REFUSED = "refused"
     TRUNCATED = "truncated"
-    """Cut by the token limit *and* nothing to extract. Counts as 0."""
+    """Cut by the token limit, with nothing to extract. Counts as 0."""
     MODEL_ERROR = "model_error"
-    """No answer came: leaves the denominator and widens the bounds."""
+    """No answer arrived. It leaves the denominator and widens the bounds."""
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
+    LIMIT_TURNS = "limit:turns"
+    """The sample reached a limit of the run. What was there is scored, and its value counts."""
+    LIMIT_CALLS = "limit:calls"
+    LIMIT_TOKENS = "limit:tokens"
+    LIMIT_COST = "limit:cost"
+    LIMIT_SECONDS = "limit:seconds"
 
 
 COUNTED_AS_ZERO = frozenset({Outcome.UNPARSED, Outcome.REFUSED, Outcome.TRUNCATED})
+LIMITS = frozenset(
+    {
+        Outcome.LIMIT_TURNS,
+        Outcome.LIMIT_CALLS,
+        Outcome.LIMIT_TOKENS,
+        Outcome.LIMIT_COST,
+        Outcome.LIMIT_SECONDS,
+    }
+)
+"""The sample ended at a limit, and its value counts like any other."""
+WITH_VALUE = LIMITS | {Outcome.SCORED}
+"""Outcomes whose value is that of the scorer."""
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One value, or several named ones, with the outcome and what led to it."""
+    """One value, or several named ones, with the outcome and its explanation."""
 
     value: float | Mapping[str, float] | None
     outcome: Outcome = Outcome.SCORED
     answer: str | None = None
     """What was extracted from the output and compared."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The rule that fired, counts to pool over a run, the judge's words."""
+    """The rule that matched, counts to pool over a run, the judge's words."""
     candidates: tuple[float | None, ...] = ()
-    """The value of each candidate where there were several; `value` is then the reduced one."""
+    """The value of each candidate if there were several. `value` then combines them."""
 
     @classmethod
     def unparsed(cls, **details: Any) -> "Score":
-        """An answer that no rule could read."""
+        """Build the score of an answer that no rule could parse."""
         return cls(0.0, Outcome.UNPARSED, details=details)
 
     @classmethod
     def refused(cls, **details: Any) -> "Score":
-        """The model declined to answer."""
+        """Build the score of an answer in which the model declined."""
         return cls(0.0, Outcome.REFUSED, details=details)
 
 
 def named_values(score: Score, scorer: str) -> dict[str, float]:
-    """The values of a score as records have them: one under its scorer's name, several as `scorer.name`."""
+    """Return the values of a score as stored in records: one under the scorer's name, several as `scorer.name`."""
     value = score.value
     if isinstance(value, Mapping):
         return {f"{scorer}.{name}": number for name, number in value.items()}
@@ -62,7 +80,7 @@ def named_values(score: Score, scorer: str) -> dict[str, float]:
 
 
 def as_score(value: Any) -> Score:
-    """What a user's scorer returned, as a `Score`: a number, a truth value, or named numbers."""
+    """Convert what a user's scorer returned, a number, a truth value or named numbers, to a `Score`."""
     if isinstance(value, Score):
         return value
     if isinstance(value, (bool, int, float)):

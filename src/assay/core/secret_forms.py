@@ -1,6 +1,6 @@
-"""Forms of secrets: how a known one may be spelled, and what keys, passwords and headers look like in a text.
+"""Spellings of secrets: how a known one may be encoded, and what keys, passwords and headers look like in text.
 
-Only `core.secrets` uses it.
+Used by `core.secrets` only.
 """
 
 import base64
@@ -17,7 +17,7 @@ _KEY = re.compile(
     r"|AKIA\w{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,})|(?<=\bBearer )[^\s$\[]\S{7,}|(?<=\bBasic )[^\s$\[]\S{7,}"
 )
 _KNOWN = r"(?!\[redacted|\$\{env:)"
-"""Hidden already, or only named."""
+"""Already redacted, or a reference to an environment variable."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 _QUERY = re.compile(
     r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)"
@@ -42,18 +42,18 @@ _BEARER = re.compile(
     + r"(?=\S*[\d._~+/-])[^\s\"',;]{6,}"
 )
 _UP_TO, _FROM = re.compile(r"[^\s\"'(),;]*\Z"), re.compile(r"[^\s\"'(),;]*")
-"""What stands around a place, between blanks and quotes: perhaps the path of a file."""
+"""Text around a match up to blanks and quotes, which may be the path of a file."""
 
 
 def has_known_form(text: str) -> bool:
-    """Whether a text holds what looks like the key of a known service."""
+    """Return True if the text contains what looks like a key of a known service."""
     return _KEY.search(text) is not None
 
 
 def without_forms(
     text: str, hide: Callable[[str], str], is_file: Callable[[str], bool] | None = None
 ) -> str:
-    """A text with such keys replaced; a file may be called like one, and stays where `is_file` says so."""
+    """Replace such keys in a text. A file name that looks like a key stays if `is_file` confirms it."""
 
     def replaced(found: re.Match[str]) -> str:
         if is_file is not None and "/" in text:
@@ -70,7 +70,7 @@ def without_forms(
 
 
 def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
-    """A message without passwords in URLs, keys in queries and headers that hold one."""
+    """Remove passwords in URLs, keys in query strings and secret headers from a message."""
     if "://" in text:
         text = _USER_IN_URL.sub(
             lambda user: user[0] if not hidden.sub("", user[0]).strip(":") else mark,
@@ -85,8 +85,8 @@ def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
 
 @lru_cache(maxsize=64)
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
-    """All spellings of the secrets that a text may hold; the longest first, since one may begin with another."""
-    # A password in a URL is written there as URLs have it, and sent as it is.
+    """Return all spellings of the secrets, longest first because one may be a prefix of another."""
+    # A password in a URL is percent-encoded there and sent decoded.
     spelled = secrets | {
         plain for secret in secrets if len(plain := unquote(secret)) >= SHORTEST_FORM
     }
@@ -95,7 +95,7 @@ def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
 
 
 def json_forms(text: str) -> list[bytes]:
-    """A text as it stands in JSON, whichever encoder wrote it."""
+    """Return a text as different JSON encoders write it."""
     escaped = {
         json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)
     }
@@ -103,7 +103,7 @@ def json_forms(text: str) -> list[bytes]:
 
 
 def _spellings(secret: str) -> set[str]:
-    """A secret as it is, in URLs, in JSON, in HTML, in a cell of CSV, in Python, and in base64 wherever it stands."""
+    """Return a secret as is, and as written in URLs, JSON, HTML, CSV, Python and base64."""
     escaped = quote(secret, safe="", errors="surrogatepass")
     lower = re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), escaped)
     others = {
@@ -130,12 +130,12 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """What of a secret stands in base64, by itself or in the middle of something longer."""
+    """Return the base64 text of a secret, alone or at each alignment inside longer data."""
     data = secret.encode("utf-8", "surrogatepass")
     whole = base64.b64encode(data).decode("ascii")
-    found = {whole, whole.rstrip("=")}
+    encodings = {whole, whole.rstrip("=")}
     for before, cut in enumerate((0, 2, 3)):
         text = base64.b64encode(b"\0" * before + data).decode("ascii")
         left_over = (before + len(data)) % 3
-        found.add(text[cut : len(text) - (0, 3, 2)[left_over]])
-    return found | {form.replace("+", "-").replace("/", "_") for form in found}
+        encodings.add(text[cut : len(text) - (0, 3, 2)[left_over]])
+    return encodings | {form.replace("+", "-").replace("/", "_") for form in encodings}

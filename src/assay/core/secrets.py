@@ -1,11 +1,13 @@
-"""Secrets: which values they are, what they may look like, and what stands in their place. The one place that knows.
+"""Secrets: which values are secret, how they may be spelled, and how they are redacted. No other module decides this.
 
-A value is secret by its option's name, as a header, as a user or a query member of a URL, by the form keys of known
-services have, or because the environment holds it under a secret's name or a reference asked for it. Those that were
-given are remembered for the process; `without` and the store's `Redactor` search for them in every form.
+A value is secret because of its option's name, as a header, as a user or query parameter of a URL,
+by the form of a known
+service's keys, or because an environment variable with a secret's name holds it. Known secrets are remembered for the
+process; `without` and the store's `Redactor` search for every spelling.
 
-In options that are kept stands `[redacted:…]` with a digest, so that a run asked with another value is another run. The
-digest is slow to compute and short: who guesses a short key pays for each guess, and many guesses fit.
+Stored options contain `[redacted:…]` with a digest, so that a run with another value is another
+run. The digest is slow
+to compute and short: each guess at a short key is expensive, and many keys share a digest.
 """
 
 import hashlib
@@ -19,13 +21,13 @@ from .errors import UsageError
 from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
 
 MARK = "[redacted]"
-"""What stands in the place of a secret in whatever is written."""
+"""Replacement for a secret in everything that is written."""
 SHORTEST = 8
-"""Shorter values are words of everyday text: they are not searched for in prompts and answers."""
+"""Shorter values are common words. They are not searched for in prompts and answers."""
 SHORTEST_WORD = 4
-"""Shorter ones are not searched for in messages either; those between stand alone there."""
+"""Shorter values are not searched for in messages either. Values between the two limits must be whole words there."""
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-"""A value that is read from the environment, and may be kept as it is written."""
+"""A value read from the environment, which may be stored as written."""
 HIDDEN = re.compile(r"\[redacted(?::[0-9a-f]+)?\]")
 DIGEST_BYTES = 3
 HARMLESS_HEADERS = frozenset(
@@ -52,7 +54,7 @@ HARMLESS_MEMBERS = frozenset(
     }
 )
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
-# Options are named freely: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
+# Option names are free: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
 _NAME = re.compile(
     r"(?:.*(?:api|access|secret|private|auth|subscription)[_-]?)?keys?"
     r"|(?:.*(?:auth|access|api|hf|bearer|refresh)[_-]?)?token"
@@ -63,34 +65,37 @@ _WITH_QUERY = re.compile(r"[\w.:/-]+\?[^=?]+=.*")
 _PLAIN_MEMBER = re.compile(r"|true|false|[\d.]+|\d{4}-\d\d-\d\d[\w-]*", re.IGNORECASE)
 
 Hide = Callable[[str, bool], str]
-"""What is put in place of a secret; the second value says whether its name or its form tells that it is one."""
+"""Returns the replacement for a secret. The second argument is True if its name or form proves that it is one."""
 
 
 def veiled(options: Any) -> Any:
-    """Plain options with a digest in place of each secret; equal options stay equal, different ones different."""
+    """Return plain options with a digest in place of each secret.
+
+    Equal options stay equal, different ones different.
+    """
     return _replaced(options, lambda secret, _: _veil(secret))
 
 
 def secrets_of(options: Any) -> dict[str, bool]:
-    """The secrets among plain options, and whether each is known for one by its name or form.
+    """Return the secrets among plain options, each with whether its name or form proves it.
 
-    What a reference or an option such as `api_key_env` names is one of them.
+    Values named by a reference or by an option such as `api_key_env` are included.
     """
-    found: dict[str, bool] = {}
+    secrets: dict[str, bool] = {}
 
     def note(secret: str, is_sure: bool) -> str:
-        found[secret] = found.get(secret, False) or is_sure
+        secrets[secret] = secrets.get(secret, False) or is_sure
         return secret
 
     _replaced(options, note)
     for name in _references(options):
         if value := os.environ.get(name):
             note(value, True)
-    return found
+    return secrets
 
 
 def left_out(options: Any) -> Iterator[str]:
-    """Where options read from a kept run lack a secret: `headers.X-Gate`."""
+    """Yield the option paths, such as `headers.X-Gate`, where a stored run lacks a secret."""
     return (place for place, text in _texts(options) if HIDDEN.search(text))
 
 
@@ -99,7 +104,7 @@ _changes = 0
 
 
 def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
-    """Takes note of secrets that this process was given, and whether each is surely one."""
+    """Remember secrets that this process received, and whether each is certain."""
     global _changes
     for secret, is_sure in (
         secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)
@@ -110,31 +115,31 @@ def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
 
 
 def learn(*options: Any) -> None:
-    """Remembers the secrets among plain options."""
+    """Remember the secrets among plain options."""
     remember(secrets_of(list(options)))
 
 
 def remembered() -> tuple[int, Mapping[str, bool]]:
-    """All secrets given so far, and a number that grows with them."""
+    """Return all secrets so far, and a counter that grows with them."""
     return _changes, _is_given
 
 
 def forget() -> None:
-    """Remembers none any more: for tests."""
+    """Forget all secrets. For tests."""
     global _changes
     _is_given.clear()
     _changes += 1
 
 
 def variable(name: str) -> str | None:
-    """What an environment variable holds, which is remembered as a secret; `None` where it is not set."""
+    """Return an environment variable and remember its value as a secret, or None if it is not set."""
     value = os.environ.get(name)
     remember([value.strip()] if value and value.strip() else [])
     return value
 
 
 def filled(value: Any, what: str) -> Any:
-    """A value with what the environment holds in place of each `${env:NAME}`; `what` names it where that is nothing."""
+    """Replace each `${env:NAME}` by the environment's value. `what` names the value in the error if it is not set."""
 
     def found(match: re.Match[str]) -> str:
         value_of_variable = variable(match.group(1))
@@ -154,7 +159,7 @@ def filled(value: Any, what: str) -> Any:
 
 
 def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables whose names say that their values are secret."""
+    """Return the variables whose names mark their values as secret."""
     return {
         name: value
         for name, value in variables.items()
@@ -165,12 +170,12 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
-    """The secrets that an environment holds: under a secret's name, or as a password or key in a URL."""
+    """Return the secrets in an environment: under a secret's name, or as a password or key in a URL."""
     variables = os.environ if variables is None else variables
-    found = set(secret_variables(variables).values())
-    # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
+    secrets = set(secret_variables(variables).values())
+    # A variable may hold a URL with a password or a key, as those of proxies and endpoints do.
     urls = secrets_of([value for value in variables.values() if "://" in value])
-    return found | {
+    return secrets | {
         secret
         for secret, is_sure in urls.items()
         if is_sure and len(secret) >= SHORTEST
@@ -178,7 +183,7 @@ def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
 
 
 def cleared(text: str, secrets: Iterable[str]) -> str:
-    """A text without the given secrets, in whatever form they stand there."""
+    """Return the text without the given secrets, in every spelling."""
     for form in forms_of(frozenset(secrets)):
         if form in text:
             text = (
@@ -190,30 +195,30 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str] = ()) -> str:
-    """A message without any secret known here, those given too, and without what looks like one."""
+    """Return a message without known secrets, the given ones, and anything that looks like one."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(cleared(text, long_enough | of_environment()))
 
 
 def scrub(text: str) -> str:
-    """A message without what looks like a secret: keys of known services, passwords in URLs, headers that hold one."""
+    """Return a message without anything that looks like a secret: service keys, passwords in URLs, secret headers."""
     return without_keys(hidden_forms(text, MARK, HIDDEN))
 
 
 def without_keys(text: str) -> str:
-    """A text without what has the form of a known service's key, whatever else it says; a file's name stays."""
+    """Return a text without anything in the form of a known service's key. File names stay."""
     return without_forms(text, lambda _: MARK, os.path.exists)
 
 
 @lru_cache(maxsize=256)
 def _word(secret: str) -> re.Pattern[str]:
-    """A short secret where it stands alone: it may also be a piece of a word."""
+    """Return a pattern that matches a short secret only as a whole word."""
     return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether an option's name says that its value is secret."""
+    """Return True if an option's name marks its value as secret."""
     return _NAME.fullmatch(name.rpartition(".")[2]) is not None
 
 
@@ -253,7 +258,7 @@ def _header(name: str, value: Any, hide: Hide) -> Any:
 
 
 def _hidden(value: str, hide: Hide, is_sure: bool) -> str:
-    """A secret value without the word that says how it is to be read, as in `Bearer …`; references stay."""
+    """Redact a secret value, keeping a scheme such as `Bearer` and references."""
     scheme, blank, rest = value.partition(" ")
     if blank and scheme.lower() in ("bearer", "basic", "token"):
         return f"{scheme} {_hidden(rest, hide, True)}"
@@ -294,7 +299,7 @@ def _member(member: str, hide: Hide, is_local: bool) -> str:
         return without_forms(member, lambda key: hide(key, True))
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
         return member
-    # Behind a local path stand options of a loader, such as the folder of its images.
+    # A local path may be followed by loader options, such as the folder of its images.
     if (
         is_local
         and ("/" in value or os.path.exists(value))
@@ -314,7 +319,7 @@ def _references(options: Any) -> Iterator[str]:
 
 
 def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of some options, with where it stands: `headers.X-Gate`."""
+    """Yield every text in some options with its path, such as `headers.X-Gate`."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, Mapping):

@@ -1,8 +1,10 @@
-"""Specs: a component as plain data, so that a saved run can rebuild itself.
+"""Specs: a component as plain data, so that a stored run can rebuild it.
 
 A spec is a name with options: `{"name": "choice", "layout": "lines"}`. The name is registered, or `file.py:attribute`.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,23 +12,31 @@ from typing import Any
 from .errors import UsageError, shorten
 from .sample import EMPTY
 
+# "wer:normalize=whisper-en,any_script=true", "mine.py:score:limit=3"
+_WITH_OPTIONS = re.compile(r"(?P<name>[^{}=]+?):(?P<options>[A-Za-z_]\w*=.*)")
+_PAIRS = re.compile(r",(?=[A-Za-z_]\w*=)")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
 _PROMPT_FILES = (".jinja", ".jinja2", ".j2", ".txt", ".md")
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A registered name, or a place in a file, with the options it is built from."""
+    """A registered name or a `file.py:attribute`, with the options to build it from."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @classmethod
     def of(cls, value: Any, *, where: str | None = None) -> "Spec":
-        """A spec from a name, a dictionary with `name`, or a dictionary of one name to its options."""
+        """Return a spec from a name, a dictionary with `name`, or a dictionary of one name to its options.
+
+        A text may hold options, too: `wer:normalize=whisper-en`, or JSON, as typed on a command line.
+        """
         if isinstance(value, Spec):
             return value
         if isinstance(value, str):
-            return cls(value)
+            return _from_text(value, where)
         if isinstance(value, Mapping):
             if "name" in value:
                 return cls(
@@ -41,8 +51,12 @@ class Spec:
         )
 
     def to_plain(self) -> Any:
-        """The shortest JSON that `of` reads back."""
-        return {"name": self.name, **self.options} if self.options else self.name
+        """Return the shortest JSON that `of` reads back."""
+        if not self.options:
+            return self.name
+        if "name" in self.options:
+            return {self.name: dict(self.options)}
+        return {"name": self.name, **self.options}
 
     def __str__(self) -> str:
         if not self.options:
@@ -52,6 +66,50 @@ class Spec:
         )
 
 
+def _from_text(text: str, where: str | None) -> Spec:
+    if text.lstrip().startswith("{"):
+        try:
+            return Spec.of(json.loads(text), where=where)
+        except ValueError as error:
+            raise UsageError(
+                f"not valid JSON: {error}",
+                where=where,
+                fix='write {"name": "wer", "normalize": "whisper-en"}',
+            ) from error
+    match = _WITH_OPTIONS.fullmatch(text)
+    if match is None:
+        return Spec(text)
+    options = {}
+    for pair in _PAIRS.split(match["options"]):
+        name, _, value = pair.partition("=")
+        options[name] = scalar(value)
+    return Spec(match["name"], options)
+
+
+def scalar(text: str) -> Any:
+    """Return a truth value, None for `null`, a number in its plain form, JSON in brackets, or the text itself.
+
+    A number is read only where writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
+    since they may be a revision or a name. So does `none`. The component's annotation converts them if it accepts a
+    number or None (`registry.fit_options`).
+    """
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if lowered == "null":
+        return None
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text) and repr(float(text)) == text:
+        return float(text)
+    if text[:1] in "[{":
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
 def is_prompt_file(prompt: str) -> bool:
-    """Whether an option that takes a prompt names a file with one, rather than being one."""
+    """Return True if a prompt option names a file instead of containing the prompt."""
     return "\n" not in prompt and "{{" not in prompt and prompt.endswith(_PROMPT_FILES)

@@ -10,53 +10,53 @@ from .sample import EMPTY
 
 @dataclass(frozen=True, slots=True)
 class Fewshot:
-    """Solved examples before the question. The queries stay the same for every number of shots."""
+    """Solved examples before the question. The questions stay the same for every number of shots."""
 
     num: int = 0
     source: Any = None
-    """Where shots come from: a path, rows, or `None` for the task's own data (the query is never among its shots)."""
+    """Where shots come from: a path, rows, or None for the task's own data (a sample is never its own shot)."""
     split: str | None = None
     pick: Any = "random"
     """`first`, `random`, `sequential`, `similar`, or a function `(sample, pool, num, rng) -> samples`."""
     seed: int = 0
     multiturn: bool = True
-    """Shots as turns of a chat; else as one text before the question."""
+    """Show shots as chat turns. If False, as one text before the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Where a shipped benchmark's rows come from: `--data` and `$ASSAY_DATA` first, then the hub."""
+    """Where the rows of a shipped benchmark come from: `--data` and `$ASSAY_DATA` first, then the hub."""
 
     hub: str = ""
     """Hugging Face id, as `org/name`."""
     config: str | None = None
     split: str = "test"
     local: tuple[str, ...] = ()
-    """File names to look for under `--data` or `$ASSAY_DATA`, the first that exists wins."""
+    """File names to look for under `--data` or `$ASSAY_DATA`. The first existing one is used."""
     package: str = ""
     """A file inside the assay package, for sets that ship with it."""
     mini: str = ""
-    """A file inside the assay package with a handful of rows in the same format, taken by `--data mini`."""
+    """A file inside the assay package with a few rows in the same format, used by `--data mini`."""
     read: Any = None
-    """A function from what was found to samples, where one file is not one set."""
+    """A function from the located data to samples, for sets that are not a single file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to measure a task: what is asked, how it is scored, and what a model must be able to do for it."""
+    """One way to measure a task: what is asked, how it is scored, and what the model must support."""
 
     name: str
     """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
     template: Any = None
-    """In place of the task's; `None` keeps it."""
+    """Replaces the task's template. None keeps it."""
     scorers: tuple[Any, ...] = ()
-    """In place of the task's; empty keeps them."""
+    """Replace the task's scorers. Empty keeps them."""
     summarizers: tuple[Any, ...] | None = None
-    """In place of the task's; `None` keeps them."""
+    """Replace the task's summarizers. None keeps them."""
     needs: frozenset[str] = frozenset()
-    """Abilities of the model it takes: `likelihood`, `logprobs`."""
+    """Abilities the model must have: `likelihood`, `logprobs`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Generation options over those of the task."""
+    """Generation options that override the task's."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scorers", _as_tuple(self.scorers))
@@ -70,62 +70,91 @@ class Task:
     dataset: Any = None
     """A path, rows, a function that yields rows or samples, a `DataSource`, or the name of a dataset."""
     to_sample: Any = None
-    """A function from a row to a `Sample`, where the columns alone do not say it."""
+    """A function from a row to a `Sample`, if the columns alone are not enough."""
     template: Any = None
-    """A function of the sample, Jinja text, messages, or a template's name; `None` goes by the columns."""
+    """A function of the sample, Jinja text, messages, or a template's name. None derives it from the columns."""
     scorers: tuple[Any, ...] = ()
-    """Scorer names, specs or functions; empty goes by the columns."""
+    """Scorer names, specs or functions. Empty derives them from the columns."""
     summarizers: tuple[Any, ...] = ()
-    """Summarizer names, specs or functions; empty takes what each scorer asks for, by default the mean."""
+    """Summarizer names, specs or functions. Empty uses each scorer's own, by default the mean."""
     options: GenerateOptions = DEFAULT_OPTIONS
     fewshot: Fewshot = Fewshot()
     protocol: str = ""
-    """How it was measured, when there is more than one way: `mmbench@circular`."""
+    """How it is measured, if there is more than one way: `mmbench@circular`."""
     system: str | None = None
+    headline: str = ""
+    """The metric that comes first in the table and counts in leaderboards: `overall`; empty: the first there is."""
     epochs: int = 1
     reducer: str = "mean"
     """How repeats of one sample become one value: mean, majority, max, pass@k."""
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Which column plays which part, where the names do not say: `{"target": "gold"}`."""
+    """Roles of columns whose names are not recognised: `{"target": "gold"}`."""
     tags: tuple[str, ...] = ()
     """Columns to break the result down by."""
     subset: str = ""
-    """Only samples one of whose tags has this value, written as in a task's name: `high_school_biology`."""
+    """Keep only samples with this tag value, written as in a task's name: `high_school_biology`."""
     cluster: str | None = None
-    """The column that says which samples are not independent."""
+    """The column that groups dependent samples."""
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Free roles mapped to chat roles, so that chat-only models can be asked."""
+    """Free roles mapped to chat roles, for models that accept chat only."""
     history: str = "model"
-    """Whose answers a dialogue goes on from: the `model`'s own or the `reference` ones."""
+    """Which answers a dialogue continues from: the `model`'s own or the `reference` ones."""
     measures: tuple[Any, ...] = ()
-    """Ways to measure it, the best first: a `Measure`, or the name of a standard one. The first that a model can serve
-    is taken before the run and named in the protocol id; empty measures it as it stands."""
+    """Ways to measure it, best first: a `Measure`, or the name of a standard one.
+
+    The first one that the model supports is chosen before the run and named in the protocol id. Empty uses the task as
+    written.
+    """
     needs: frozenset[str] = frozenset()
-    """Abilities without which the task makes no sense: `likelihood`, `image`, `audio`, …"""
+    """Abilities the task requires: `likelihood`, `image`, `audio`, …"""
     produces: tuple[str, ...] = ("text",)
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Passed to the model with every request: empty, except where a guest dialect must pass a benchmark's name."""
+    """Passed to the model with every request. Empty, except for toolkits that pass a benchmark's name."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Models that its own files define, by name; the first of them is asked where the run names none."""
+    """Models defined in the task's own files, by name. The first one is used if the run names none."""
+    tools: tuple[Any, ...] = ()
+    """What the model may call: functions, names of tools, and toolboxes; see `assay.tooling`."""
+    mcp: tuple[str, ...] = ()
+    """Commands of MCP servers whose tools the model may call."""
+    tool_choice: str | None = None
+    """`auto`, `none`, `required`, or the name of a tool. None leaves it to the service."""
+    user: str | None = None
+    """Who talks with the model: a text for a model with the role `user`, with the columns of the row as Jinja."""
+    state: Any = None
+    """A function of the sample that returns the state its tools share; scorers read it as `output.state`."""
+    limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Limits of one sample with tools: `turns`, `calls`, `tokens`, `cost`, `seconds`, `call_seconds`."""
     driver: Any = None
-    """A function of a recording engine that drives the model by itself and returns numbers; replaces template and
-    scorers."""
+    """A function of a recording engine that calls the model itself and returns numbers.
+
+    Replaces template and scorers.
+    """
+    environment: Any = None
+    """Prepares the workspace of a sample for an agent, and checks it afterwards: see `agents.environment`."""
     description: str = ""
     citation: str = ""
     licence: str = ""
     allow_urls: bool = False
-    """Whether media that rows name by URL are fetched."""
+    """Allow fetching media that rows name by URL."""
     data_hint: str = ""
-    """What `--data` expects when the data cannot be found."""
+    """What `--data` expects, shown when the data cannot be found."""
     foreign: bool = field(default=False, repr=False, compare=False)
-    """Whether it was written for another system, whose code reads the settings of a run in its own way."""
+    """True if it was written for another toolkit, whose code interprets run settings itself."""
     origin: "Task | None" = field(default=None, repr=False, compare=False)
-    """The task as its author wrote it, where a run has changed it: the protocol id says what differs."""
+    """The task as its author wrote it, if a run changed it. The protocol id says what differs."""
 
     def __post_init__(self) -> None:
         if isinstance(self.options, Mapping):
             object.__setattr__(self, "options", DEFAULT_OPTIONS.set(**self.options))
-        for name in ("scorers", "summarizers", "measures", "tags", "produces"):
+        for name in (
+            "scorers",
+            "summarizers",
+            "measures",
+            "tags",
+            "produces",
+            "tools",
+            "mcp",
+        ):
             object.__setattr__(self, name, _as_tuple(getattr(self, name)))
         object.__setattr__(self, "needs", frozenset(_as_tuple(self.needs)))
         if isinstance(self.fewshot, Mapping):
@@ -136,7 +165,7 @@ class Task:
             object.__setattr__(self, "protocol", self.name)
 
     def but(self, **changes: Any) -> "Task":
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
 

@@ -1,8 +1,8 @@
-"""Whose code may run: every file that a command names, and none that only a foreign run folder asks for.
+"""Which code may run: files that the command names, and none that only a foreign run folder asks for.
 
-`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. Where the folder was made by
-somebody else, a `Gate` is up meanwhile: the places that start code (`userfiles`, guests, workers, programs of scorers)
-ask `check` first.
+`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If the folder was made by
+someone else, a `Gate` is active meanwhile: everything that starts code (user files, toolkits, workers, programs of
+scorers) calls `check` first.
 """
 
 import os
@@ -23,7 +23,7 @@ class UntrustedCode(UsageError):
 
 
 class Gate:
-    """What a command names itself, while it reads the settings of a foreign run."""
+    """The names given on the command line, while the settings of a foreign run are read."""
 
     def __init__(self, where: str, why: str, named: Iterable[Any] = ()) -> None:
         self.where, self.why = where, why
@@ -34,7 +34,7 @@ class Gate:
         )
 
     def allows(self, path: str) -> bool:
-        """Whether a file is one the command names, or lies in a folder that it names."""
+        """Return True if the command names the file or a folder that contains it."""
         real = os.path.realpath(os.path.expanduser(path))
         return any(
             real == file or (os.path.isdir(file) and real.startswith(file + os.sep))
@@ -42,11 +42,11 @@ class Gate:
         )
 
     def names(self, word: str) -> bool:
-        """Whether the command gives an option of this name."""
+        """Return True if the command sets an option of this name."""
         return word in self._words
 
     def refusal(self, what: str, remedy: str) -> UntrustedCode:
-        """The one line that says what a foreign run asks for."""
+        """Return the error that reports what a foreign run asks for."""
         return UntrustedCode(
             f"this run asks for {what}, and {self.why}",
             where=self.where,
@@ -56,7 +56,7 @@ class Gate:
 
 @contextmanager
 def guarded(gate: Gate | None) -> Iterator[None]:
-    """Keeps a gate up for the time of a block; without one nothing changes."""
+    """Keep a gate active during the block. Without a gate, do nothing."""
     if gate is None:
         yield
         return
@@ -69,7 +69,7 @@ def guarded(gate: Gate | None) -> Iterator[None]:
 
 @contextmanager
 def running() -> Iterator[None]:
-    """For the time in which a file that may run does: what it loads itself is its own affair."""
+    """Mark that allowed code is running. Files it loads itself are not checked."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     try:
         yield
@@ -78,7 +78,7 @@ def running() -> Iterator[None]:
 
 
 def check(path: str | Path) -> None:
-    """Raises where a file may not run."""
+    """Raise if the file may not run."""
     if not _gates or getattr(_inside, "depth", 0) > 0:
         return
     for gate in _gates:
@@ -87,14 +87,14 @@ def check(path: str | Path) -> None:
 
 
 def check_option(name: str, value: object) -> None:
-    """Raises where an option that can start code, or send what it should not, was not given by the command."""
+    """Raise if an option that can start code or send data was not given on the command line."""
     for gate in _gates if value else ():
         if not gate.names(name):
             raise gate.refusal(f"the option {name!r}", "give it on the command line")
 
 
 def _file_of(text: str) -> str:
-    """The file of `FILE.py:name`, `worker/FILE.py:Class`, `role=FILE.py`, or a path as it is."""
+    """Return the file of `FILE.py:name`, `worker/FILE.py:Class` or `role=FILE.py`, or the path itself."""
     path, colon, _ = text.rpartition(":")
     path = path if colon and path.endswith(".py") else text
     scheme, slash, rest = path.partition("/")
@@ -102,7 +102,7 @@ def _file_of(text: str) -> str:
 
 
 def _texts(values: Any) -> Iterator[str]:
-    """All words among the settings of a command, the names of options included."""
+    """Yield all words in a command's settings, including option names."""
     if isinstance(values, str):
         yield values
     elif isinstance(values, os.PathLike):

@@ -1,4 +1,4 @@
-"""Datasets: rows of any file, list or function as samples, streamed."""
+"""Datasets: turn the rows of a file, a list or a function into samples, one at a time."""
 
 from .files import is_data_path
 from .opening import open_dataset

@@ -1,7 +1,7 @@
-"""Arrow: what `save_to_disk` of Hugging Face's `datasets` writes, read without that library and without its decoders.
+"""Arrow files written by `save_to_disk` of Hugging Face's `datasets`, read without that library or its decoders.
 
-Such a folder lists those of its files that hold rows (`state.json`); beside them lie others that the library keeps.
-A folder of several splits (`dataset_dict.json`) has one such folder for each.
+`state.json` in such a folder lists the files that hold rows; the library keeps other files there too.
+A dataset with several splits (`dataset_dict.json`) has one such folder per split.
 """
 
 import json
@@ -21,7 +21,7 @@ FILE_MAGIC = b"ARROW1"
 
 @dataclass(slots=True)
 class Arrow(Parquet):
-    """One Arrow file, of a stream or of the kind that can be sought in; rows are counted from 1."""
+    """One Arrow file, in stream or file format. Rows are counted from 1."""
 
     label: ClassVar[str] = "Arrow"
 
@@ -30,13 +30,13 @@ class Arrow(Parquet):
         try:
             mapped = pyarrow.memory_map(str(self.path))
             is_file = mapped.read_at(len(FILE_MAGIC), 0) == FILE_MAGIC
-            opened = (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(
+            reader = (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(
                 mapped
             )
             batches = (
-                [opened.get_batch(index) for index in range(opened.num_record_batches)]
+                [reader.get_batch(index) for index in range(reader.num_record_batches)]
                 if is_file
-                else list(opened)
+                else list(reader)
             )
         except (OSError, ValueError) as error:
             raise DataError(
@@ -44,11 +44,11 @@ class Arrow(Parquet):
                 file=self.name,
                 fix="the file was cut: fetch it again",
             ) from error
-        return _Opened(opened.schema, batches, mapped)
+        return _Opened(reader.schema, batches, mapped)
 
 
 class _Opened:
-    """Batches that lie in the mapped file, in the shape in which pyarrow gives those of Parquet."""
+    """Record batches of the mapped file, with the interface of pyarrow's Parquet file."""
 
     def __init__(self, schema: Any, batches: list[Any], mapped: Any) -> None:
         self.schema_arrow = schema
@@ -71,7 +71,7 @@ class _Opened:
 
 
 def holds_rows(path: Path) -> bool:
-    """Whether an Arrow file is one of those that the folder's own list names; without a list every one is."""
+    """Return True if the folder's `state.json` lists this Arrow file, or if there is no `state.json`."""
     state = path.with_name(STATE)
     if not state.is_file():
         return True
@@ -88,6 +88,6 @@ def holds_rows(path: Path) -> bool:
 
 
 def split_by_folder(path: Path, folder: Path) -> str | None:
-    """The split of a file in a folder that `DatasetDict.save_to_disk` wrote; `None` in any other."""
+    """Return the split of a file in a folder that `DatasetDict.save_to_disk` wrote, or `None` in any other folder."""
     inner = path.relative_to(folder).parts
     return inner[0] if len(inner) > 1 and (folder / SPLITS).is_file() else None

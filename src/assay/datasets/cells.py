@@ -1,22 +1,25 @@
-"""Cells: the value of one column as the part it plays: a question, an answer, an id, a conversation."""
+"""Convert the value of one column to the part it plays: a question, an answer, an id, a conversation."""
 
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..core import Message, as_messages
+from ..core import Message, Text, Tool, as_messages
+from ..core.tools import read_tools
 from .faults import RowFault
 from .json_row import decode_value
 
 Source = Literal["file", "json", "table", "python"]
-"""Where rows come from: a file with a type for each column, one whose values are written one by one, a table of texts
-alone, or the user's own code."""
+"""Where rows come from.
+
+"file" has typed columns, "json" has typed values, "table" has only texts, and "python" is the user's own code.
+"""
 EXACT_INTEGERS = 2**53
-"""Below it a float holds every whole number as it was written."""
+"""Floats below this limit represent every whole number exactly."""
 
 
 def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
-    """The question of a row: text, or a list of messages."""
+    """Return the question of a row: text, or a list of messages."""
     if isinstance(value, str):
         return value
     if (
@@ -34,23 +37,42 @@ def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: null, or the NaN by which tables of numbers write it."""
+    """Return True if a cell has no value: null, or NaN, which tables of numbers use for it."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def as_name(value: Any) -> str | None:
-    """What a row belongs to: a group, a cluster, a part of a breakdown; `None` where its cell is empty."""
+    """Return the name of a group, cluster or breakdown value, or `None` if the cell is empty."""
     return None if is_missing(value) or value == "" else str(value)
 
 
-def as_target(value: Any, source: Source = "file") -> Any:
-    """The right answer: numbers as text, a list as a tuple of which any will do, NaN as none, the rest as it is.
+def as_weight(value: Any, column: str) -> float:
+    """Return how much a row counts: a finite number above 0. Raise `RowFault` for anything else."""
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if isinstance(value, bool) or not 0.0 < weight < math.inf:
+        raise RowFault(
+            "the weight is not a number above 0",
+            column=column,
+            got=value,
+            fix="write a number above 0, or leave the row out",
+        )
+    return weight
 
-    What may be spelled in two ways is a tuple of both, the source's own first: true and false, and a whole number in
-    a typed column, where one null among integers turns them all into `5.0`. Other numbers are as they were written.
+
+def as_target(value: Any, source: Source = "file") -> Any:
+    """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
+
+    A value with two common spellings becomes a tuple of both, with the source's own first. These
+    are true and false, and
+    whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
     """
     if isinstance(value, (list, tuple)):
-        return tuple(spelled for one in value for spelled in _spellings(one, source))
+        return tuple(
+            spelled for entry in value for spelled in _spellings(entry, source)
+        )
     spellings = _spellings(value, source)
     return spellings[0] if len(spellings) == 1 else spellings
 
@@ -74,7 +96,7 @@ def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
 
 
 def as_id(value: Any, column: str) -> str:
-    """An id as text, exactly; raises for one that is missing or cannot be a line of a report."""
+    """Return the id as text. Raise `RowFault` if it is missing or contains a line break or a zero character."""
     if type(value) is int:
         return str(value)
     if isinstance(value, str):
@@ -104,7 +126,10 @@ def as_id(value: Any, column: str) -> str:
 def dialogue_of(
     row: Mapping[str, Any], messages: str | None, turns: str | None
 ) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | None]:
-    """First prompt, later user turns, and the reference where the conversation ends with the assistant's words."""
+    """Return the first prompt, the later user turns, and the reference.
+
+    The reference is the last turn if the assistant speaks it, else None.
+    """
     column = messages or turns or ""
     value = row[column]
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -119,10 +144,58 @@ def dialogue_of(
     if messages is None and all(isinstance(turn, str) for turn in value):
         return value[0], tuple(value[1:]), None
     conversation = _as_messages(value, column)
+    _check_turns(conversation, column)
     last = conversation[-1]
     if last.role == "assistant" and last.parts and len(conversation) > 1:
-        return conversation[:-1], (), last.text
+        return conversation[:-1], (), _reference(last)
     return conversation, (), None
+
+
+def _reference(last: Message) -> Any:
+    """Return the reference answer in the last turn: its text, or its calls as `{"calls": […]}`."""
+    if not last.calls:
+        return last.text
+    calls = [{"name": call.name, "arguments": call.arguments} for call in last.calls]
+    return {"calls": calls, "text": last.text} if last.text else {"calls": calls}
+
+
+def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
+    """Raise for a turn without content before the last one: the model would be asked a different question."""
+    for number, message in enumerate(conversation[:-1], start=1):
+        is_silent = message.role == "assistant" and not any(
+            not isinstance(part, Text) or part.text for part in message.parts or ()
+        )
+        if message.parts is None or is_silent:
+            raise RowFault(
+                f"turn {number} ({message.role}) has no content, and other turns follow it",
+                column=column,
+                fix="write its content or its tool_calls, or leave the turn out",
+            )
+
+
+def tools_of(value: Any, column: str, *, is_required: bool) -> tuple[Tool, ...]:
+    """Return the tools of a row. A column of other things has none, unless the row is a conversation."""
+    if is_missing(value) or value == "":
+        return ()
+    try:
+        return read_tools(value)
+    except ValueError as error:
+        if not is_required and not _looks_like_tools(value):
+            return ()
+        raise RowFault(
+            str(error),
+            column=column,
+            got=value,
+            fix="write the tools as in a request of OpenAI, Anthropic or Gemini",
+        ) from error
+
+
+def _looks_like_tools(value: Any) -> bool:
+    """Return True if a value was meant for tools: objects, or JSON text of objects."""
+    if isinstance(value, str):
+        return value.lstrip().startswith(("[{", "{"))
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(entry, Mapping) for entry in entries)
 
 
 def _as_messages(value: Any, column: str) -> tuple[Message, ...]:

@@ -1,70 +1,175 @@
-"""Choices in another order: drawn from a seed and the sample's id, the right answer and the row moved along.
+"""Reorder the options of a question, together with the right answer and the row.
 
-A model that prefers the first option, and data whose right option is always the first, show in the difference.
+Comparing orders shows whether a model prefers the first option, and whether the data always put the right one first.
 """
 
+import json
 import random
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import Sample
+from ..core import CHOICE_ORDER, AssayError, Prompt, Sample
 from .choices import LETTERS
+from .columns import Columns, find_columns
+
+TEXT_KEYS = ("text", "texts")
+"""Keys that hold the option texts in `{"text": […], "label": […]}`."""
+_LETTER_CELL = re.compile(r"(\W*)([A-Za-z])(\W*)")
 
 
-def with_shuffled_choices(sample: Sample, seed: int) -> Sample:
-    """The sample with its options in an order of its own; one without options stays as it is."""
+def with_shuffled_choices(
+    sample: Sample, seed: int, columns: Columns | None = None, epoch: int = 0
+) -> Sample:
+    """Return the sample with its options in an order drawn from the seed, its id and the epoch.
+
+    `columns` names the columns that hold the options and the right answer. Without it they are matched by name.
+    """
     count = len(sample.choices)
     if count < 2:
         return sample
     order = list(range(count))
-    random.Random(f"{seed}/{sample.id}").shuffle(order)
+    key = f"{seed}/{sample.id}/{epoch}" if epoch else f"{seed}/{sample.id}"
+    random.Random(key).shuffle(order)
+    letters = sample.fields.get(CHOICE_ORDER, LETTERS)
+    shuffled = reorder_choices(sample, order, columns)
+    fields = {**shuffled.fields, CHOICE_ORDER: "".join(_in_order(letters, order))}
+    return replace(shuffled, fields=fields)
+
+
+def reorder_choices(
+    sample: Sample, order: Sequence[int], columns: Columns | None = None
+) -> Sample:
+    """Return the sample with its options in a given order: `order[0]` is the old index of the new option A."""
     moved = {LETTERS[old]: LETTERS[new] for new, old in enumerate(order)}
-    fields = {
-        name: _moved_cell(name, cell, sample, order, moved)
-        for name, cell in sample.fields.items()
-    }
     return replace(
         sample,
-        target=_moved_target(sample.target, moved),
+        target=_move_target(sample.target, moved),
         choices=_in_order(sample.choices, order),
-        fields=fields,
+        fields=_reorder_row(sample, order, moved, columns),
     )
+
+
+def shows_order(template: Callable[[Sample], Prompt], sample: Sample) -> bool:
+    """Return True if the prompt changes with the order of the options, and only the template lists them.
+
+    Return True also if the prompt cannot be built: that fault is reported when the sample is asked.
+    """
+    if lists_own_options(sample):
+        return False
+    backwards = range(len(sample.choices) - 1, -1, -1)
+    try:
+        before = template(sample)
+        after = template(reorder_choices(sample, backwards))
+    except AssayError:
+        return True
+    is_same_text = before.messages == after.messages
+    return not is_same_text or before.continuations != after.continuations
+
+
+def lists_own_options(sample: Sample) -> bool:
+    """Return True if the question itself lists every option behind its letter: "A) Paris B) Rome"."""
+    if isinstance(sample.input, str):
+        question = sample.input
+    else:
+        question = "\n".join(message.text for message in sample.input)
+    for letter, text in zip(LETTERS, sample.choices, strict=False):
+        entry = rf"(?<!\w){letter}\s?[.):：、]\s*{re.escape(text.strip())}"
+        if re.search(entry, question) is None:
+            return False
+    return bool(sample.choices)
 
 
 def _in_order(values: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
-    return tuple(values[place] for place in order)
+    return tuple(values[index] for index in order)
 
 
-def _moved_target(target: Any, moved: Mapping[str, str]) -> Any:
-    """A letter, or several, as they are called now; the text of an option is the same in any order."""
+def _move_target(target: Any, moved: Mapping[str, str]) -> Any:
+    """Return the new letter for each letter of the target; an option's text stays the same in any order."""
     if isinstance(target, (tuple, list)):
-        return tuple(_moved_target(one, moved) for one in target)
-    return (
-        moved.get(target.strip().upper(), target) if isinstance(target, str) else target
-    )
+        return tuple(_move_target(part, moved) for part in target)
+    if not isinstance(target, str):
+        return target
+    letter = _LETTER_CELL.fullmatch(target.strip())
+    if letter is None:
+        return target
+    return moved.get(letter[2].upper(), target)
 
 
-def _moved_cell(
-    name: str, cell: Any, sample: Sample, order: Sequence[int], moved: Mapping[str, str]
-) -> Any:
-    """A cell of the row as a template may show it: the list of options, one of them, or the letter of the right one."""
+def _reorder_row(
+    sample: Sample,
+    order: Sequence[int],
+    moved: Mapping[str, str],
+    columns: Columns | None,
+) -> Mapping[str, Any]:
+    """Return the row as a template may show it: its options in the new order, its target column with the new letter."""
+    row = dict(sample.fields)
+    if not row:
+        return sample.fields
+    if columns is None:
+        columns = find_columns(tuple(row), {})
     texts = list(sample.choices)
-    if isinstance(cell, (list, tuple)) and [str(one) for one in cell] == texts:
-        return list(_in_order(cell, order))
+    for name, cell in row.items():
+        if name == columns.choices or _is_list_of(cell, texts):
+            row[name] = _reorder_cell(cell, order)
+    cells = columns.option_cells[: len(texts)]
+    if [str(row.get(name)) for name in cells] == texts:
+        old_cells = [row[name] for name in cells]
+        row.update(zip(cells, _in_order(old_cells, order), strict=True))
+    target = columns.target
+    if target in row:
+        row[target] = _move_target_cell(row[target], sample.targets, moved)
+    return row
+
+
+def _is_list_of(cell: Any, texts: Sequence[str]) -> bool:
+    return isinstance(cell, (list, tuple)) and [str(entry) for entry in cell] == texts
+
+
+def _reorder_cell(cell: Any, order: Sequence[int]) -> Any:
+    """Return a cell with the options in the new order, in the format it had."""
+    if isinstance(cell, str):
+        try:
+            return json.dumps(
+                _reorder_cell(json.loads(cell), order), ensure_ascii=False
+            )
+        except ValueError:
+            return cell
     if isinstance(cell, Mapping):
-        inner = {
-            key: _moved_cell("", value, sample, order, moved)
-            for key, value in cell.items()
-            if key in TEXTS
-        }
-        return {**cell, **inner} if inner else cell
-    if name in moved and str(cell) == texts[LETTERS.index(name)]:
-        return texts[order[LETTERS.index(name)]]  # a column A, B, C… for each option
-    if isinstance(cell, str) and cell == sample.target and cell in moved:
-        return moved[cell]
-    return cell
+        key = next((key for key in TEXT_KEYS if key in cell), None)
+        if key is not None:
+            return {**cell, key: list(_in_order(cell[key], order))}
+        values = _in_order(list(cell.values()), order)
+        return dict(zip(cell, values, strict=True))
+    return list(_in_order(cell, order))
 
 
-TEXTS = ("text", "texts")
-"""Where `{"text": […], "label": […]}` has the options."""
+def _move_target_cell(
+    cell: Any, targets: Sequence[Any], moved: Mapping[str, str]
+) -> Any:
+    """Return the target cell after the reordering: a letter or an index from 0 changes, other values stay the same."""
+    if isinstance(cell, (list, tuple)):
+        return [_move_target_cell(entry, targets, moved) for entry in cell]
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return _move_index(cell, targets, moved)
+    if not isinstance(cell, str):
+        return cell
+    match = _LETTER_CELL.fullmatch(cell)
+    if match is None:
+        return cell
+    before, letter, after = match.groups()
+    if letter.upper() not in targets:
+        return cell
+    new_letter = moved[letter.upper()]
+    return f"{before}{new_letter}{after}"
+
+
+def _move_index(index: int, targets: Sequence[Any], moved: Mapping[str, str]) -> int:
+    """Return the new index of the right option; a number that is not its index stays the same."""
+    if not 0 <= index < len(moved):
+        return index
+    letter = LETTERS[index]
+    if letter not in targets:
+        return index
+    return LETTERS.index(moved[letter])

@@ -1,13 +1,15 @@
-"""Choices: the options of a row, and which of them is right, as a letter.
+"""The options of a row, and the letter of the right one.
 
-Options come as a list, as a dictionary of labels to texts, as `{"text": […], "label": […]}`, as a JSON list in a text
-cell, or as columns A, B, C…. The right one may be given by its letter, its label, its number from 0, or its text.
+Options are a list, a dictionary of labels to texts, `{"text": […], "label": […]}`, a JSON list in a text cell, or
+columns A, B, C…. The right option is named by its letter, its label, its index from 0, or its text.
 
-A number, written as one or as text, is a label first. In a column that holds numbers from 0 it is one of those, else
-the text of an option. Where nobody said which and both readings are possible and differ, `TwoReadings` is raised.
+A number is first compared with the labels. After that it is an index from 0 or the text of an option, depending on the
+column and on the setting `answer`. If neither decides and both readings are possible and differ,
+`TwoReadings` is raised.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -17,12 +19,14 @@ from .cells import is_missing
 from .faults import RowFault
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
+"""A letter as some benchmarks write the right answer: `(A)` or `A.`"""
 Way = Literal["text", "index"]
 """How numbers among the right answers are read."""
 
 
 class TwoReadings(RowFault):
-    """A number that is the text of one option and the place of another."""
+    """The right answer is a number that is the text of one option and the index of another."""
 
     def __init__(self, gold: Any, by_text: int, by_index: int, column: str) -> None:
         super().__init__(
@@ -35,7 +39,7 @@ class TwoReadings(RowFault):
 
 
 def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The option texts of a cell, and their labels where the row has labels of its own."""
+    """Return the option texts of a cell, and their labels if the row has labels of its own."""
     if isinstance(value, str):
         value = _from_text(value, column)
     labels: tuple[str, ...] = ()
@@ -65,17 +69,23 @@ def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...
 def options_from_cells(
     row: Mapping[str, Any], columns: Sequence[str]
 ) -> tuple[str, ...]:
-    """The options of columns A, B, C…; empty cells at the end are no options."""
-    cells = ["" if is_missing(cell) else cell for cell in map(row.get, columns)]
+    """Return the options of columns A, B, C…, without the empty cells at the end."""
+    cells = []
+    for column in columns:
+        cell = row.get(column)
+        cells.append("" if is_missing(cell) else cell)
     while cells and cells[-1] == "":
         cells.pop()
-    texts = tuple(_as_text(cell, n, columns[n - 1]) for n, cell in enumerate(cells, 1))
+    texts = []
+    for index, cell in enumerate(cells):
+        text = _as_text(cell, index + 1, columns[index])
+        texts.append(text)
     check_options(texts, columns[0])
-    return texts
+    return tuple(texts)
 
 
 def check_options(texts: Sequence[str], column: str) -> None:
-    """Raises for no options, for more than there are letters, and for two that are the same."""
+    """Raise if there are no options, more options than letters, or two equal options."""
     if not texts:
         raise RowFault(
             "the question has no options",
@@ -98,6 +108,22 @@ def check_options(texts: Sequence[str], column: str) -> None:
         )
 
 
+def check_made_options(choices: Sequence[Any]) -> None:
+    """Raise if an option of a sample built in Python is not text, such as an image."""
+    for number, option in enumerate(choices, 1):
+        if isinstance(option, str):
+            continue
+        kind = getattr(option, "kind", None)
+        fix = "write every option as text"
+        if kind is not None:
+            fix = f"put the {kind}s into `media` in order, and name them in `choices`: 'image 1', 'image 2'"
+        raise RowFault(
+            f"option {number} is a {type(option).__name__}, not text",
+            column="choices",
+            fix=fix,
+        )
+
+
 def letter_of(
     gold: Any,
     texts: Sequence[str],
@@ -106,13 +132,14 @@ def letter_of(
     *,
     is_index: bool | None,
 ) -> Any:
-    """The letter of the right option; a tuple of letters where several are right.
+    """Return the letter of the right option, or a tuple of letters if several are right.
 
-    `is_index` says what a number is read as first: a place from 0, or an option's text; `None` where nobody said.
+    `is_index` says how a number is read first: True as an index from 0, False as an option's text. `None` means that
+    no setting decides, and an ambiguous number raises `TwoReadings`.
     """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
         return tuple(
-            letter_of(one, texts, labels, column, is_index=is_index) for one in gold
+            letter_of(entry, texts, labels, column, is_index=is_index) for entry in gold
         )
     by_text, by_index = readings(gold, texts, labels)
     if (
@@ -123,8 +150,8 @@ def letter_of(
     ):
         raise TwoReadings(gold, by_text, by_index, column)
     first, second = (by_index, by_text) if is_index else (by_text, by_index)
-    place = second if first is None else first
-    if place is None:
+    index = second if first is None else first
+    if index is None:
         letters = ", ".join(LETTERS[: len(texts)])
         raise RowFault(
             f"the right answer is not among the {len(texts)} options",
@@ -132,11 +159,14 @@ def letter_of(
             got=gold,
             fix=f"give a letter ({letters}), a number from 0, or the text of an option",
         )
-    return LETTERS[place]
+    return LETTERS[index]
 
 
 def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
-    """How answers like this one are read, where it can be an option in one way only; letters and labels do not tell."""
+    """Return how this answer must be read if only one reading is possible, else None.
+
+    Letters and labels decide nothing.
+    """
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:
         return "index" if by_text is None else None
@@ -149,7 +179,7 @@ def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None
 def readings(
     gold: Any, texts: Sequence[str], labels: Sequence[str]
 ) -> tuple[int | None, int | None]:
-    """Which option is right if its letter, label or text was given, and which if its number from 0 was."""
+    """Return two option indexes: for `gold` read as letter, label or text, and for `gold` read as an index from 0."""
     spellings = _written(gold, texts)
     letters = LETTERS[: len(texts)]
     for text in spellings:
@@ -166,13 +196,17 @@ def readings(
     for text in spellings:
         if text in texts:
             return list(texts).index(text), as_index
-    if spellings and len(spellings[0]) == 1 and spellings[0].upper() in letters:
-        return letters.index(spellings[0].upper()), None
+    letter = _MARKED_LETTER.fullmatch(spellings[0]) if spellings else None
+    if letter is not None and letter[1].upper() in letters:
+        return letters.index(letter[1].upper()), None
     return None, as_index
 
 
 def _written(gold: Any, texts: Sequence[str]) -> tuple[str, ...]:
-    """An answer as it may stand among options: `2.0` also as `2`; nothing for what is neither text nor a number."""
+    """Return the spellings under which an answer may be listed as an option: `2.0` also as `2`.
+
+    Return nothing for a value that is neither text nor a finite number.
+    """
     if isinstance(gold, str):
         return (gold if gold in texts else gold.strip(),)
     if (
@@ -223,9 +257,9 @@ def _as_text(option: Any, number: int, column: str) -> str:
 
 
 def _twins(texts: Sequence[str]) -> tuple[int, int]:
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts):
-        if text in places:
-            return places[text], place
-        places[text] = place
+    first_indexes: dict[str, int] = {}
+    for index, text in enumerate(texts):
+        if text in first_indexes:
+            return first_indexes[text], index
+        first_indexes[text] = index
     raise ValueError("no two texts are the same")

@@ -1,7 +1,7 @@
-"""Types of text columns: which columns of a TSV hold whole numbers, numbers or truth values.
+"""Types of the columns of a text table: whole numbers, numbers or truth values.
 
-Guest classes expect what a data frame would give them. A column is typed when all of its cells that were looked at
-agree; a later cell that does not stays the text it is. `NA` and `None` are texts: only an empty cell is no value.
+Classes written for other toolkits expect the types a data frame would give them. A column is typed if all inspected
+cells agree; a later cell that does not fit stays text. `NA` and `None` are texts: only an empty cell is missing.
 """
 
 import math
@@ -35,28 +35,28 @@ ALWAYS_TEXT = frozenset(
         "prediction",
     }
 )
-"""Columns whose cells are words even where all of them look like numbers: `1.50` as an option must stay `1.50`."""
+"""Columns that stay text even if every cell looks like a number: the option `1.50` must stay `1.50`."""
 
 Types = Mapping[str, type]
 
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
-    """`int`, `float` or `bool` for the columns whose cells all are; the others are left out."""
+    """Return `int`, `float` or `bool` for each column whose cells all have that type; leave out the others."""
     possible: dict[str, frozenset[type]] = {}
     for row in rows:
         for name, cell in row.items():
             if name not in ALWAYS_TEXT and cell != "" and cell is not None:
-                left = possible.get(name, _ANY)
-                possible[name] = left and left & _types_of(cell)
+                types = possible.get(name, _ANY)
+                possible[name] = types and types & _types_of(cell)
     return {
         name: kind
-        for name, left in possible.items()
-        if (kind := _narrowest(left)) is not None
+        for name, types in possible.items()
+        if (kind := _narrowest(types)) is not None
     }
 
 
 def column_type(cells: Iterable[Any]) -> type | None:
-    """`int`, `float` or `bool` if all cells that have a value are; `None` for words, and where no cell has one."""
+    """Return `int`, `float` or `bool` if every filled cell has that type; `None` for text or if no cell is filled."""
     left: frozenset[type] | None = None
     for cell in cells:
         if cell == "" or cell is None:
@@ -72,7 +72,7 @@ def _narrowest(types: frozenset[type]) -> type | None:
 
 
 def types_of_file(path: Path) -> dict[str, type]:
-    """The types of a file's columns, by its first rows; small files are looked at whole."""
+    """Return the types of a file's columns, judged by its first rows."""
 
     def first_rows() -> Iterable[Mapping[str, Any]]:
         for count, (_, offset, row) in enumerate(open_file(path).rows(), 1):
@@ -85,7 +85,7 @@ def types_of_file(path: Path) -> dict[str, type]:
 
 
 def typed(cell: Any, kind: type | None) -> Any:
-    """A cell as its column's type; NaN for an empty one, the text itself where it does not fit."""
+    """Return a cell converted to its column's type: NaN if it is empty, the text itself if it does not fit."""
     if cell == "" or cell is None:
         return math.nan
     if kind is None or not isinstance(cell, str) or kind not in _types_of(cell):

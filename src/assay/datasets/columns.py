@@ -1,20 +1,30 @@
-"""Columns: which column of a row is the question, which the answer, which the options.
+"""Columns: which column of a row holds the question, which the answer, which the options.
 
-Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C",
-"image": "photo"}`; an empty name says that there is none. A column named for one part is guessed for no other: with
-`target=text` the text is not the question too. The mapping is worked out once for each set of columns and then only
-applied.
+Columns are matched by their usual names, or named by the user: `columns={"input": "q", "target": "gold", "choices":
+"A,B,C", "image": "photo"}`. An empty name means that there is no such column. A column that the
+user names for one part
+is never guessed for another: with `target=text` the column `text` is not also the question. The mapping is computed
+once per set of columns.
 
-`answer` among them names no column: it says how numbers in the column of the right option are read, `answer=text` or
-`answer=index` (from 0).
+The key `answer` names no column. It says how numbers in the target column are read: `answer=text` or `answer=index`
+(from 0).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..core import EMPTY, Media, Message, PlanError, Sample, UsageError, nearest
-from .cells import Source, as_input, as_name, as_target, dialogue_of, is_missing
+from ..core import EMPTY, Media, Message, PlanError, Sample, Tool, UsageError, nearest
+from .cells import (
+    Source,
+    as_input,
+    as_name,
+    as_target,
+    as_weight,
+    dialogue_of,
+    is_missing,
+    tools_of,
+)
 from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
 from .faults import RowFault
 from .media import KINDS, column_list, media_columns, media_of, within_reach
@@ -43,27 +53,34 @@ CONVENTION: dict[str, tuple[str, ...]] = {
         "transcript",
     ),
     "choices": ("options", "choices"),
-    "messages": ("messages", "conversation"),
+    "messages": ("messages", "conversation", "conversations"),
     "turns": ("turns",),
+    "tools": ("tools", "functions"),
     "group": (),
     "cluster": (),
+    "weight": (),
 }
 ANSWER = "answer"
 """The setting that says how numbers in the column of the right option are read."""
 WAYS = ("text", "index")
 PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
-"""Parts that several columns may play, named with commas between."""
+"""Parts that may use several columns, separated by commas."""
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
-"""Columns in which digits are an option's number, not its text."""
+"""Columns in which digits are an option's index, not its text."""
 CONTINUATIONS = frozenset({"completion", "continuation"})
+"""Target columns that continue a text: `{"prompt": "The sky is", "completion": " blue"}`."""
+QUESTIONS = frozenset({"question", "problem", "query", "instruction"})
+"""Columns that always hold a question, even beside a continuation column."""
+PLAIN_TEXT = frozenset({"text"})
+"""Columns that hold a text to continue if there is no target."""
 ANYWHERE = Reach()
-"""Of rows made by the user's own code."""
+"""The allowlist of rows built by the user's own code: no restrictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The parts that rows with one set of columns play; built by `find_columns`."""
+    """The mapping from columns to parts, for rows with one set of columns. Built by `find_columns`."""
 
     names: tuple[str, ...]
     id: str | None = None
@@ -73,23 +90,27 @@ class Columns:
     option_cells: tuple[str, ...] = ()
     messages: str | None = None
     turns: str | None = None
+    tools: str | None = None
+    """The column with the tools that the model may call."""
     media: tuple[tuple[str, type[Media]], ...] = ()
     tags: tuple[str, ...] = ()
     group: str | None = None
     cluster: str | None = None
+    weight: str | None = None
+    """The column that says how much a row counts. Used only if the user names it."""
     is_index: bool | None = None
-    """Whether a number in the column of the right option counts options from 0, or is one's text; `None`: not said."""
+    """True if numbers in the target column are option indexes from 0, False if they are texts, None if undecided."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
-    """By column that was found by its name: others of the same part, for rows in which its cell is empty."""
+    """For each column matched by name: other columns for the same part, used if its cell is empty."""
     lacking: tuple[str, ...] = ()
-    """Columns that were asked for and are not there: each row with these columns is faulty."""
+    """Columns that were requested and are missing. Every row with these columns is faulty."""
     plain: bool = False
-    """Only text in, text out: rows take the short way."""
+    """True if rows have only a text input and a text target, so that `sample` can take a fast path."""
     source: Source = "file"
 
     @property
     def kind(self) -> Kind:
-        """What a task over such rows looks like."""
+        """The kind of task that suits such rows."""
         if self.messages or self.turns:
             return "dialogue"
         if self.choices or self.option_cells:
@@ -97,20 +118,24 @@ class Columns:
         if self.input is None:
             return (
                 "qa" if self.media else "unknown"
-            )  # an image or a recording may be all that is asked
-        return (
-            "completion"
-            if self.target is None or self.target in CONTINUATIONS
-            else "qa"
-        )
+            )  # An image or a recording may be the whole question.
+        if self.media:
+            return "qa"  # Media need a user turn: a plain completion cannot carry them.
+        if self.input in PLAIN_TEXT and self.target is None:
+            return "completion"
+        if self.input not in QUESTIONS and self.target in CONTINUATIONS:
+            return "completion"
+        return "qa"
 
     def sample(
         self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE
     ) -> Sample:
-        """A row as a sample; raises `RowFault`."""
+        """Return the row as a sample. Raise `RowFault` if the row cannot be used."""
         if self.plain:
-            text, gold = row[self.input], row[self.target]  # type: ignore[index]
-            if type(text) is str and type(gold) is str and gold:
+            text = row[self.input]  # type: ignore[index]
+            gold = row[self.target]  # type: ignore[index]
+            is_plain_text = type(text) is str and type(gold) is str
+            if is_plain_text and gold:
                 return Sample(sample_id, text, gold, (), row, (), EMPTY)
         return self._sample(row, sample_id, reach)
 
@@ -137,8 +162,10 @@ class Columns:
         turns: tuple[Any, ...] = ()
         question_text: str | tuple[Message, ...] = ""
         if self.messages is not None or self.turns is not None:
-            question_text, turns, spoken = dialogue_of(row, self.messages, self.turns)
-            target = spoken if target is None else target
+            question_text, turns, reference = dialogue_of(
+                row, self.messages, self.turns
+            )
+            target = reference if target is None else target
         elif self.input is not None:
             question = self._filled(row, self.input) or self.input
             question_text = as_input(row[question], question)
@@ -154,6 +181,10 @@ class Columns:
                 column=column,
                 fix="fill the cell, or leave the row out",
             )
+        tools: tuple[Tool, ...] = ()
+        if self.tools is not None:
+            is_required = self.messages is not None
+            tools = tools_of(row[self.tools], self.tools, is_required=is_required)
         return Sample(
             sample_id,
             question_text,
@@ -165,10 +196,17 @@ class Columns:
             None if self.group is None else as_name(row[self.group]),
             None if self.cluster is None else as_name(row[self.cluster]),
             turns,
+            None if self.weight is None else as_weight(row[self.weight], self.weight),
+            tools,
         )
 
+    def for_row(self, row: Mapping[str, Any]) -> "Columns":
+        """Return a copy whose target is the column that this row's right answer is read from."""
+        target = self._filled(row, self.target)
+        return self if target == self.target else replace(self, target=target)
+
     def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
-        """The column that holds a part of this row: an empty one loses to another of the same part that is filled."""
+        """Return the column that holds a part of this row: another filled one if the usual column is empty."""
         if (
             column is None
             or column not in self.instead
@@ -188,20 +226,24 @@ class Columns:
         return is_missing(cell) or (cell == "" and self.source == "table")
 
     def _reads_index(self, column: str) -> bool | None:
-        """`is_index` as somebody said it; else as the column says it that holds the answer of a row."""
+        """Return `is_index` if a setting decided it, else decide by the name of the row's answer column."""
         is_said = self.is_index != _counts_options(self.target or "")
         return self.is_index if is_said else _counts_options(column)
 
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
-        """How a row shows that numbers among the right answers are read; `None` where it does not tell."""
+        """Return the only possible reading of numbers in this row's answer, or `None` if it leaves both open."""
         try:
             column = self._filled(row, self.target)
-            gold = None if column is None else row.get(column)
+            if column is None:
+                return None
+            gold = row.get(column)
             choices, labels = self._options(row)
         except (KeyError, RowFault):
             return None
+        if not choices:
+            return None
         golds = gold if isinstance(gold, (list, tuple)) else (gold,)
-        ways = {way_of(one, choices, labels) for one in golds} if choices else set()
+        ways = {way_of(value, choices, labels) for value in golds}
         return ways.pop() if len(ways) == 1 else None
 
     def _options(
@@ -224,13 +266,13 @@ class Columns:
         return options_of(row[self.choices], self.choices)
 
     def _is_open(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row without options is a question of its own: its right answer is not the letter of one."""
+        """Return True if a row without options is an open question: its right answer is not a single letter."""
         gold = None if self.target is None else row[self.target]
         return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
 
 
 def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
-    """The breakdowns of a row; one whose cell is empty is left out."""
+    """Return the breakdown values of a row, without the empty ones."""
     named = {name: as_name(row[name]) for name in names}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -243,15 +285,21 @@ def find_columns(
     needed: "Columns | None" = None,
     source: Source = "file",
 ) -> Columns:
-    """The parts the columns play. `needed` is the mapping of the first rows: what it has, these must have too."""
+    """Return the mapping from columns to parts.
+
+    `needed` is the mapping of the first rows: if it has an input or a target, these columns must have one too.
+    """
     claimed = _named_outright(names, settings)
     unclaimed = [name for name in names if name not in claimed]
     folded = {name.lower(): name for name in reversed(unclaimed)}
     parts = _single_columns(settings, folded)
+    has_question = parts["input"] is not None and "messages" not in settings
+    if has_question and (parts["messages"] or "").lower() == "conversations":
+        parts["messages"] = None  # data of other kinds use this name beside a question
     lacking = [
-        wanted
+        requested
         for part in parts
-        if (wanted := settings.get(part)) and wanted not in names
+        if (requested := settings.get(part)) and requested not in names
     ]
     if cluster:
         parts["cluster"] = cluster
@@ -294,7 +342,16 @@ def find_columns(
     is_index = _counts_options(parts["target"] or "")
     more = [
         parts[part]
-        for part in ("choices", "option_cells", "messages", "turns", "group", "cluster")
+        for part in (
+            "choices",
+            "option_cells",
+            "messages",
+            "turns",
+            "tools",
+            "group",
+            "cluster",
+            "weight",
+        )
     ]
     plain = None not in (parts["input"], parts["target"]) and not any(
         (media, tags, lacking, *more)
@@ -315,9 +372,9 @@ def find_columns(
 def _single_columns(
     settings: Mapping[str, str], folded: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The column of each part that one column plays: as named, or as convention has it."""
+    """Return the column of each part that uses one column: the one in the settings, else the one with a usual name."""
     usual = {
-        part: next((folded[one] for one in names if one in folded), None)
+        part: next((folded[name] for name in names if name in folded), None)
         for part, names in CONVENTION.items()
     }
     return {
@@ -328,7 +385,7 @@ def _single_columns(
 
 
 def _counts_options(column: str) -> bool | None:
-    """Whether digits in a column are an option's number, by the column's name; `None` where it does not say."""
+    """Return True if the column's name says that digits in it are option indexes, else `None`."""
     return (
         True
         if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index")
@@ -339,11 +396,11 @@ def _counts_options(column: str) -> bool | None:
 def _named_outright(
     names: Sequence[str], settings: Mapping[str, str]
 ) -> frozenset[str]:
-    """The columns that settings name for a part of the prompt or for the target; a breakdown may share its column."""
+    """Return the columns that settings name for the prompt or the target. Breakdowns may share their column."""
     parts = (
         (part, name)
         for part, name in settings.items()
-        if part not in (ANSWER, "group", "cluster")
+        if part not in (ANSWER, "group", "cluster", "weight")
     )
     listed = (
         [name] if part not in LISTED else column_list(name, names)
@@ -355,14 +412,14 @@ def _named_outright(
 def _find_choices(
     names: Sequence[str], unclaimed: Sequence[str], setting: str | None
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
-    """The column with a list of options, or the columns with one option each, and those that are not there."""
+    """Return the column with a list of options, or the columns with one option each, and the missing columns."""
     if setting is not None:
-        wanted = column_list(setting, names)
-        absent = [name for name in wanted if name not in names]
+        requested = column_list(setting, names)
+        absent = [name for name in requested if name not in names]
         return (
-            (wanted[0], (), absent)
-            if len(wanted) == 1
-            else (None, tuple(wanted), absent)
+            (requested[0], (), absent)
+            if len(requested) == 1
+            else (None, tuple(requested), absent)
         )
     folded = {name.lower(): name for name in reversed(unclaimed)}
     listed = next(
@@ -371,7 +428,7 @@ def _find_choices(
     if listed is not None:
         return listed, (), []
     count = next(
-        (place for place, letter in enumerate(LETTERS) if letter not in unclaimed),
+        (index for index, letter in enumerate(LETTERS) if letter not in unclaimed),
         len(LETTERS),
     )
     return None, tuple(LETTERS[:count]) if count >= 2 else (), []
@@ -383,9 +440,9 @@ def check_given(
     columns: Sequence[str],
     where: str,
 ) -> None:
-    """Raises for parts that do not exist and for columns that no row has, all of them at once."""
+    """Raise for all unknown parts and all columns that no row has, in one error."""
     faults: list[UsageError] = []
-    wanted = [*required]
+    requested = [*required]
     for part, name in settings.items():
         if part == ANSWER:
             if name not in WAYS:
@@ -404,10 +461,10 @@ def check_given(
                 )
             )
         else:
-            wanted += (
+            requested += (
                 column_list(name, columns) if part in LISTED else [name] if name else []
             )
-    for name in dict.fromkeys(wanted):
+    for name in dict.fromkeys(requested):
         if name not in columns:
             close = nearest(name, columns)
             hint = f"did you mean {close!r}? " if close else ""

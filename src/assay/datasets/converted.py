@@ -1,11 +1,11 @@
-"""Converted rows: a benchmark's own function from a row to a `Sample`, in place of the columns' conventions."""
+"""Rows converted by a benchmark's own function from a row to a `Sample`, instead of by column names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..core import DataError, Sample
-from .cells import as_name
+from .cells import as_name, as_weight
 from .columns import Columns, tags_of
 from .faults import RowFault
 
@@ -13,9 +13,10 @@ ToSample = Callable[[Mapping[str, Any]], Sample]
 
 
 def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
-    """What a task's own function makes of a row, with the row, tags and cluster put in where it left them out.
+    """Return the sample that a task's own function builds, and fill in the row, tags, cluster and weight it left out.
 
-    An empty id stays empty: whoever counts the rows fills it in. An error in the function is the fault of that row.
+    An empty id stays empty; the caller, which counts the rows, fills it in. An error in the
+    function is a fault of that row.
     """
     try:
         sample = to_sample(row)
@@ -33,13 +34,10 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         raise RowFault(
             f"to_sample returned a {type(sample).__name__}, not a Sample", got=sample
         )
-    if sample.fields and not mapping.tags and mapping.cluster is None:
+    needed = (*mapping.tags, mapping.cluster, mapping.weight)
+    if sample.fields and not any(needed):
         return sample
-    missing = [
-        name
-        for name in (*mapping.tags, mapping.cluster)
-        if name is not None and name not in row
-    ]
+    missing = [name for name in needed if name is not None and name not in row]
     if missing:
         raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
     return replace(
@@ -49,4 +47,7 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         cluster=as_name(row[mapping.cluster])
         if sample.cluster is None and mapping.cluster
         else sample.cluster,
+        weight=as_weight(row[mapping.weight], mapping.weight)
+        if sample.weight is None and mapping.weight
+        else sample.weight,
     )

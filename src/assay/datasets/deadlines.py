@@ -1,7 +1,7 @@
-"""A deadline for all that is read from a connection, however it drips in.
+"""A deadline for everything that is read from a connection.
 
-A socket's own timeout begins anew with every byte: a server that sends one a second is never late. Here each read is
-given what is left until the deadline.
+A socket's own timeout restarts with every byte, so a server that sends one byte per second never times out. Here every
+read gets only the time left until the deadline.
 """
 
 import http.client
@@ -14,20 +14,20 @@ from typing import Any
 
 @dataclass(slots=True)
 class Deadline:
-    """When all must have come, by the monotonic clock; `None` is never."""
+    """A point in time on the monotonic clock by which everything must be read; `None` means never."""
 
     at: float | None
 
 
 class _Reader(socket.SocketIO):
-    """What an answer is read from."""
+    """Reads a response, and passes the remaining time to the socket before each read."""
 
     def __init__(self, plug: socket.socket, deadline: Deadline) -> None:
         super().__init__(plug, "rb")
         self._plug, self._deadline, self._timeout = plug, deadline, plug.gettimeout()
 
     def readinto(self, buffer: Any) -> int | None:
-        """The next bytes; raises `TimeoutError` at the deadline."""
+        """Read the next bytes. Raise `TimeoutError` at the deadline."""
         timeout = self._timeout
         if self._deadline.at is not None:
             timeout = self._deadline.at - time.monotonic()
@@ -38,27 +38,30 @@ class _Reader(socket.SocketIO):
 
 
 class _Plug:
-    """A socket as `http.client` sees it."""
+    """The part of a socket's interface that `http.client` uses."""
 
     def __init__(self, plug: Any, deadline: Deadline) -> None:
         self._plug, self._deadline = plug, deadline
 
     def makefile(self, mode: str, *_: object) -> io.BufferedReader:
-        """What answers are read from; the socket stays open until it is closed, as with the socket's own."""
+        """Return a reader for the response.
+
+        The socket stays open until the reader is closed, as with a real socket.
+        """
         self._plug._io_refs += 1
         return io.BufferedReader(_Reader(self._plug, self._deadline))
 
     def sendall(self, data: bytes) -> None:
-        """Sends a question."""
+        """Send the request."""
         self._plug.sendall(data)
 
     def close(self) -> None:
-        """Closes the connection once nobody reads from it."""
+        """Close the connection as soon as no reader uses it."""
         self._plug.close()
 
 
 def hold_to(connection: http.client.HTTPConnection, until: float) -> Deadline:
-    """Holds a connection that stands to a deadline, which may be moved later."""
+    """Put an open connection under a deadline. The caller may move the deadline later."""
     deadline = Deadline(until)
     connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]
     return deadline

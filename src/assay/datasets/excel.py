@@ -1,6 +1,6 @@
-"""Excel tables that keep every text: a cell that Excel cannot hold exactly lies whole on a second sheet.
+"""Excel tables that keep every text: a second sheet holds the cells that Excel cannot represent exactly.
 
-Excel cuts texts at 32,767 characters, takes a text that starts with `=` for a formula, and knows no empty text, no
+Excel cuts texts at 32,767 characters, takes a text that starts with `=` for a formula, and has no empty text, no
 control characters and no carriage return. Other programs read the first sheet; this module reads both.
 """
 
@@ -21,9 +21,9 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 def write_excel(
     path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """A workbook of one table, written row by row."""
+    """Write a workbook with one table, row by row."""
     book = _library("openpyxl").Workbook(write_only=True)
-    made_cell = _library("openpyxl.cell").WriteOnlyCell
+    make_cell = _library("openpyxl.cell").WriteOnlyCell
     sheet = book.create_sheet("Sheet1")
     exact: list[tuple[int, int, str]] = []
 
@@ -37,40 +37,50 @@ def write_excel(
         text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
         if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
-        entry = made_cell(sheet, value=text)
+        entry = make_cell(sheet, value=text)
         entry.data_type = "s"
         return entry
 
-    sheet.append([cell(name, 0, place) for place, name in enumerate(columns)])
+    sheet.append([cell(name, 0, index) for index, name in enumerate(columns)])
     for number, row in enumerate(rows, 1):
-        sheet.append([cell(value, number, place) for place, value in enumerate(row)])
+        sheet.append([cell(value, number, index) for index, value in enumerate(row)])
     if exact:
         _write_exact(book.create_sheet(EXACT_SHEET), exact)
     book.save(path)
 
 
 def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
-    """The header and the rows of a workbook's first sheet; empty cells are `None`."""
+    """Return the header and the rows of a workbook's first sheet, with `None` for empty cells."""
     book = _library("openpyxl").load_workbook(path, read_only=True, data_only=True)
     try:
         table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         if EXACT_SHEET in book.sheetnames:
-            for (row, column), text in _read_exact(book[EXACT_SHEET]).items():
-                table[row].extend([None] * (column + 1 - len(table[row])))
+            exact = _read_exact(book[EXACT_SHEET])
+            for (row, column), text in exact.items():
+                _pad(table[row], column + 1)
                 table[row][column] = text
     finally:
         book.close()
     if not table:
         return [], []
     header = [str(name) for name in table[0]]
-    return header, [[*row, *[None] * (len(header) - len(row))] for row in table[1:]]
+    rows = table[1:]
+    for cells in rows:
+        _pad(cells, len(header))
+    return header, rows
+
+
+def _pad(cells: list[Any], width: int) -> None:
+    """Append empty cells until the row has `width` cells."""
+    missing = width - len(cells)
+    cells.extend([None] * missing)
 
 
 def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
-    """Each text as JSON in ASCII, cut into pieces that fit a cell."""
+    """Write each text as ASCII JSON, cut into pieces that fit a cell."""
     for row, column, text in cells:
         for start in range(0, len(text), LONGEST_CELL - 1):
-            # The mark before each piece keeps blanks at its ends and a leading `=` from being touched.
+            # The bar before each piece protects spaces at its ends and a leading `=`.
             sheet.append([row, column, "|" + text[start : start + LONGEST_CELL - 1]])
 
 
@@ -78,11 +88,13 @@ def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
     pieces: dict[tuple[int, int], list[str]] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
         pieces.setdefault((int(row), int(column)), []).append(str(piece)[1:])
-    return {place: str(json.loads("".join(parts))) for place, parts in pieces.items()}
+    return {
+        position: str(json.loads("".join(parts))) for position, parts in pieces.items()
+    }
 
 
 def need_excel() -> None:
-    """Raises `MissingExtra` where Excel files can be neither written nor read, before there is work to lose."""
+    """Raise `MissingExtra` if Excel files cannot be written or read, before there are results to lose."""
     _library("openpyxl")
 
 

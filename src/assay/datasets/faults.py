@@ -1,15 +1,16 @@
-"""Faults of rows: what is wrong with one row, before anyone says where that row lies.
+"""Faults of rows: what is wrong with one row, without the file and the row number.
 
-Readers and the column mapping raise `RowFault`; whoever knows the file and the row number turns it into a `DataError`.
+Readers and the column mapping raise `RowFault`. The caller that knows the file and the row number turns it into a
+`DataError`.
 """
 
 from ..core import DataError
 
 MEBIBYTE = 1024 * 1024
 CELL_LIMIT = 64 * MEBIBYTE
-"""Bytes of one cell of a table, or of one text in a JSON row."""
+"""Maximum bytes of one cell of a table, or of one text in a JSON row."""
 ROW_LIMIT = 256 * MEBIBYTE
-"""Bytes of one row: no reader holds more than this in memory."""
+"""Maximum bytes of one row. No reader holds more than this in memory."""
 
 
 class RowFault(Exception):
@@ -27,7 +28,7 @@ class RowFault(Exception):
         self.what, self.column, self.got, self.fix = what, column, got, fix
 
     def at(self, file: str | None, row: int) -> DataError:
-        """The fault with its place."""
+        """Return the fault as an error with its file and row number."""
         return DataError(
             self.what,
             file=file,
@@ -39,7 +40,7 @@ class RowFault(Exception):
 
 
 class NamedFault(DataError):
-    """The fault of a row that has a name of its own, given in the row's place by whoever read it."""
+    """The fault of a row that has an id, yielded by a reader instead of the row."""
 
     sample_id: str | None = None
 
@@ -47,7 +48,7 @@ class NamedFault(DataError):
 def too_long(
     size: int, limit: int, what: str, column: str | int | None = None
 ) -> RowFault:
-    """The fault of a cell or a row over its limit."""
+    """Return the fault of a cell or a row that is larger than its limit."""
     measure = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
     bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"
     return RowFault(

@@ -1,7 +1,7 @@
-"""Fetch: a file from a URL, checked by its sha256 after the download, kept under a name made of that hash.
+"""Download a file from a URL, check its sha256, and keep it under a name that contains the hash.
 
-https only. Private, loopback and link-local addresses are refused, in the URL and in every redirect, unless
-`allow_private` says otherwise; the connection goes to the address that was checked.
+Only https is accepted. Private, loopback and link-local addresses are refused in the URL and in every redirect, unless
+`allow_private` is set. The connection goes to the address that was checked.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ def fetch(
     allow_private: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """The path of the downloaded file; one that is there already is not fetched again.
+    """Download the file if it is not there yet, and return its path.
 
-    With `allow_private`, plain http is accepted too: a test server on this machine has no certificate.
+    With `allow_private`, plain http is accepted too, because a test server on this machine has no certificate.
     """
-    wanted = sha256.lower()
-    if not _SHA256.fullmatch(wanted):
+    expected = sha256.lower()
+    if not _SHA256.fullmatch(expected):
         raise UsageError(
             f"not a sha256: {sha256!r}",
             where=url,
@@ -57,16 +57,16 @@ def fetch(
         ].lstrip(".")
         or "data"
     )
-    path = folder / f"{wanted[:12]}-{name}"
-    if path.is_file() and file_digest(path) == wanted:
+    path = folder / f"{expected[:12]}-{name}"
+    if path.is_file() and file_digest(path) == expected:
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
         try:
-            found = _download(url, part, allow_private, max_bytes)
-            if found != wanted:
+            actual = _download(url, part, allow_private, max_bytes)
+            if actual != expected:
                 raise DataError(
-                    f"the download has sha256 {found}, expected {wanted}",
+                    f"the download has sha256 {actual}, expected {expected}",
                     file=url,
                     fix="the file changed or was cut; nothing was kept",
                 )
@@ -81,14 +81,14 @@ def fetch(
 
 def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) -> str:
     try:
-        with opened(url, allow_private) as (response, place):
+        with opened(url, allow_private) as (response, address):
             if response.status != 200:
                 raise DataError(
                     f"the server answered {response.status} {response.reason}",
-                    file=place,
+                    file=address,
                 )
             digest = hashlib.sha256()
-            for chunk in _chunks(response, max_bytes, place):
+            for chunk in _chunks(response, max_bytes, address):
                 digest.update(chunk)
                 target.write(chunk)
             return digest.hexdigest()
@@ -106,9 +106,9 @@ def opened(
     headers: Mapping[str, str] = HEADERS,
     seconds: float | None = None,
 ) -> Iterator[tuple[http.client.HTTPResponse, str]]:
-    """The answer to a GET, and the URL it came from: redirects are followed, the address of each is checked.
+    """Send a GET request and yield the response and its final URL. Follow redirects and check the address of each.
 
-    All of it, the body too, comes within `seconds`; without a limit, the heads within a minute each.
+    `seconds` limits the whole exchange with the body. Without it, only the headers of each response have a limit.
     """
     until = None if seconds is None else time.monotonic() + seconds
     for _ in range(MAX_REDIRECTS + 1):
@@ -134,7 +134,7 @@ def opened(
 def _chunks(
     response: http.client.HTTPResponse, max_bytes: int, url: str | None = None
 ) -> Iterator[bytes]:
-    """The body in pieces as they come; `DataError` where it is larger than allowed, or cut."""
+    """Yield the body in pieces. Raise `DataError` if it is larger than allowed, or cut."""
     declared = response.headers.get("Content-Length", "")
     size = int(declared) if declared.isdigit() else None
     if size is not None and size > max_bytes:
@@ -160,7 +160,10 @@ def _chunks(
 def fetch_bytes(
     url: str, *, allow_private: bool = False, max_bytes: int, seconds: float
 ) -> bytes:
-    """What a URL in a row gives, within a size and a time; nothing is kept on disk. Every fault is a `DataError`."""
+    """Return the bytes behind a URL, limited in size and time.
+
+    Write nothing to disk. Raise `DataError` for every fault.
+    """
     try:
         with opened(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
@@ -181,7 +184,7 @@ def fetch_bytes(
 def connect(
     url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS
 ) -> tuple[http.client.HTTPConnection, str]:
-    """A connection to the checked address of a URL's host, and what to ask it for."""
+    """Return a connection to the checked address of a URL's host, and the resource to request."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
         raise UsageError(
@@ -198,10 +201,12 @@ def connect(
         )
     else:
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
-    # The name was resolved once, above: asking again could give an address nobody checked.
-    connection._create_connection = lambda _, *rest, **named: socket.create_connection(
-        address, *rest, **named
-    )  # type: ignore[attr-defined]
+
+    # The name was resolved and checked once, above. Resolving it again could return an unchecked address.
+    def connect(_: Any, *rest: Any, **named: Any) -> socket.socket:
+        return socket.create_connection(address, *rest, **named)
+
+    connection._create_connection = connect  # type: ignore[attr-defined]
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
@@ -209,14 +214,14 @@ def _checked_address(
     host: str, port: int, url: str, allow_private: bool
 ) -> tuple[str, int]:
     try:
-        found: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise DataError(
             f"cannot find the host {host!r}",
             file=url,
             fix="check the name and the network",
         ) from error
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     private = [address for address in addresses if not is_public(address)]
     if private and not allow_private:
         raise UsageError(

@@ -1,7 +1,8 @@
-"""Files: from a path to the shards that hold its rows.
+"""Files: find the shards that hold the rows of a path.
 
-A file is known by its name: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`, the text ones also with `.gz` or
-`.zst`. A folder is all such files in it, in the order of their names with numbers counted as numbers.
+The file name gives the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`; text
+formats also with `.gz` or
+`.zst`. A folder means all such files in it, in natural order of their names (2 before 10).
 """
 
 import errno
@@ -41,11 +42,11 @@ DESCRIPTIONS = frozenset(
         "package.json",
     }
 )
-"""JSON files that describe a dataset instead of holding rows."""
+"""JSON files that describe a dataset and hold no rows."""
 
 
 def format_of(path: Path) -> str | None:
-    """What the name says the file holds; `None` if it says nothing we read."""
+    """Return the format that the file name gives, or `None` if assay cannot read it."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -53,7 +54,7 @@ def format_of(path: Path) -> str | None:
 
 
 def stem_of(path: Path) -> str:
-    """The name without its format: `test` for `test.jsonl.gz`."""
+    """Return the name without its format: `test` for `test.jsonl.gz`."""
     name = path.name
     for suffix in reversed(path.suffixes):
         if suffix.lower() in COMPRESSED or suffix.lower() in FORMATS:
@@ -64,14 +65,14 @@ def stem_of(path: Path) -> str:
 
 
 def is_data_path(path: Path) -> bool:
-    """Whether a path is, by its name, a data file, or a folder that holds some."""
+    """Return True if a path is, by its name, a data file, or a folder that contains one."""
     if path.is_dir():
         return any(_is_data(inner, path) for inner in path.rglob("*"))
     return format_of(path) is not None
 
 
 def why_no_data(path: Path) -> tuple[str, str]:
-    """Why nothing can be read from a path, and what to do: it is not there, leads nowhere, or holds no data."""
+    """Return why nothing can be read from a path, and how to fix it."""
     if not path.exists():
         if not path.is_symlink():
             return "no such file or folder", _missing_hint(path)
@@ -106,29 +107,35 @@ def why_no_data(path: Path) -> tuple[str, str]:
 
 
 def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
-    """The shards of a file or a folder, and whether their names already settle the split."""
+    """Return the shards of a file or a folder, and whether their names already select the split."""
     if not path.exists():
-        what, fix = why_no_data(path)
-        raise UsageError(f"{what}: {path}", where=where or None, fix=fix)
+        reason, fix = why_no_data(path)
+        raise UsageError(f"{reason}: {path}", where=where or None, fix=fix)
     if path.is_dir():
-        paths, settled = _pick(path, split, where)
+        paths, is_selected = _pick(path, split, where)
     else:
-        paths, settled = [path], split is not None and _split_of(path) == split
-    shards = [open_file(one) for one in paths]
-    if (
-        split is not None
-        and len(shards) == 1
-        and isinstance(shards[0], JsonArray)
-        and shards[0].holds(split)
-    ):
-        return [JsonArray(shards[0].path, split)], True
-    if len(shards) > 1 and all(isinstance(shard, Parquet) for shard in shards):
-        check_schemas([shard for shard in shards if isinstance(shard, Parquet)])
-    return shards, settled
+        paths = [path]
+        is_selected = split is not None and _split_of(path) == split
+    shards = [open_file(file) for file in paths]
+    member = _member_shard(shards, split)
+    if member is not None:
+        return [member], True
+    parquet = [shard for shard in shards if isinstance(shard, Parquet)]
+    if len(shards) > 1 and len(parquet) == len(shards):
+        check_schemas(parquet)
+    return shards, is_selected
 
 
-def open_file(path: Path) -> Shard:
-    """The reader of one file."""
+def _member_shard(shards: Sequence[Shard], split: str | None) -> JsonArray | None:
+    """Return the array of a split if the only shard is a JSON object with such a member."""
+    shard = shards[0]
+    if split is None or len(shards) > 1 or not isinstance(shard, JsonArray):
+        return None
+    return JsonArray(shard.path, split) if shard.holds(split) else None
+
+
+def open_file(path: Path, *, zeros: bool = False) -> Shard:
+    """Return the reader of one file. With `zeros`, its texts may hold zero characters."""
     kind = format_of(path)
     if kind is None:
         suffixes = ", ".join(FORMATS)
@@ -148,49 +155,49 @@ def open_file(path: Path) -> Shard:
             )
         return Parquet(path) if kind == "Parquet" else Arrow(path)
     if kind in ("CSV", "TSV"):
-        return Table(path, "," if kind == "CSV" else "\t")
+        return Table(path, "," if kind == "CSV" else "\t", zeros=zeros)
     if kind == "JSON" and not _is_one_object_a_line(path):
-        return JsonArray(path)
-    return JsonLines(path)
+        return JsonArray(path, zeros=zeros)
+    return JsonLines(path, zeros=zeros)
 
 
 def _is_one_object_a_line(path: Path) -> bool:
-    """Whether a `.json` file is JSONL: its first line is a whole object and there is more."""
+    """Return True if a `.json` file is JSONL: its first line is a whole object and more lines follow."""
     lines = (line for _, _, line in read_lines(path) if line is None or line.strip())
     first = next(lines, None)
     if first is None or not first.lstrip().startswith(b"{"):
         return False
     try:
-        decode_row(first)
+        decode_row(first, zeros=True)
     except RowFault:
         return False
     return next(lines, None) is not None
 
 
 def open_every_file(folder: Path, where: str) -> list[Shard]:
-    """The shards of a folder, whatever splits their names tell, in the order of their names."""
+    """Return the shards of all splits of a folder, in the order of their names."""
     return [
         open_file(path) for path in _of_one_format(_found(folder, where), folder, where)
     ]
 
 
 def _found(folder: Path, where: str) -> list[Path]:
-    found = [path for path in folder.rglob("*") if _is_data(path, folder)]
-    if not found:
-        what, fix = why_no_data(folder)
-        raise UsageError(f"{what}: {folder}", where=where or None, fix=fix)
-    return found
+    paths = [path for path in folder.rglob("*") if _is_data(path, folder)]
+    if not paths:
+        reason, fix = why_no_data(folder)
+        raise UsageError(f"{reason}: {folder}", where=where or None, fix=fix)
+    return paths
 
 
 def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool]:
-    found = _found(folder, where)
+    paths = _found(folder, where)
     by_split: dict[str | None, list[Path]] = {}
-    for path in found:
+    for path in paths:
         by_split.setdefault(_split_of(path, folder), []).append(path)
     named = sorted(str(name) for name in by_split if name is not None)
-    settled = False
+    is_selected = False
     if split is not None and split in by_split:
-        found, settled = by_split[split], True
+        paths, is_selected = by_split[split], True
     elif split is not None and named:
         close = nearest(split, named)
         hint = f"did you mean {close!r}? " if close else ""
@@ -205,7 +212,7 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
             where=where or None,
             fix=f"choose one: split={named[0]}",
         )
-    return _of_one_format(found, folder, where), settled
+    return _of_one_format(paths, folder, where), is_selected
 
 
 def _of_one_format(found: list[Path], folder: Path, where: str) -> list[Path]:
@@ -221,16 +228,21 @@ def _of_one_format(found: list[Path], folder: Path, where: str) -> list[Path]:
 
 def _is_data(path: Path, folder: Path) -> bool:
     inner = path.relative_to(folder).parts
-    hidden = any(part.startswith((".", "_")) for part in inner)
-    kind = format_of(path)
-    if hidden or kind is None or path.name in DESCRIPTIONS or not path.is_file():
+    is_hidden = any(part.startswith((".", "_")) for part in inner)
+    if is_hidden or path.name in DESCRIPTIONS:
         return False
-    # `datasets` leaves results of its own beside the data as cache-….arrow.
-    return kind != "Arrow" or (holds_rows(path) and not path.name.startswith("cache-"))
+    kind = format_of(path)
+    if kind is None or not path.is_file():
+        return False
+    if kind != "Arrow":
+        return True
+    # The `datasets` library writes its own results beside the data as cache-….arrow.
+    is_cache = path.name.startswith("cache-")
+    return holds_rows(path) and not is_cache
 
 
 def _split_of(path: Path, folder: Path | None = None) -> str | None:
-    """The split that a name tells: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
+    """Return the split in a name: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
     if folder is not None and (split := split_by_folder(path, folder)) is not None:
         return split
     words = re.split(r"[-_.]", stem_of(path).lower())
@@ -253,7 +265,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 def _missing_hint(path: Path) -> str:
     parent = path.parent
     beside: Sequence[str] = (
-        [one.name for one in parent.iterdir()] if parent.is_dir() else []
+        [neighbour.name for neighbour in parent.iterdir()] if parent.is_dir() else []
     )
     close = nearest(path.name, beside)
     return f"did you mean {parent / close}?" if close else "check the path"

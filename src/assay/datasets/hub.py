@@ -1,8 +1,8 @@
-"""Hugging Face datasets: from a snapshot on this disk where there is one, else through the `datasets` library.
+"""Hugging Face datasets: read from a local snapshot if there is one, else through the `datasets` library.
 
-`hf://org/name` or `hub:org/name`, and after it, where needed, a configuration, a revision and a split, in this order:
-`hf://cais/mmlu@anatomy?revision=c30699e#test`; the split `all` is every split, one after the other. A snapshot made of
-Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
+`hf://org/name` or `hub:org/name`, followed by an optional configuration, revision and split, in this order:
+`hf://cais/mmlu@anatomy?revision=c30699e#test`. The split `all` means every split, one after the other. A snapshot of
+Parquet, JSONL, CSV or JSON files is read by assay's own readers and does not need `datasets`. Code is never run.
 """
 
 import importlib.util
@@ -26,12 +26,15 @@ _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _NAME = re.compile(
     rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
 )
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]")
+"""`https://host/x.csv`, also as a path has it: `https:/host/x.csv`."""
+_HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class HubName:
-    """An id on the hub, taken apart."""
+    """A dataset id on the hub, split into its parts."""
 
     repository: str
     config: str | None = None
@@ -40,19 +43,19 @@ class HubName:
 
     @classmethod
     def of(cls, text: str) -> "HubName":
-        """The parts of `hf://org/name@config?revision=…#split`."""
-        found = _NAME.fullmatch(text)
-        if found is None:
+        """Parse `hf://org/name@config?revision=…#split`."""
+        match = _NAME.fullmatch(text)
+        if match is None:
             raise UsageError(
                 f"not a Hugging Face dataset id: {text!r}",
                 fix="write hf://org/name or hf://org/name@config",
             )
-        return cls(*found.groups())
+        return cls(*match.groups())
 
 
 @dataclass(slots=True)
 class HubRows:
-    """Rows that the `datasets` library gives, streamed, media undecoded."""
+    """Rows streamed by the `datasets` library, with undecoded media."""
 
     name: str
     data: Any
@@ -62,29 +65,42 @@ class HubRows:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The columns, where the library knows them."""
+        """The columns, if the library knows them."""
         names = getattr(self.data, "column_names", None)
         return tuple(names) if names else None
 
     def rows(self) -> Iterator[Row]:
-        """The rows in order, counted from 1."""
+        """Yield the rows in order, counted from 1."""
         for number, row in enumerate(self.data, 1):
             yield number, 0, as_row(row, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number."""
+        """Return the row with this number."""
         return row_by_counting(self, number)
 
 
 def is_hub_name(text: str) -> bool:
-    """Whether a source names a dataset on the hub."""
+    """Return True if a source names a dataset on the hub."""
     return text.startswith(PREFIXES)
+
+
+def refuse_url(text: str, where: str | None = None) -> None:
+    """Raise if data is named by a URL: files are read from disks, datasets from the Hugging Face hub."""
+    if not _URL.match(text) or is_hub_name(text):
+        return
+    on_hub = _HUB_PAGE.match(text)
+    named = f"hub:{on_hub[1]}" if on_hub else "hub:OWNER/NAME for a dataset of the hub"
+    raise UsageError(
+        f"data is not read from a URL: {text}",
+        where=where,
+        fix=f"download it and give the path, or type {named}",
+    )
 
 
 def open_hub(
     text: str, split: str | None, where: str = ""
 ) -> tuple[Sequence[Shard], bool]:
-    """The shards of a dataset on the hub, and whether the split is settled."""
+    """Return the shards of a dataset on the hub, and whether the split is already selected."""
     name = HubName.of(text)
     split = split or name.split
     folder = find_snapshot(name)
@@ -108,7 +124,7 @@ def open_hub(
 def find_snapshot(
     name: HubName, environment: Mapping[str, str] | None = None
 ) -> Path | None:
-    """The folder of a dataset that was downloaded before, in the hub's own cache layout."""
+    """Return the folder of a dataset that was downloaded before, in the hub's own cache layout, or `None`."""
     env = os.environ if environment is None else environment
     home = Path(
         env.get("HF_HOME")
@@ -125,16 +141,16 @@ def find_snapshot(
     snapshots = cache / "snapshots"
     if revision is not None:
         return snapshots / revision if (snapshots / revision).is_dir() else None
-    found = (
+    folders = (
         sorted(snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
         if snapshots.is_dir()
         else []
     )
-    return found[-1] if found else None
+    return folders[-1] if folders else None
 
 
 def hub_can_be_reached() -> bool:
-    """Whether the hub's name resolves: the library would try five times, for half a minute, before it gave up."""
+    """Return True if the hub's name resolves. The library would retry for half a minute before it gave up."""
     try:
         from huggingface_hub import constants
 
@@ -148,7 +164,7 @@ def hub_can_be_reached() -> bool:
 
 
 def _loaded(name: HubName, split: str | None, text: str) -> Any:
-    """What the library streams: the rows of a split, or those of all by their names."""
+    """Return what the library streams: the rows of one split, or of all splits by name."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",

@@ -1,7 +1,7 @@
-"""JSON arrays: a file that is one array of objects, or an object that holds one, read one element at a time.
+"""JSON arrays: a file with one array of objects, or an object that contains one, read one element at a time.
 
-The scanner only finds where elements begin and end; `decode_row` reads them. So a file larger than memory can be read,
-and a broken element whose brackets match is the fault of that element alone.
+The scanner only finds where elements begin and end; `decode_row` parses them. So a file may be larger than memory, and
+a broken element with balanced brackets does not affect the others.
 """
 
 import re
@@ -29,19 +29,21 @@ class JsonArray(FileShard):
 
     path: Path
     member: str | None = None
-    """Which array to take where an object holds several: `{"train": […], "test": […]}`; else the first."""
+    """The array to read if an object contains several: `{"train": […], "test": […]}`. By default the first."""
     columns: None = None
     known_length: None = None
+    zeros: bool = False
+    """True if texts may hold zero characters, as the outputs of models do."""
 
     def rows(self) -> Iterator[Row]:
-        """The elements of the array."""
+        """Yield the elements of the array."""
         with open_bytes(self.path) as stream:
             scanner = _Scanner(stream)
             self._enter(scanner)
             yield from self._elements(scanner, 1)
 
     def holds(self, member: str) -> bool:
-        """Whether the file is an object with an array of rows under this name."""
+        """Return True if the file is an object with an array of rows under this name."""
         with open_bytes(self.path) as stream:
             scanner = _Scanner(stream)
             return scanner.next_byte() == b"{" and JsonArray(
@@ -49,12 +51,12 @@ class JsonArray(FileShard):
             )._enter_member(scanner)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The element that starts at a byte offset."""
+        """Return the element that starts at a byte offset."""
         with open_bytes(self.path, offset) as stream:
             return next(self._elements(_Scanner(stream, offset), number))[2]
 
     def _enter(self, scanner: "_Scanner") -> None:
-        """Moves to the first element; a fault here is the file's."""
+        """Move to the first element. Raise `DataError` if the file has no array of rows."""
         scanner.fill()
         check_text(bytes(scanner.buffer[:64]), self.path)
         opening = bytes(scanner.buffer[:60]).decode("utf-8", "replace")
@@ -80,7 +82,7 @@ class JsonArray(FileShard):
         )
 
     def _enter_member(self, scanner: "_Scanner") -> bool:
-        """Moves into the array that a member of the top object holds; false if there is none."""
+        """Move into the array that a member of the top object holds. Return False if there is none."""
         scanner.place += 1
         while scanner.next_byte() == b'"':
             name = scanner.value()
@@ -106,11 +108,11 @@ class JsonArray(FileShard):
                 continue
             if first in (b"]", b""):
                 if not first:
-                    what = "the array is not closed: the file was cut"
+                    reason = "the array is not closed: the file was cut"
                     yield (
                         number,
                         0,
-                        RowFault(what, fix="fetch the file again").at(
+                        RowFault(reason, fix="fetch the file again").at(
                             self.name, number
                         ),
                     )
@@ -124,7 +126,7 @@ class JsonArray(FileShard):
                         got=bytes(scanner.buffer[scanner.place : scanner.place + 60]),
                         fix="the file was cut, or a bracket or quote is missing",
                     )
-                yield number, start, decode_row(element)
+                yield number, start, decode_row(element, zeros=self.zeros)
             except RowFault as fault:
                 yield number, start, fault.at(self.name, number)
                 if scanner.ended:
@@ -133,19 +135,19 @@ class JsonArray(FileShard):
 
 
 class _Scanner:
-    """Walks over JSON text without reading it into objects; keeps only the value it stands at."""
+    """Walks over JSON text without parsing it. Keeps only the current value in memory."""
 
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
         self._stream = stream
         self.buffer = bytearray()
         self.offset = offset
-        """Of the buffer's first byte, in the file."""
+        """Position of the buffer's first byte in the file."""
         self.place = 0
         self.ended = False
         self._chunk = CHUNK_BYTES
 
     def fill(self) -> bool:
-        """Reads on, forgetting what lies before `place`; false at the end of the file."""
+        """Read more bytes and drop those before `place`. Return False at the end of the file."""
         if self.place:
             del self.buffer[: self.place]
             self.offset += self.place
@@ -153,13 +155,13 @@ class _Scanner:
         if len(self.buffer) > faults.ROW_LIMIT:
             self.ended = True
             raise too_long(len(self.buffer), faults.ROW_LIMIT, "row")
-        # Growing with the value keeps the number of passes over a long one small.
+        # Reading as much again as the buffer holds keeps the number of passes over a long value small.
         chunk = self._stream.read(max(self._chunk, len(self.buffer)))
         self.buffer += chunk
         return bool(chunk)
 
     def next_byte(self) -> bytes:
-        """The next byte that is not white space, without passing it; empty at the end."""
+        """Return the next byte that is not white space, without passing it; empty at the end."""
         while True:
             while self.place < len(self.buffer):
                 if self.buffer[self.place] not in _SPACE:
@@ -169,36 +171,36 @@ class _Scanner:
                 return b""
 
     def byte_after(self) -> bytes:
-        """The byte after the one `place` stands at, white space aside."""
+        """Return the next byte after the current one that is not white space; empty at the end."""
         while True:
-            found = _VISIBLE.search(self.buffer, self.place + 1)
-            if found is not None:
-                return found.group()
+            match = _VISIBLE.search(self.buffer, self.place + 1)
+            if match is not None:
+                return match.group()
             if not self.fill():
                 return b""
 
     def value(self) -> bytes | None:
-        """The bytes of the value that starts at `place`, which moves behind it; `None` if the file ends first."""
-        depth, at = 0, self.place
+        """Return the bytes of the value at `place` and move behind it. Return `None` if the file ends first."""
+        depth, position = 0, self.place
         while True:
-            token = _TOKEN.search(self.buffer, at)
+            token = _TOKEN.search(self.buffer, position)
             mark = token.group() if token else b'"'
             if token is None or mark == b'"':
-                waiting = (token.start() if token else len(self.buffer)) - self.place
+                scanned = (token.start() if token else len(self.buffer)) - self.place
                 if not self.fill():
                     self.ended = True
                     return None
-                at = self.place + waiting
+                position = self.place + scanned
                 continue
-            at = token.end()
+            position = token.end()
             if mark in b"{[":
                 depth += 1
             elif mark in b"}]":
                 depth -= 1
                 if depth <= 0:
-                    return self._take(at if depth == 0 else token.start())
+                    return self._take(position if depth == 0 else token.start())
             elif depth == 0:
-                return self._take(token.start() if mark == b"," else at)
+                return self._take(token.start() if mark == b"," else position)
 
     def _take(self, end: int) -> bytes:
         value = bytes(self.buffer[self.place : end])

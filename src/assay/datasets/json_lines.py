@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line; blank lines are skipped and counted."""
+"""JSONL: one JSON object per line. Blank lines are skipped but counted."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,31 +13,33 @@ from .shards import FileShard, Row, RowData
 
 @dataclass(frozen=True, slots=True)
 class JsonLines(FileShard):
-    """A JSONL file, plain or packed."""
+    """A JSONL file, plain or compressed."""
 
     path: Path
     columns: None = None
     known_length: None = None
+    zeros: bool = False
+    """True if texts may hold zero characters, as the outputs of models do."""
 
     def rows(self, number: int = 1, offset: int = 0) -> Iterator[Row]:
-        """The rows from a line on."""
-        for at, start, line in read_lines(self.path, number, offset):
+        """Yield the rows from a line on."""
+        for row_number, start, line in read_lines(self.path, number, offset):
             if line is None:
                 yield (
-                    at,
+                    row_number,
                     start,
                     too_long(faults.ROW_LIMIT, faults.ROW_LIMIT, "row").at(
-                        self.name, at
+                        self.name, row_number
                     ),
                 )
                 continue
             try:
-                yield at, start, decode_row(line)
+                yield row_number, start, decode_row(line, zeros=self.zeros)
             except RowFault as fault:
                 if not line.isspace():
-                    yield at, start, fault.at(self.name, at)
+                    yield row_number, start, fault.at(self.name, row_number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row on the line that starts at `offset`."""
+        """Return the row on the line that starts at `offset`."""
         rows = self.rows(number, offset)
         return next(rows)[2]

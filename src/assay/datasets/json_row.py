@@ -1,7 +1,8 @@
-"""JSON rows: the bytes of one object to a dictionary, strictly, with the fault and its place when that fails.
+"""Parse one JSON object strictly, and say what is wrong and where if that fails.
 
-What other readers let pass is a fault here: NaN, a key given twice, half a surrogate pair, a zero byte. msgspec reads
-the good rows; only a row that it refuses, or that looks odd, is read again slowly to say what is wrong.
+NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers
+accept them. msgspec
+parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the fault.
 """
 
 import json
@@ -22,8 +23,8 @@ _LONG_INTEGER = re.compile(r"\d{400,}")
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
-def decode_row(line: bytes) -> dict[str, Any]:
-    """The object on a line; raises `RowFault`."""
+def decode_row(line: bytes, *, zeros: bool = False) -> dict[str, Any]:
+    """Return the object on a line. Raise `RowFault` if it is invalid. With `zeros`, texts may hold zero characters."""
     if len(line) > faults.CELL_LIMIT:
         _check_cell_sizes(line)
     try:
@@ -40,7 +41,7 @@ def decode_row(line: bytes) -> dict[str, Any]:
             got=row,
             fix='write {"column": value, …}',
         )
-    # Single bytes are looked for by number: several times faster than `in` with a bytes object.
+    # Searching single bytes by number is several times faster than `in` with a bytes object.
     if (
         line.count(b'":') != len(row)
         or line.find(b" :") >= 0
@@ -48,20 +49,20 @@ def decode_row(line: bytes) -> dict[str, Any]:
         or line.find(b"\n", 0, -1) >= 0
     ):
         _check_duplicate_keys(line, row)
-    if BACKSLASH in line and b"\\u0000" in line:
+    if not zeros and BACKSLASH in line and b"\\u0000" in line:
         _check_zero_characters(row)
     return row
 
 
 def diagnose(line: bytes, error: Exception) -> RowFault:
-    """Why a line is not a JSON object, and the character where that shows."""
+    """Return why a line is not a JSON object, with the character position of the fault."""
     try:
         text = line.decode("utf-8").rstrip()
     except UnicodeDecodeError as broken:
-        place = len(line[: broken.start].decode("utf-8")) + 1
+        character = len(line[: broken.start].decode("utf-8")) + 1
         return RowFault(
             f"byte 0x{line[broken.start]:02x} is not UTF-8",
-            column=place,
+            column=character,
             got=line[broken.start - 20 : broken.start + 20]
             if broken.start > 20
             else line[:40],
@@ -74,8 +75,8 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except RowFault as fault:
-        found = re.search(rf"[:,\[]\s*{re.escape(str(fault.got))}", text)
-        fault.column = found.end() - len(str(fault.got)) + 1 if found else None
+        match = re.search(rf"[:,\[]\s*{re.escape(str(fault.got))}", text)
+        fault.column = match.end() - len(str(fault.got)) + 1 if match else None
         return fault
     except json.JSONDecodeError as broken:
         return _describe(text, broken)
@@ -85,11 +86,11 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
         )
     except ValueError:
         return _long_integer(text)
-    if found := _LONE_SURROGATE.search(text):
+    if match := _LONE_SURROGATE.search(text):
         return RowFault(
             "half of a surrogate pair is not a character",
-            column=found.start() + 1,
-            got=found.group(),
+            column=match.start() + 1,
+            got=match.group(),
             fix="remove it",
         )
     if _LONG_INTEGER.search(text):
@@ -104,59 +105,62 @@ def _refuse_constant(name: str) -> None:
 
 
 def _long_integer(text: str) -> RowFault:
-    found = _LONG_INTEGER.search(text)
-    digits = len(found.group()) if found else 0
-    what = (
+    match = _LONG_INTEGER.search(text)
+    digits = len(match.group()) if match else 0
+    reason = (
         f"a number of {digits} digits cannot be read"
         if digits
         else "a number is out of range"
     )
     return RowFault(
-        what,
-        column=found.start() + 1 if found else 1,
-        got=text[found.start() :] if found else text,
+        reason,
+        column=match.start() + 1 if match else 1,
+        got=text[match.start() :] if match else text,
         fix="write it as text, in quotes",
     )
 
 
 def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
-    place = broken.pos
-    near = text[max(place - 20, 0) : place + 20]
-    comma = _TRAILING_COMMA.search(text, max(text.rfind(",", 0, place + 1), 0))
-    if place >= len(text) or broken.msg.startswith("Unterminated string"):
+    position = broken.pos
+    near = text[max(position - 20, 0) : position + 20]
+    comma = _TRAILING_COMMA.search(text, max(text.rfind(",", 0, position + 1), 0))
+    if position >= len(text) or broken.msg.startswith("Unterminated string"):
         return RowFault(
             "the row ends before the object is closed",
-            column=place + 1,
+            column=position + 1,
             got=text[-40:],
             fix="the file was cut, or a brace or quote is missing",
         )
-    if comma is not None and comma.start() <= place < comma.end():
+    if comma is not None and comma.start() <= position < comma.end():
         return RowFault(
             "trailing comma", column=comma.start() + 1, got=near, fix="remove the comma"
         )
-    if text[place] == "'":
+    if text[position] == "'":
         return RowFault(
             "single quotes are not JSON",
-            column=place + 1,
+            column=position + 1,
             got=near,
             fix='use double quotes: {"a": "b"}',
         )
     if broken.msg == "Extra data":
         return RowFault(
             "more text after the object",
-            column=place + 1,
+            column=position + 1,
             got=near,
             fix="write one object a line",
         )
     return RowFault(
         f"not valid JSON: {broken.msg[:1].lower()}{broken.msg[1:]}",
-        column=place + 1,
+        column=position + 1,
         got=near,
     )
 
 
 def _check_duplicate_keys(line: bytes, row: dict[str, Any]) -> None:
-    """Raises if a key is given twice. Counting `":` settles nearly every row; the rest is read pair by pair."""
+    """Raise if a key is given twice.
+
+    Counting `":` is enough for nearly every row; the others are parsed pair by pair.
+    """
     try:
         spelled_plainly = not (
             b" :" in line
@@ -223,19 +227,19 @@ def _has_zero(value: Any) -> bool:
 
 
 def _check_cell_sizes(line: bytes) -> None:
-    """Raises for a text over the limit, before memory is spent on reading it."""
+    """Raise for a text over the limit, before memory is spent on parsing it."""
     pieces = line.split(b'"')
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if len(piece) > faults.CELL_LIMIT:
-            is_value = place >= 3 and pieces[place - 1].strip() == b":"
+            is_value = index >= 3 and pieces[index - 1].strip() == b":"
             column = (
-                pieces[place - 2].decode("utf-8", "replace")[:60] if is_value else None
+                pieces[index - 2].decode("utf-8", "replace")[:60] if is_value else None
             )
             raise too_long(len(piece), faults.CELL_LIMIT, "cell", column)
 
 
 def decode_value(text: str, column: str) -> Any:
-    """A JSON value that a text cell holds."""
+    """Return the JSON value in a text cell."""
     try:
         return _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -1,6 +1,6 @@
 """Lines: bytes of a plain, gzip or zstd file, one physical line at a time.
 
-Nothing larger than one row is held in memory, and nothing is decoded here.
+This module holds at most one row in memory and decodes nothing.
 """
 
 import gzip
@@ -25,18 +25,18 @@ Line = tuple[int, int, bytes | None]
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the name says that the file is packed; packed files cannot be read from the middle."""
+    """Return True if the name says that the file is compressed. Such files cannot be read from the middle."""
     return path.suffix.lower() in COMPRESSED
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file as it lies on disk."""
+    """Return the sha256 of a file's bytes on disk."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Witness(io.RawIOBase):
-    """A plain file that is hashed while it is read, so that its digest costs no second reading."""
+    """A plain file that is hashed while it is read, so that its digest needs no second reading."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -45,11 +45,11 @@ class Witness(io.RawIOBase):
         self.is_whole = False
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fills the buffer; notes the end."""
+        """Fill the buffer, and note when the file ends."""
         count = self._file.readinto(buffer) or 0
         if count:
             self._hash.update(memoryview(buffer)[:count])
@@ -58,12 +58,12 @@ class Witness(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
         super().close()
 
     def digest(self) -> str | None:
-        """sha256 of the file, if it was read to its end."""
+        """Return the sha256 of the file if it was read to its end, else None."""
         return self._hash.hexdigest() if self.is_whole else None
 
 
@@ -71,7 +71,7 @@ class Witness(io.RawIOBase):
 def open_bytes(
     path: Path, offset: int = 0, witness: Witness | None = None
 ) -> Iterator[IO[bytes]]:
-    """The unpacked bytes of a file; a damaged archive is a `DataError` that names the file."""
+    """Open the decompressed bytes of a file. Raise a `DataError` that names the file if the archive is damaged."""
     try:
         with (
             _open(path, offset)
@@ -122,7 +122,7 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
 
 
 def check_text(head: bytes, path: Path) -> None:
-    """Raises for a file that is not UTF-8 text at all: UTF-16 or UTF-32, told by its mark or by its zero bytes."""
+    """Raise if a file is UTF-16 or UTF-32, recognised by its byte order mark or its zero bytes."""
     marked = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     start = head[:64]
     halves = (start[0::2], start[1::2])
@@ -142,7 +142,7 @@ def check_text(head: bytes, path: Path) -> None:
 def read_lines(
     path: Path, number: int = 1, offset: int = 0, witness: Witness | None = None
 ) -> Iterator[Line]:
-    """The lines of a file from a given place on; a UTF-8 byte order mark is dropped."""
+    """Yield the lines of a file from a given offset on, without a UTF-8 byte order mark."""
     with open_bytes(path, offset, witness) as stream:
         limit = faults.ROW_LIMIT
         readline = stream.readline

@@ -1,7 +1,7 @@
-"""List literals: cells such as `['a.png', 'b.png']`, read by a literal parser that runs nothing.
+"""List literals: cells such as `['a.png', 'b.png']`, parsed as literals without running code.
 
 Some benchmarks write several images or answers of one row as a Python list. Only flat lists of texts and numbers are
-understood; whatever else stands between brackets is the fault of its row.
+accepted; anything else in brackets is a fault of its row.
 """
 
 import ast
@@ -12,7 +12,7 @@ from .faults import RowFault
 
 
 def looks_like_list(cell: Any) -> bool:
-    """Whether a cell is written as a list: in square brackets, blanks aside."""
+    """Return True if a cell is written in square brackets, ignoring white space around them."""
     return (
         isinstance(cell, str)
         and cell[:1] in "[ \t\n"
@@ -22,27 +22,26 @@ def looks_like_list(cell: Any) -> bool:
 
 
 def parse_list(cell: str, column: str | None = None) -> list[str]:
-    """The entries of a list literal, numbers as they are printed; raises `RowFault` for anything else in brackets."""
+    """Return the entries of a list literal as texts. Raise `RowFault` for anything else in brackets."""
     try:
         value = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise _not_a_list(cell, column) from error
-    if not isinstance(value, list) or not all(_is_plain(entry) for entry in value):
+    if not isinstance(value, list):
         raise _not_a_list(cell, column)
-    return [entry if isinstance(entry, str) else str(entry) for entry in value]
+    for entry in value:
+        if not isinstance(entry, (str, int, float)):
+            raise _not_a_list(cell, column)
+    return [str(entry) for entry in value]
 
 
 def as_text_list(cell: Any, column: str | None = None) -> list[str]:
-    """A cell as texts: the entries of a list or of a list literal; of anything else the one text it is."""
+    """Return a cell as a list of texts: the entries of a list or list literal, or the one text it is."""
     if isinstance(cell, (list, tuple)):
         return [str(entry) for entry in cell]
     if looks_like_list(cell):
         return parse_list(cell, column)
     return [str(cell)]
-
-
-def _is_plain(entry: Any) -> bool:
-    return isinstance(entry, (str, int, float))
 
 
 def _not_a_list(cell: str, column: str | None) -> RowFault:

@@ -1,8 +1,9 @@
-"""Media columns: cells that are or name an image, an audio clip or a video.
+"""Media columns: cells that are, or name, an image, an audio clip or a video.
 
-A cell may be a path (relative to the data file's folder), base64, a data URL, a URL where that is allowed, bytes, a
-Pillow image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
-these. Nothing is opened here: a `Media` reads its bytes when asked.
+A cell may be a path (relative to the data file's folder), base64, a data URL, a URL if allowed, bytes, a Pillow image,
+an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list
+of these. Nothing is
+opened here: a `Media` reads its bytes when it needs them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,17 +24,20 @@ from ..core import (
     UsageError,
     Video,
     shorten,
-)
+)  # fmt: skip
 from ..core.media import is_inline
+from ..media.audio import decode_audio
 from ..media.base64_text import READERS
-from ..media.encode import audio_from, image_from
+from ..media.checks import check_audio
+from ..media.encode import audio_from, image_from, wav_of
 from .faults import RowFault
 from .reach import Reach
+from .undecoded import RATE
 
 KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
 URLS = ("http://", "https://")
 FILE_NAME = "file_name"
-"""The column of the `metadata` files of Hugging Face's image and audio folders; its files say what they are."""
+"""Column of the `metadata` files in Hugging Face's image and audio folders. The suffix gives the kind of each file."""
 _ENDINGS: dict[type[Media], str] = {
     Image: "png jpg jpeg gif webp bmp tif tiff avif heic jxl jp2 ppm",
     Audio: "wav flac mp3 ogg opus m4a aac aiff aif au amr wma mka",
@@ -51,21 +55,22 @@ def media_columns(
     settings: Mapping[str, str] = EMPTY,
     unclaimed: Sequence[str] | None = None,
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
-    """The columns that hold media, and those that were asked for and are not there.
+    """Return the columns that hold media, and the requested columns that are missing.
 
-    By name: `image` before `image_path`, in any case, one of them only; or said outright: `image: photo`, several as
-    `image: first,second`, none as an empty name. Only `unclaimed` columns are found by name. Where there is no such
-    column, `file_name` names files of any kind.
+    The settings name columns: `image: photo`, several as `image: first,second`, none as an empty name. Otherwise only
+    `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case.
+    If there is no such
+    column, `file_name` may name files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}
-    found: list[tuple[str, type[Media]]] = []
+    media: list[tuple[str, type[Media]]] = []
     absent: list[str] = []
     for kind, medium_type in KINDS.items():
         if kind in settings:
-            wanted = column_list(settings[kind], columns)
-            absent += [name for name in wanted if name not in columns]
-            found += [(name, medium_type) for name in wanted]
+            requested = column_list(settings[kind], columns)
+            absent += [name for name in requested if name not in columns]
+            media += [(name, medium_type) for name in requested]
             continue
         names = (kind, f"{kind}s", f"{kind}_path", f"{kind}_paths")
         column = next(
@@ -77,14 +82,14 @@ def media_columns(
             None,
         )
         if column is not None:
-            found.append((column, medium_type))
-    if not found and FILE_NAME in free and not KINDS.keys() & settings.keys():
-        found.append((FILE_NAME, Media))
-    return tuple(found), absent
+            media.append((column, medium_type))
+    if not media and FILE_NAME in free and not KINDS.keys() & settings.keys():
+        media.append((FILE_NAME, Media))
+    return tuple(media), absent
 
 
 def column_list(setting: str, columns: Sequence[str]) -> list[str]:
-    """The columns a setting names: one, which may have a comma in it, or several with commas between."""
+    """Return the columns a setting names: one, which may contain a comma, or several separated by commas."""
     return (
         [setting]
         if setting in columns
@@ -97,10 +102,10 @@ def media_of(
     columns: Sequence[tuple[str, type[Media]]],
     reach: Reach | Path | None,
 ) -> tuple[Media, ...]:
-    """The media of a row, in the order of the columns; an empty cell is none."""
+    """Return the media of a row in the order of the columns, skipping empty cells."""
     if not isinstance(reach, Reach):
         reach = Reach(reach)
-    found: list[Media] = []
+    media: list[Media] = []
     for column, medium_type in columns:
         cell = row.get(column)
         if cell is None or (isinstance(cell, (str, list)) and not cell):
@@ -108,18 +113,18 @@ def media_of(
         if medium_type is Media:
             suffix = cell.rpartition(".")[2].lower() if isinstance(cell, str) else ""
             if suffix not in SUFFIXES:
-                continue  # a name of something else
+                continue  # The cell names something else.
             medium_type = SUFFIXES[suffix]
         for piece in cell if isinstance(cell, (list, tuple)) else (cell,):
             medium = medium_of(piece, medium_type, column, reach)
             if medium.place is None:
                 medium.place = (None, None, column)
-            found.append(medium)
-    return tuple(found)
+            media.append(medium)
+    return tuple(media)
 
 
 def medium_of(cell: Any, medium_type: type[Media], column: str, reach: Reach) -> Media:
-    """What one cell is or names."""
+    """Return the medium that a cell is or names."""
     if isinstance(cell, Media):
         return cell
     if isinstance(cell, Mapping):
@@ -150,7 +155,7 @@ def medium_of(cell: Any, medium_type: type[Media], column: str, reach: Reach) ->
 def within_reach(
     messages: tuple[Message, ...], column: str, reach: Reach
 ) -> tuple[Message, ...]:
-    """Messages of a row, the media in them held to the same rules as those of a column."""
+    """Return the messages of a row with their media checked by the same rules as media columns."""
 
     def held(part: Any) -> Any:
         if not isinstance(part, Media) or part.place is not None:
@@ -168,9 +173,11 @@ def within_reach(
 
 
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
-    """Opens files that a template names by plain data, held to the same rules as those of the rows.
+    """Return a function that opens the files a template names, checked by the same rules as those of the rows.
 
-    A template that is itself data (its media have a place) is held to the working folder where the rows have none.
+    The media of a template that is itself data have a place. If the rows have no folder, such media
+    are confined to the
+    working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 
@@ -193,14 +200,14 @@ def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
 
 
 def placed(sample: Sample, file: str, row: int) -> None:
-    """Tells the media of a sample which row speaks of them, so that their faults can say it."""
+    """Record in the media of a sample which row they belong to, for error messages."""
     media = list(sample.media)
     if not isinstance(sample.input, str):
         for message in sample.input:
             for part in message.parts or ():
                 if type(part) is not Text and isinstance(
                     part, Media
-                ):  # nearly all are texts: told at a glance
+                ):  # fast path: nearly all parts are texts
                     media.append(part)
     for medium in media:
         if medium.place is None or medium.place[0] is None:
@@ -213,15 +220,40 @@ def _from_struct(
     if cell.get("array") is not None and medium_type is Audio:
         return medium_type(cell, read=_wav)
     data, path = cell.get("bytes"), cell.get("path")
+    medium: Media | None = None
     if isinstance(data, (bytes, bytearray, memoryview)):
-        return medium_type(
-            bytes(data), name=path if isinstance(path, str) and path else None
-        )
-    if isinstance(path, str) and path:
-        return medium_of(path, medium_type, column, reach)
+        name = path if isinstance(path, str) and path else None
+        medium = medium_type(bytes(data), name=name)
+    elif isinstance(path, str) and path:
+        medium = medium_of(path, medium_type, column, reach)
+    if medium is not None:
+        rate = cell.get(RATE)
+        if isinstance(medium, Audio) and isinstance(rate, int):
+            return _at_rate(medium, rate)
+        return medium
     raise RowFault(
         f"the {medium_type.kind} has neither bytes nor path", column=column, got=cell
     )
+
+
+def _at_rate(clip: Audio, rate: int) -> Audio:
+    """Return the clip resampled to a rate when it is first read.
+
+    A clip that has this rate already, or is broken, is returned unchanged.
+    """
+
+    def resampled(_: Any) -> bytes:
+        data = clip.data()
+        try:
+            if check_audio(clip).rate == rate:
+                return data
+        except DataError:
+            return data  # the fault is reported with its row when the clip is checked
+        return wav_of(decode_audio(clip, rate=rate), clip).data()
+
+    is_bytes = isinstance(clip.source, bytes)
+    source = {"path": clip.name, RATE: rate} if is_bytes else clip.source
+    return Audio(source, name=clip.name, read=resampled)
 
 
 def _png(image: Any) -> bytes:
@@ -232,7 +264,7 @@ def _png(image: Any) -> bytes:
 
 
 def _wav(cell: Mapping[str, Any]) -> bytes:
-    """A decoded audio clip as a WAV of floats: nothing of it is rounded."""
+    """Return a decoded audio clip as a WAV of floats, without rounding."""
     import numpy as np
 
     rate = cell.get("sampling_rate")
@@ -243,7 +275,7 @@ def _wav(cell: Mapping[str, Any]) -> bytes:
         )
     samples = np.asarray(cell["array"])
     if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
-        samples = samples.T  # decoders give channels by frames
+        samples = samples.T  # decoders return channels by frames
     try:
         return audio_from(samples, rate, subtype="FLOAT").data()
     except UsageError as error:

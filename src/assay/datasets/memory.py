@@ -1,4 +1,4 @@
-"""Rows that are already in Python: a list, a function that returns or yields rows, any iterable."""
+"""Rows that are already in Python: a list, a function that returns or yields rows, or any iterable."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,26 +23,26 @@ class Rows:
     columns: None = None
     seekable: bool = True
     folder: Path | None = None
-    """The folder of the file that the rows stand in; `None` for rows of the user's own code."""
+    """The folder of the file the rows come from; `None` for rows built by the user's own code."""
 
     @property
     def known_length(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.items)
 
     def rows(self) -> Iterator[Row]:
-        """The rows in order."""
+        """Yield the rows in order."""
         for number, item in enumerate(self.items, 1):
             yield number, 0, as_row(item, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number."""
+        """Return the row with this number."""
         return as_row(self.items[number - 1], self.name, number)
 
 
 @dataclass(slots=True)
 class Called:
-    """A function of rows; called again for each reading, unless it returned a list, which is kept."""
+    """A function that returns rows. It is called for each reading, unless it returned a list, which is reused."""
 
     function: Callable[[], Any]
     path: Path | None = None
@@ -53,7 +53,7 @@ class Called:
 
     @property
     def name(self) -> str:
-        """As faults name it: what an object calls itself, else the function's name."""
+        """The name used in errors: the object's own `name`, else the function's name."""
         name = (
             None
             if hasattr(self.function, "__qualname__")
@@ -67,17 +67,17 @@ class Called:
 
     @property
     def listed(self) -> Sequence[Any] | None:
-        """The rows, where the function was called and gave all of them at once."""
+        """The rows, if the function was called and returned a list."""
         return self._kept
 
     def rows(self) -> Iterator[Row]:
-        """The rows the function gives."""
+        """Yield the rows the function returns."""
         items = self._items()
         for number, item in enumerate(items, 1):
             yield number, 0, as_row(item, self.name, number)
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number."""
+        """Return the row with this number."""
         return row_by_counting(self, number)
 
     def _items(self) -> Iterable[Any]:
@@ -96,7 +96,7 @@ class Called:
 
 
 def as_row(item: Any, name: str, number: int) -> RowData:
-    """A row or a sample as it is; anything else is that row's fault."""
+    """Return a row or a sample unchanged, and a fault for anything else."""
     if isinstance(item, (Sample, Mapping)):
         return item
     if isinstance(item, DataError):
@@ -107,7 +107,7 @@ def as_row(item: Any, name: str, number: int) -> RowData:
 
 
 def source_digest(function: Callable[..., Any]) -> str:
-    """sha256 of a function's source text and of the files behind it, or of its name where there is none."""
+    """Return the sha256 of a function's source and the files it uses, or of its name if it has no source."""
     try:
         file = inspect.getsourcefile(function)
         files = digest_behind(file) if file is not None and Path(file).is_file() else ""
@@ -119,10 +119,12 @@ def source_digest(function: Callable[..., Any]) -> str:
 
 
 def plain_row(row: RowData) -> bytes:
-    """A row as canonical JSON, for digests; a medium by its own digest."""
+    """Return a row as canonical JSON for digests, with media replaced by their digests."""
     if isinstance(row, Sample):
         media = [medium.digest for medium in row.media]
-        joined = [row.group, row.cluster, row.turns]
+        joined: list[Any] = [row.group, row.cluster, row.turns]
+        if row.weight is not None:
+            joined.append(row.weight)
         return canonical(
             [
                 row.id,

@@ -1,4 +1,4 @@
-"""Opening: from whatever a task names as its data to `Samples`."""
+"""Open what a task names as its data and return `Samples`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from ..core import UsageError, shorten
 from ..registry import datasets as registered
 from .converted import ToSample
 from .files import open_files
-from .hub import is_hub_name, open_hub
+from .hub import is_hub_name, open_hub, refuse_url
 from .memory import Called, Rows
 from .reach import Reach
 from .reading import OnDuplicate
@@ -18,10 +18,10 @@ from .undecoded import without_decoding
 
 
 class DataOptions(TypedDict, total=False):
-    """What may be said of data, beside where they are."""
+    """Options of `open_dataset`."""
 
     columns: Mapping[str, str] | None
-    """By the part a column plays, its name."""
+    """Column names by the part they play: `{"target": "gold"}`."""
     tags: Sequence[str]
     """Columns to break results down by."""
     cluster: str | None
@@ -29,22 +29,22 @@ class DataOptions(TypedDict, total=False):
     on_duplicate: OnDuplicate
     strict: bool
     to_sample: ToSample | None
-    """Makes a `Sample` of a row where the columns alone do not say how; an empty id is filled in."""
+    """Builds a `Sample` from a row if column names are not enough. An empty id is filled in."""
     where: str
-    """Who asks, for messages."""
+    """The task or command that opens the data, for messages."""
     media_root: str | Path | None
-    """The folder in which media named in rows must lie; left out, that of the data."""
+    """The folder that must contain the media named in rows. By default the folder of the data."""
     allow_urls: bool
-    """URLs among the media are fetched."""
+    """True to fetch media given as URLs."""
     allow_private: bool
-    """From private addresses, too."""
+    """True to fetch them from private addresses too."""
 
 
 def open_dataset(source: Any, **options: Unpack[DataOptions]) -> Samples:
-    """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
+    """Open the samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
-    Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
-    a function is first called when its rows are asked for.
+    Files are inspected here, so that a missing file, a broken header or a wrong column name is reported before a run
+    starts. A function is first called when its rows are read.
 
     Example: `open_dataset("exam.csv", columns={"target": "gold"}, tags=["subject"])`
     """
@@ -65,13 +65,13 @@ def open_dataset(source: Any, **options: Unpack[DataOptions]) -> Samples:
         )
     if isinstance(source, Samples):
         return source
-    shards, settled = _shards(source, split, where)
+    shards, is_split_selected = _shards(source, split, where)
     samples = Samples(
         shards,
         columns=dict(options.get("columns") or {}),
         tags=tuple(options.get("tags", ())),
         cluster=options.get("cluster"),
-        split=None if settled else split,
+        split=None if is_split_selected else split,
         on_duplicate=on_duplicate,
         strict=options.get("strict", False),
         to_sample=options.get("to_sample"),
@@ -91,7 +91,7 @@ def open_dataset(source: Any, **options: Unpack[DataOptions]) -> Samples:
 
 
 def _root_of(source: Any, media_root: str | Path | None, where: str) -> Path | None:
-    """What must hold the media of the rows: the folder named for it, or the folder given as the data."""
+    """Return the folder that must contain the media: `media_root`, or the folder given as the data."""
     if media_root is not None:
         root = Path(media_root).expanduser()
         if not root.is_dir():
@@ -113,7 +113,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     if hasattr(source, "of_split"):
         return [
             source.of_split(split)
-        ], True  # read by the user's own code, which knows its splits
+        ], True  # The user's own code reads it and knows its splits.
     if isinstance(source, (bytes, Mapping)) or not (
         callable(source) or isinstance(source, Iterable)
     ):
@@ -126,12 +126,12 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
     if isinstance(source, Sequence):
         return [Rows(source, folder=getattr(source, "folder", None))], False
     if isinstance(source, Iterable):
-        # An iterator can be read once only; a dataset must be readable again.
+        # An iterator can be read only once, but a dataset must be readable again.
         is_iterator = iter(source) is source
         return (
             [Rows(list(source))] if is_iterator else [Called(source.__iter__)]
         ), False
-    # A function that says which file it reads is known by that file: its size, its time, its bytes.
+    # If a function names the file it reads, that file's size, time and bytes identify the data.
     return [Called(source, getattr(source, "file", None))], False
 
 
@@ -141,12 +141,7 @@ def _named(
     text = str(source)
     if is_hub_name(text):
         return open_hub(text, split, where)
-    if text.startswith(("http://", "https://")):
-        raise UsageError(
-            f"a URL is not read directly: {text}",
-            where=where or None,
-            fix="download it and give the path",
-        )
+    refuse_url(text, where or None)
     path = Path(source).expanduser()
     if not path.exists() and text in registered:
         return _shards(registered.build(text, where=where or None), split, where)
@@ -154,7 +149,7 @@ def _named(
 
 
 def _check_split_column(samples: Samples) -> None:
-    """Raises where a split was asked for and neither the file's name nor its columns know of splits."""
+    """Raise if a split was requested and neither the file's name nor its columns mention splits."""
     for shard in samples.shards:
         names = shard.columns
         if names is None:

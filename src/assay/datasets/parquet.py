@@ -1,6 +1,6 @@
-"""Parquet: rows in small batches, so that one row group need not fit as Python objects.
+"""Parquet: rows in small batches, so that a whole row group never becomes Python objects.
 
-Types come from the schema: nothing is guessed. Bytes that look like a pickle are refused, not opened.
+Types come from the schema; nothing is guessed. Bytes that look like a pickle are refused, never opened.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ..core import DataError, MissingExtra
 from .faults import RowFault
 from .shards import Row, RowData, row_by_counting
+from .undecoded import schema_rates, with_rates
 
 BATCH_ROWS = 256
 WIDE_BATCH_ROWS = 8
@@ -18,7 +19,7 @@ WIDE_BATCH_ROWS = 8
 
 @dataclass(slots=True)
 class Parquet:
-    """One Parquet file; rows are counted from 1."""
+    """One Parquet file. Rows are counted from 1."""
 
     label: ClassVar[str] = "Parquet"
     path: Path
@@ -28,7 +29,7 @@ class Parquet:
 
     @property
     def name(self) -> str:
-        """The file as faults name it."""
+        """The file name used in errors."""
         return str(self.path)
 
     @property
@@ -39,27 +40,29 @@ class Parquet:
 
     @property
     def known_length(self) -> int:
-        """The row count of the footer."""
+        """The row count in the footer."""
         self._load()
         return self._length
 
     def kinds(self) -> dict[str, str]:
-        """Each column's kind of value, coarsely: int32 and int64 are one kind."""
+        """Return the kind of value of each column. Similar types such as int32 and int64 are one kind."""
         self._load()
         return {column.name: _kind(column.type) for column in self._schema}
 
     def rows(self) -> Iterator[Row]:
-        """The rows, read batch by batch."""
+        """Yield the rows, read batch by batch."""
         number = 1
         with self._open() as file:
             kinds = {column.name: _kind(column.type) for column in file.schema_arrow}
             binary = [name for name, kind in kinds.items() if kind == "bytes"]
+            rates = schema_rates(file.schema_arrow.metadata)
             is_wide = any(kind in ("bytes", "struct") for kind in kinds.values())
             try:
                 for batch in file.iter_batches(
                     batch_size=WIDE_BATCH_ROWS if is_wide else BATCH_ROWS
                 ):
                     for row in batch.to_pylist():
+                        row = with_rates(row, rates)
                         yield number, 0, self._checked(row, binary, number)
                         number += 1
             except (OSError, ValueError) as error:
@@ -70,7 +73,7 @@ class Parquet:
                 ) from error
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number."""
+        """Return the row with this number."""
         return row_by_counting(self, number)
 
     def _checked(
@@ -115,7 +118,7 @@ class Parquet:
 
 
 def check_schemas(shards: Sequence[Parquet]) -> None:
-    """Raises if a shard's columns are not those of the first one."""
+    """Raise if a shard's columns differ from those of the first one."""
     first = shards[0].kinds()
     for shard in shards[1:]:
         kinds = shard.kinds()
@@ -163,5 +166,5 @@ def _kind(kind: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what a library says, shortened."""
+    """Return the first line of a library's error message, shortened."""
     return str(error).partition("\n")[0][:120]

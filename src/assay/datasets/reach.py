@@ -1,7 +1,8 @@
-"""Reach: which files and URLs the rows of a dataset may name.
+"""The allowlist for rows: which files and URLs the rows of a dataset may name.
 
-Rows are foreign: a path in a cell is opened only if it lies, links followed, inside the folder of the data (or the one
-the user named), and a URL is fetched only where the task or the run says so.
+Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder
+of the data (or the
+one the user named). A URL is fetched only if the task or the run allows it.
 """
 
 import os
@@ -17,12 +18,12 @@ URL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a row may reach."""
+    """The files and URLs that a row may use."""
 
     folder: Path | None = None
-    """Where relative names start; `None` for rows of the user's own code, which may name any file."""
+    """The folder that relative names start from; `None` for rows of the user's own code, which may name any file."""
     root: Path | None = None
-    """What must hold the files; `None` is the folder itself."""
+    """The folder that must contain the files; `None` means `folder`."""
     allow_urls: bool = False
     allow_private: bool = False
     _real: str = field(default="", init=False, repr=False, compare=False)
@@ -34,11 +35,11 @@ class Reach:
         )
 
     def beside(self, folder: Path | None) -> "Reach":
-        """The same rules for rows whose relative names start elsewhere."""
+        """Return the same rules for rows whose relative names start from another folder."""
         return replace(self, folder=folder)
 
     def file(self, name: str, kind: str, column: str) -> Path:
-        """The file a cell names; raises `RowFault` for one outside."""
+        """Return the path of the file a cell names. Raise `RowFault` if it is outside the folder."""
         path = self._found(name, column, kind)
         if self._real and not is_inside(path, self._real):
             raise RowFault(
@@ -50,7 +51,7 @@ class Reach:
         return path
 
     def medium(self, url: str, medium_type: type[Media], column: str) -> Media:
-        """The medium behind a URL, fetched when it is first asked for."""
+        """Return the medium behind a URL, which is fetched when it is first read."""
         if not self.allow_urls:
             raise RowFault(
                 f"the {medium_type.kind} is a URL, which is not fetched",
@@ -86,7 +87,7 @@ class Reach:
 
 
 def is_inside(path: Path, root: str) -> bool:
-    """Whether a path lies in a folder (itself a real path) when every link on the way is followed."""
+    """Return True if a path, with all links resolved, is inside a folder given by its real path."""
     real = os.path.realpath(path)
     return real == root or real.startswith(
         root if root.endswith(os.sep) else root + os.sep
@@ -94,7 +95,10 @@ def is_inside(path: Path, root: str) -> bool:
 
 
 def store_of(folder: Path | None) -> Path | None:
-    """The folder itself; in the hub's cache, whose snapshots are links into `blobs`, that of the whole dataset."""
+    """Return the folder itself, or the folder of the whole dataset in the hub's cache.
+
+    Snapshots in that cache are links into `blobs`, which is outside the snapshot's own folder.
+    """
     if folder is None:
         return None
     for inner in (folder, *folder.parents):

@@ -1,4 +1,4 @@
-"""Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
+"""One pass over the rows of a dataset, from numbered rows to samples with unique ids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..core import BadSample, DataError, Sample
 from .cells import as_id
 from .choice_order import with_shuffled_choices
-from .choices import TwoReadings, Way
+from .choices import TwoReadings, Way, check_made_options
 from .columns import ANYWHERE, Columns, Kind
 from .converted import ToSample, converted
 from .faults import NamedFault, RowFault
@@ -19,35 +19,35 @@ from .shards import RowData, Shard, folder_of
 ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
-"""The mapping of a set of columns, given what the first rows had."""
+"""Returns the mapping of a set of columns, given the mapping of the first rows."""
 Decide = Callable[[], Way | None]
-"""How all rows together read numbers among the right answers; `None` where they do not tell, or disagree."""
+"""Returns how all rows together read numbers among the right answers; `None` if they do not show it, or disagree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first rows tell about all."""
+    """Facts about all rows that are taken from the first rows."""
 
     columns: Columns | None
-    """`None` where the source gives finished samples."""
+    """`None` if the source yields finished samples."""
     has_ids: bool
     kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What becomes of a row, whatever its columns are."""
+    """How rows become samples, independent of their columns."""
 
     on_duplicate: OnDuplicate
     strict: bool
-    """Whether a row with columns that the first rows lack is refused."""
+    """True to refuse a row with columns that the first rows lack."""
     to_sample: ToSample | None
     shuffle_choices: int | None
-    """The seed of the order of the options; `None` keeps the data's."""
+    """The seed for the order of the options; `None` keeps the order of the data."""
 
 
 class Reading:
-    """One pass over the rows: remembers the ids seen and the mapping of each set of columns."""
+    """One pass over the rows. Remembers the ids seen and the mapping of each set of columns."""
 
     def __init__(
         self,
@@ -68,22 +68,22 @@ class Reading:
         self._decide = decide
         self._mappings: dict[tuple[str, ...], Columns] = {}
         self._seen: dict[str, int] = {}
-        """By id: shard and row number in one integer, since a tuple for each of a million rows would be felt."""
+        """Shard and row number by id, packed into one integer because a tuple per row would cost too much memory."""
         self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
         self._names = [shard.name for shard in shards]
         self._seed = rules.shuffle_choices
         self.take = self._take if rules.shuffle_choices is None else self._take_shuffled
-        """What a row becomes; `None` for a repeated id that is to be left out."""
+        """Converts a row; returns `None` for a repeated id that must be left out."""
 
     def _take_shuffled(
         self, at: int, position: int, number: int, row: RowData
     ) -> Sample | BadSample | None:
         sample = self._take(at, position, number, row)
-        return (
-            with_shuffled_choices(sample, self._seed or 0)
-            if isinstance(sample, Sample)
-            else sample
-        )
+        if not isinstance(sample, Sample):
+            return sample
+        mapping = self._mappings.get(tuple(sample.fields))
+        columns = None if mapping is None else mapping.for_row(sample.fields)
+        return with_shuffled_choices(sample, self._seed or 0, columns)
 
     def _take(
         self, at: int, position: int, number: int, row: RowData
@@ -96,6 +96,7 @@ class Reading:
                     return self._bad(at, number, named, row)
                 if isinstance(row, Sample):
                     row_id = as_id(row.id, "id")
+                    check_made_options(row.choices)
                     placed(row, self._names[at], number)
                     return self._unique(at, number, row_id, row)
             names = tuple(row)
@@ -103,6 +104,7 @@ class Reading:
             sample = None
             if self._to_sample is not None:
                 sample = converted(self._to_sample, row, mapping)
+                check_made_options(sample.choices)
                 row_id = as_id(sample.id, "id") if sample.id else None
             if row_id is None and mapping.id is not None and self._has_ids:
                 row_id = as_id(row[mapping.id], mapping.id)
@@ -128,7 +130,7 @@ class Reading:
             )
 
     def forget(self) -> None:
-        """Lets every id be new again."""
+        """Forget all ids seen so far."""
         self._seen.clear()
 
     def _map(self, names: tuple[str, ...]) -> Columns:
@@ -147,7 +149,7 @@ class Reading:
         return mapping
 
     def _own_id(self, row: RowData) -> str | None:
-        """What a row that cannot be used calls itself; `None` where it has no name, or none that can be one."""
+        """Return the id of a row that cannot be used, or `None` if it has no usable id."""
         if not isinstance(row, Mapping):
             return None
         column: str | None = getattr(self._to_sample, "id_column", None)
@@ -201,7 +203,7 @@ class Reading:
     def _bad(
         self, at: int, number: int, row_id: str | None, error: DataError
     ) -> BadSample:
-        """A name for the row that no good row has: its own id if it is free, else with the row number."""
+        """Return a `BadSample` with an unused id: the row's own id if it is free, else one with the row number."""
         if row_id is not None and row_id not in self._seen:
             self._seen[row_id] = at << ROW_BITS | number
             return BadSample(row_id, error)
@@ -232,7 +234,7 @@ def sample_of(
     reach: Reach,
     decide: Decide,
 ) -> Sample:
-    """A row as a sample; where its right answer can be read in two ways, as all rows together read theirs."""
+    """Return a row as a sample. If its right answer is ambiguous, read it as the other rows read theirs."""
     try:
         return mapping.sample(row, sample_id, reach)
     except TwoReadings:

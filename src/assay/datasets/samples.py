@@ -1,6 +1,6 @@
-"""Samples: a dataset as the runner sees it, read as often as need be, one row at a time.
+"""Samples: a dataset as the runner sees it, readable again and again, one row at a time.
 
-A row that cannot be used comes as a `BadSample` and the stream goes on; a file that cannot be used raises.
+A row that cannot be used becomes a `BadSample` and the stream continues. A file that cannot be used raises.
 """
 
 import hashlib
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, DataError, Sample
+from ..core import CHOICE_ORDER, BadSample, DataError, Sample
 from .cells import Source
+from .choice_order import with_shuffled_choices
 from .choices import Way
 from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
 from .converted import ToSample, converted
@@ -33,7 +34,7 @@ SMALL_FILE_BYTES = 64 * 1024 * 1024
 SIGN_BYTES = 1024 * 1024
 
 Located = tuple[int, int, int, int, Sample | BadSample]
-"""Shard, position among all rows from 0, row number, byte offset, and what the row became."""
+"""Shard index, position among all rows from 0, row number, byte offset, and the sample."""
 
 
 @dataclass
@@ -45,37 +46,39 @@ class Samples:
     tags: tuple[str, ...] = ()
     cluster: str | None = None
     split: str | None = None
-    """Keep only rows whose `split` column says so; `None` keeps all."""
+    """Keep only rows whose `split` column has this value; `None` keeps all."""
     on_duplicate: OnDuplicate = "error"
     strict: bool = False
-    """A column that the first rows do not have is a fault."""
+    """Treat a column that the first rows do not have as a fault."""
     to_sample: ToSample | None = None
-    """A task's own way from a row to a sample, instead of the columns."""
+    """A task's own function from a row to a sample, instead of the columns."""
     where: str = ""
     reach: Reach = ANYWHERE
-    """Which files and URLs the rows may name; relative names start beside each shard."""
+    """The files and URLs that rows may name. Relative names start from the folder of each shard."""
     subset: str = ""
-    """Keep only samples one of whose tags has this value, small letters, `_` between words; empty keeps all."""
+    """Keep only samples with a tag of this value, in lower case with `_` between words; empty keeps all."""
     shuffle_choices: int | None = None
-    """The seed of another order of each sample's options; `None` keeps that of the rows."""
+    """The seed for another order of each sample's options; `None` keeps the order of the rows."""
+    shuffles_each_epoch: bool = False
+    """True if every epoch gets its own order."""
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
     _was_read: bool = field(default=False, init=False, repr=False, compare=False)
-    """Whether some pass came to the end."""
+    """True if some pass reached the end."""
     _ways: set[Way] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def own_reach(self) -> Reach:
-        """Which files a function of the task may name: those its rows may."""
+        """The files that a function of the task may name: the same as its rows."""
         return self.reach.beside(folder_of(self.shards[0]))
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
         position, split, subset = -1, self.split, self.subset
-        for at, shard in enumerate(self.shards):
+        for shard_index, shard in enumerate(self.shards):
             for number, _, row in shard.rows():
                 position += 1
                 if split is None or _in_split(row, split):
-                    sample = take(at, position, number, row)
+                    sample = take(shard_index, position, number, row)
                     if sample is not None and (
                         not subset or _in_subset(sample, subset)
                     ):
@@ -83,17 +86,17 @@ class Samples:
         self._was_read = True
 
     def located(self) -> Iterator[Located]:
-        """Every sample with the place it came from."""
+        """Yield every sample with its location."""
         reading = self._reading()
-        for at, position, number, offset, row in self._rows():
-            sample = reading.take(at, position, number, row)
+        for shard_index, position, number, offset, row in self._rows():
+            sample = reading.take(shard_index, position, number, row)
             if sample is not None and (
                 not self.subset or _in_subset(sample, self.subset)
             ):
-                yield at, position, number, offset, sample
+                yield shard_index, position, number, offset, sample
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
-        """A function that reads one good sample again by its place and its id."""
+        """Return a function that reads one good sample again by its location and id."""
         reading = self._reading()
 
         def pick(
@@ -113,34 +116,45 @@ class Samples:
 
         return pick
 
-    def with_shuffled_choices(self, seed: int | None) -> "Samples":
-        """The same samples with the options of each in an order drawn from the seed; `None`: as the rows have them."""
-        if self.shuffle_choices == seed:
+    def with_shuffled_choices(
+        self, seed: int | None, *, each_epoch: bool = False
+    ) -> "Samples":
+        """Return the same samples with options in an order drawn from the seed; None keeps the order of the rows."""
+        if (self.shuffle_choices, self.shuffles_each_epoch) == (seed, each_epoch):
             return self
         other = copy(self)
         other.shuffle_choices = seed
+        other.shuffles_each_epoch = each_epoch
         return other
+
+    def in_epoch(self, sample: Sample, epoch: int) -> Sample:
+        """Return the sample as it is asked in an epoch, with that epoch's own order of options if epochs have one."""
+        if not self.shuffles_each_epoch or not epoch or self.shuffle_choices is None:
+            return sample
+        names = tuple(name for name in sample.fields if name != CHOICE_ORDER)
+        columns = self._columns_for(names, None).for_row(sample.fields)
+        return with_shuffled_choices(sample, self.shuffle_choices, columns, epoch)
 
     @property
     def head(self) -> Head:
-        """What the first rows tell; reads them when first asked."""
+        """Facts taken from the first rows, which are read on first use."""
         if self._head is None:
             self._head = self._look()
         return self._head
 
     @property
     def kind(self) -> Kind:
-        """What the columns look like: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
+        """The kind of task that suits the columns: `choice`, `qa`, `completion`, `dialogue` or `unknown`."""
         return self.head.kind
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files the rows come from; none for rows in memory."""
+        """The files the rows come from; empty for rows in memory."""
         return tuple(shard.path for shard in self.shards if shard.path is not None)
 
     @property
     def known_length(self) -> int | None:
-        """How many rows there are, where that is known without reading them."""
+        """The number of rows, if it is known without reading them."""
         if self.split is not None or self.subset or self.on_duplicate == "first":
             return None
         lengths = [shard.known_length for shard in self.shards]
@@ -152,12 +166,16 @@ class Samples:
 
     @property
     def seekable(self) -> bool:
-        """Whether single rows can be read without those before them."""
+        """True if single rows can be read without those before them."""
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Cheap signs that the data changed: size, time and bytes of each file, of a large one its first bytes;
-        content or source of what is in memory."""
+        """Return cheap evidence of whether the data changed.
+
+        That is size, time and digest of each file (of a large file, only its first bytes), or the
+        content or source of data in
+        memory.
+        """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}
         first = self.shards[0]
@@ -171,10 +189,13 @@ class Samples:
         return {"rows": self.known_length, "sha256": self.digest()}
 
     def digest(self) -> str:
-        """sha256 of the data: of the file's bytes, of the files' digests by name, or of the rows as canonical JSON.
+        """Return the sha256 of the data.
 
-        Of a large file of which only the first rows were read, it is that of its size and its beginning, and says so:
-        a few rows must not cost as much as all.
+        One file is hashed by its bytes, several by their names and digests, rows as canonical JSON.
+
+        If only the first rows of a large file were read, return a digest of its size and its
+        beginning, marked as such:
+        reading a few rows must not cost as much as reading all.
         """
         in_files = [
             (shard, shard.path) for shard in self.shards if shard.path is not None
@@ -195,24 +216,26 @@ class Samples:
         return digest or (file_digest(path) if self._was_read else _file_sign(path))
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, RowData]]:
-        position, split = 0, self.split
-        for at, shard in enumerate(self.shards):
+        position = 0
+        split = self.split
+        for shard_index, shard in enumerate(self.shards):
             for number, offset, row in shard.rows():
-                if split is None or _in_split(row, split):
-                    yield at, position, number, offset, row
+                is_included = split is None or _in_split(row, split)
+                if is_included:
+                    yield shard_index, position, number, offset, row
                 position += 1
         self._was_read = True
 
     def _look(self) -> Head:
-        """Reads the first rows: enough for one good one, and for ids that only later rows have."""
+        """Read the first rows: enough to find a good one, and ids that only later rows have."""
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
         kinds: dict[Kind, None] = {}
         count = size = 0
-        for at, _, number, offset, row in self._rows():
+        for shard_index, _, number, offset, row in self._rows():
             count += 1
-            shard = self.shards[at]
+            shard = self.shards[shard_index]
             if isinstance(row, Sample):
                 return Head(None, True, _kind_of(row))
             if isinstance(row, DataError):
@@ -252,7 +275,7 @@ class Samples:
             self._columns_for(tuple(row), None).id is not None for row in usable
         )
         if self.to_sample is not None:
-            # The task reads its own columns: none of the conventional ones is required.
+            # The task reads its own columns, so none of the usual ones is required.
             first = replace(first, input=None, target=None)
         is_mixed = self.to_sample is None and "choice" in kinds and len(kinds) > 1
         return Head(
@@ -260,7 +283,7 @@ class Samples:
         )
 
     def _enough(self, shard: Shard) -> int:
-        """How many rows to look at: of rows that a function yields one; later ones may have ids or options."""
+        """Return how many rows to inspect: 32, but one if a function yields them."""
         return HEAD_ROWS if isinstance(shard, Rows) or shard.path is not None else 1
 
     def _reading(self) -> Reading:
@@ -272,19 +295,25 @@ class Samples:
         )
 
     def _decide(self) -> Way | None:
-        """How the rows read numbers among the right answers, where all that tell agree; reads them all, once."""
+        """Return how numbers among the right answers are read, if all rows that show it agree. Read all rows once."""
         if self._ways is None:
-            mappings: dict[tuple[str, ...], Columns] = {}
-            ways: set[Way | None] = set()
-            for _, _, _, _, row in self._rows():
-                if isinstance(row, Mapping):
-                    names = tuple(row)
-                    mapping = mappings.get(names) or mappings.setdefault(
-                        names, self._columns_for(names, None)
-                    )
-                    ways.add(mapping.way_of(row))
-            self._ways = {way for way in ways if way is not None}
+            self._ways = self._all_ways()
         return next(iter(self._ways)) if len(self._ways) == 1 else None
+
+    def _all_ways(self) -> set[Way]:
+        """Return every reading of numbers that some row requires."""
+        mappings: dict[tuple[str, ...], Columns] = {}
+        ways: set[Way] = set()
+        for *_, row in self._rows():
+            if not isinstance(row, Mapping):
+                continue
+            names = tuple(row)
+            if names not in mappings:
+                mappings[names] = self._columns_for(names, None)
+            way = mappings[names].way_of(row)
+            if way is not None:
+                ways.add(way)
+        return ways
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
         return find_columns(
@@ -307,7 +336,7 @@ class Samples:
             else f"{first.name} and {len(self.shards) - 1} more"
         )
         if self.where and isinstance(first, (Rows, Called)):
-            name += f" of {self.where}"  # rows in memory have no path by which they could be told apart
+            name += f" of {self.where}"  # Rows in memory have no path that would identify them.
         if fault is not None:
             return DataError(
                 f"none of the {count} rows can be used; the first: {fault}", file=name
@@ -322,7 +351,7 @@ class Samples:
 
 
 def _in_split(row: RowData, split: str) -> bool:
-    """Faulty rows belong to every split: nobody can tell which one they were in."""
+    """Return True if a row belongs to a split. Faulty rows belong to every split, because theirs is unknown."""
     if isinstance(row, DataError):
         return True
     fields = row.fields if isinstance(row, Sample) else row
@@ -330,14 +359,14 @@ def _in_split(row: RowData, split: str) -> bool:
 
 
 def _in_subset(sample: Sample | BadSample, subset: str) -> bool:
-    """Faulty rows belong to every subset, as to every split."""
+    """Return True if a sample belongs to a subset. Faulty rows belong to every subset, as to every split."""
     if isinstance(sample, BadSample):
         return True
     return any(folded_value(str(value)) == subset for value in sample.tags.values())
 
 
 def folded_value(text: str) -> str:
-    """A tag's value as it is written in the name of a subset: small letters, `_` between words."""
+    """Return a tag's value as it is written in the name of a subset: lower case, `_` between words."""
     return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
@@ -348,23 +377,26 @@ def _kind_of(sample: Sample) -> Kind:
         return "dialogue"
     if not sample.input:
         return "qa" if sample.media else "unknown"
-    return "completion" if sample.target is None else "qa"
+    return "qa"
 
 
 def _signs(path: Path) -> dict[str, Any]:
-    """What tells a file from an earlier one of its name; the time alone does not: unpackers and `cp -p` set it."""
+    """Return what distinguishes a file from an earlier one with its name.
+
+    The modification time alone is not enough, because archive tools and `cp -p` set it.
+    """
     state = path.stat()
-    # Absolute: the same file is named from one folder today and from another tomorrow.
-    place = {
+    # Absolute, because the same file may be named from different folders.
+    signs = {
         "path": str(path.resolve()),
         "size": state.st_size,
         "mtime_ns": state.st_mtime_ns,
     }
-    return {**place, "sha256": _file_sign(path)}
+    return {**signs, "sha256": _file_sign(path)}
 
 
 def _file_sign(path: Path) -> str:
-    """The digest of a small file; of a large one, that of its size and first bytes."""
+    """Return the digest of a small file, or of the size and first bytes of a large one."""
     size = path.stat().st_size
     if size <= SMALL_FILE_BYTES:
         return file_digest(path)

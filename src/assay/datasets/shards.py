@@ -1,4 +1,4 @@
-"""Shards: one file, list or function that gives numbered rows."""
+"""Shards: one file, list or function that yields numbered rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,16 +10,18 @@ from .lines import is_compressed
 
 RowData = Mapping[str, Any] | Sample | DataError
 Row = tuple[int, int, RowData]
-"""The number a person would look for (a line of a text file, else counted from 1), the byte offset where the row
-starts (0 where there is none), and the row itself, or why it cannot be used."""
+"""The row number, the byte offset of the row, and the row or its fault.
+
+The row number is the line number in a text file, else counted from 1. The offset is 0 if there is none.
+"""
 
 
 class Shard(Protocol):
-    """A part of a dataset whose rows are read in order, more than once if need be."""
+    """A part of a dataset whose rows can be read in order, repeatedly."""
 
     @property
     def name(self) -> str:
-        """How faults name it."""
+        """The name used in errors."""
         ...
 
     @property
@@ -27,7 +29,7 @@ class Shard(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """All columns, where a header or a schema says; `None` where each row has its own."""
+        """All columns if a header or a schema lists them; `None` if each row has its own."""
         ...
 
     @property
@@ -35,53 +37,53 @@ class Shard(Protocol):
 
     @property
     def seekable(self) -> bool:
-        """Whether `row_at` is cheap."""
+        """True if `row_at` is cheap."""
         ...
 
     def rows(self) -> Iterator[Row]: ...
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row that `rows` gave with this number and offset."""
+        """Return the row that `rows` yielded with this number and offset."""
         ...
 
 
 def folder_of(shard: Shard) -> Path | None:
-    """What relative paths in the rows of a shard are relative to."""
+    """Return the folder that relative paths in the rows of a shard start from."""
     return (
         shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
     )
 
 
 def row_by_counting(shard: Shard, number: int) -> RowData:
-    """The row with this number, found by reading up to it."""
-    return next(row for at, _, row in shard.rows() if at == number)
+    """Return the row with this number by reading up to it."""
+    return next(row for row_number, _, row in shard.rows() if row_number == number)
 
 
 class FileShard:
-    """What the shards of files share: their name is the path, and only plain files are read from the middle."""
+    """Base of file shards. Their name is the path, and only uncompressed files can be read from the middle."""
 
     path: Path
 
     @property
     def name(self) -> str:
-        """The file as faults name it."""
+        """The file name used in errors."""
         return str(self.path)
 
     @property
     def seekable(self) -> bool:
-        """Whether the file is not packed: a packed one can only be read from its start."""
+        """False for a compressed file, which can be read only from its start."""
         return not is_compressed(self.path)
 
 
 @dataclass(frozen=True)
 class ShardOver:
-    """A shard that reads another one and changes its rows; faults name the file they come from."""
+    """A shard that reads another one and changes its rows. Errors name the original file."""
 
     shard: Shard
 
     @property
     def name(self) -> str:
-        """How faults name it."""
+        """The name used in errors."""
         return self.shard.name
 
     @property

@@ -1,7 +1,8 @@
-"""CSV and TSV: text cells under a header, read line by line, no type guessed.
+"""CSV and TSV: text cells under a header, read line by line, without guessing types.
 
-Quotes follow RFC 4180, for tabs too, as pandas writes them. A quote matters only at the start of a cell. A row with
-too many or too few cells is that row's fault alone: the cells of its neighbours never move.
+Quotes follow RFC 4180, in TSV files too, as pandas writes them. A quote matters only at the start
+of a cell. A row with
+too many or too few cells is a fault of that row only; its neighbours are not affected.
 """
 
 import json
@@ -21,16 +22,18 @@ LONG_LINE_BYTES = 16 * 1024
 
 @dataclass(slots=True)
 class Table(FileShard):
-    """A CSV or TSV file, plain or packed."""
+    """A CSV or TSV file, plain or compressed."""
 
     path: Path
     separator: str
     known_length: None = None
+    zeros: bool = False
+    """True if cells may hold zero bytes, as the outputs of models do."""
     _header: tuple[str, ...] = field(default=(), init=False, repr=False)
     _seen: tuple[str, tuple[int, int]] | None = field(
         default=None, init=False, repr=False
     )
-    """sha256 of the file as some pass found it, and the size and time it then had."""
+    """The sha256 of the file as some pass read it, and its size and time then."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -40,17 +43,21 @@ class Table(FileShard):
         return self._header
 
     def rows(self) -> Iterator[Row]:
-        """The rows under the header."""
-        witness = Witness(self.path) if self.seekable and self._seen is None else None
+        """Yield the rows under the header."""
+        is_first_pass = self.seekable and self._seen is None
+        witness = Witness(self.path) if is_first_pass else None
         signs = self._signs()
         lines = _Lines(read_lines(self.path, witness=witness))
         self._header = self._read_header(lines)
         yield from self._body(lines)
-        if witness is not None and (digest := witness.digest()) is not None:
+        if witness is None:
+            return
+        digest = witness.digest()
+        if digest is not None:
             self._seen = digest, signs
 
     def known_digest(self) -> str | None:
-        """sha256 of the file, if it was read to its end and has not changed since."""
+        """Return the sha256 of the file if it was read to its end and has not changed since, else None."""
         return (
             self._seen[0]
             if self._seen is not None and self._seen[1] == self._signs()
@@ -62,7 +69,7 @@ class Table(FileShard):
         return state.st_size, state.st_mtime_ns
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row that starts at a byte offset."""
+        """Return the row that starts at a byte offset."""
         if not self._header:
             next(self.rows(), None)
         return next(self._body(_Lines(read_lines(self.path, number, offset))))[2]
@@ -81,11 +88,11 @@ class Table(FileShard):
                     fix="save with LF line ends",
                 )
             if _is_json(line):
-                what, fix = (
+                reason, fix = (
                     "this is one JSON object a line, not a table",
                     "name the file .jsonl",
                 )
-                raise DataError(what, file=self.name, row=number, column=1, fix=fix)
+                raise DataError(reason, file=self.name, row=number, column=1, fix=fix)
             try:
                 cells = self._cells(line, lines, number, None)
             except RowFault as fault:
@@ -99,38 +106,35 @@ class Table(FileShard):
         )
 
     def _check_header(self, cells: list[str], number: int) -> None:
-        twice = next((name for name in cells if cells.count(name) > 1), None)
-        if twice is not None:
+        duplicate = next((name for name in cells if cells.count(name) > 1), None)
+        if duplicate is not None:
             raise DataError(
-                f"the header names the column {twice!r} twice",
+                f"the header names the column {duplicate!r} twice",
                 file=self.name,
                 row=number,
-                column=twice,
+                column=duplicate,
                 fix="rename one of them",
             )
         if len(cells) == 1:
-            found = next(
-                (
-                    mark
-                    for mark in ("\t", ",", ";")
-                    if mark != self.separator and mark in cells[0]
-                ),
-                None,
-            )
-            if found is not None:
-                word = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-                fix = {
-                    "\t": "name the file .tsv",
-                    ",": "name the file .csv",
-                    ";": "replace ; by , or by tabs",
-                }[found]
+            self._check_separator(cells[0], number)
+
+    def _check_separator(self, header: str, number: int) -> None:
+        """Raise if a header of one cell contains another separator."""
+        words = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+        fixes = {
+            "\t": "name the file .tsv",
+            ",": "name the file .csv",
+            ";": "replace ; by , or by tabs",
+        }
+        for mark in ("\t", ",", ";"):
+            if mark != self.separator and mark in header:
                 raise DataError(
-                    f"the columns are separated by {word[found]}, expected {word[self.separator]}",
+                    f"the columns are separated by {words[mark]}, expected {words[self.separator]}",
                     file=self.name,
                     row=number,
                     column=1,
-                    got=cells[0],
-                    fix=fix,
+                    got=header,
+                    fix=fixes[mark],
                 )
 
     def _body(self, lines: "_Lines") -> Iterator[Row]:
@@ -159,8 +163,8 @@ class Table(FileShard):
             cells = _long_cells(line, self.separator.encode())
             if cells is not None:
                 return cells
-        text = _decode(line, self.separator, header)
-        # One character is found much faster than two: most rows have no quote at all.
+        text = _decode(line, self.separator, header, self.zeros)
+        # Searching for one character is much faster than for two, and most rows have no quote.
         if '"' not in text or not (
             text.startswith('"') or self.separator + '"' in text
         ):
@@ -170,10 +174,11 @@ class Table(FileShard):
     def _quoted_cells(
         self, text: str, lines: "_Lines", header: tuple[str, ...] | None
     ) -> list[str]:
-        """Cells of a row with quotes, taking further lines while a quote is open.
+        """Return the cells of a row with quotes, reading more lines while a quote is open.
 
-        A quote nobody closed would swallow the rows after it; so if the row does not come out with the header's
-        cells, the lines taken are given back and the fault stays with the row where the quote opened.
+        An unclosed quote would swallow the rows after it. So if the row does not end up with as
+        many cells as the header, the
+        extra lines are put back and the fault belongs to the row where the quote opened.
         """
         more_lines: list[Line] = []
         size = len(text)
@@ -198,13 +203,13 @@ class Table(FileShard):
                 raise _unclosed(opened, header, text)
             more_lines.append(following)
             try:
-                more = _decode(following[2], self.separator, header)
+                more = _decode(following[2], self.separator, header, self.zeros)
                 quotes += more.count('"')
                 if (
                     '"' in more and quotes % 2 == 0
-                ):  # while one is open their number is odd: nothing to look at yet
+                ):  # While a quote is open the count is odd, so there is nothing to split yet.
                     pieces = "".join(
-                        _decode(line or b"", self.separator, header)
+                        _decode(line or b"", self.separator, header, self.zeros)
                         for _, _, line in more_lines
                     )
                     cells, open_at = split_quoted(text + pieces, self.separator)
@@ -218,7 +223,7 @@ class Table(FileShard):
 
 
 class _Lines:
-    """Lines that can be given back."""
+    """Lines that can be put back."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -244,38 +249,38 @@ def _is_json(line: bytes) -> bool:
 
 
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
-    """The cells of a row, and the number of the cell whose quote is still open at the end, if any."""
+    """Return the cells of a row, and the index of the cell whose quote is still open at the end, if any."""
     cells: list[str] = []
-    place, end = 0, len(_without_end(text))
+    start, end = 0, len(_without_end(text))
     while True:
-        if place < end and text[place] == '"':
-            cell, after = _quoted_cell(text, place)
+        if start < end and text[start] == '"':
+            cell, after = _quoted_cell(text, start)
             if after is None:
                 return cells, len(cells)
             if after < end and text[after] != separator:
                 raise RowFault(
                     "text after the closing quote of a cell",
                     column=len(cells) + 1,
-                    got=text[place : after + 20],
+                    got=text[start : after + 20],
                     fix='double the quotes inside a quoted cell: "say ""hi"""',
                 )
             cells.append(cell)
         else:
-            after = text.find(separator, place, end)
+            after = text.find(separator, start, end)
             after = end if after < 0 else after
-            cells.append(text[place:after])
+            cells.append(text[start:after])
         if after >= end:
             return cells, None
-        place = after + 1
+        start = after + 1
 
 
 def _quoted_cell(text: str, start: int) -> tuple[str, int | None]:
-    place = text.find('"', start + 1)
-    while place >= 0 and text.startswith('"', place + 1):
-        place = text.find('"', place + 2)
-    if place < 0:
+    position = text.find('"', start + 1)
+    while position >= 0 and text.startswith('"', position + 1):
+        position = text.find('"', position + 2)
+    if position < 0:
         return "", None
-    return text[start + 1 : place].replace('""', '"'), place + 1
+    return text[start + 1 : position].replace('""', '"'), position + 1
 
 
 def _without_end(text: str) -> str:
@@ -285,9 +290,9 @@ def _without_end(text: str) -> str:
 
 
 def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
-    """The cells of a line without quotes, each decoded from its place: a large image is copied once, not twice.
+    """Return the cells of a line without quotes, each decoded in place, so that a large image is copied only once.
 
-    `None` where a cell is not UTF-8; the usual way then says which.
+    Return `None` if a cell is not UTF-8; the general path then reports which one.
     """
     end = len(line) - (
         2 if line.endswith(b"\r\n") else 1 if line.endswith(b"\n") else 0
@@ -305,7 +310,12 @@ def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
     return cells
 
 
-def _decode(line: bytes, separator: str, header: tuple[str, ...] | None) -> str:
+def _decode(
+    line: bytes,
+    separator: str,
+    header: tuple[str, ...] | None,
+    zeros: bool = False,
+) -> str:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as broken:
@@ -316,7 +326,7 @@ def _decode(line: bytes, separator: str, header: tuple[str, ...] | None) -> str:
             got=line[max(broken.start - 20, 0) : broken.start + 20],
             fix="save the file as UTF-8",
         ) from None
-    if "\0" in text:
+    if "\0" in text and not zeros:
         cell = text.count(separator, 0, text.index("\0"))
         raise RowFault(
             "the cell holds a zero byte", column=_named(cell, header), fix="remove it"

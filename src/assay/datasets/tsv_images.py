@@ -1,8 +1,9 @@
-"""Images of a TSV benchmark: base64 in the cell, in another row's cell, several in a list, or files by name.
+"""Images of a TSV benchmark: base64 in the cell or in another row's cell, several in a list, or files by name.
 
-The rules of the `image` and `image_path` columns as the VLMEvalKit family has them. A cell of at most 64 characters is
-the index of the row that holds the image (one hop). Single rows are read by their byte offset, found in one pass that
-is made when the first reference is met; so a file of any size needs no more memory than its index.
+These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64
+characters is the index
+of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset of every
+row; after that single rows are read by offset, so memory holds only the offsets.
 """
 
 import os
@@ -17,6 +18,7 @@ from .faults import RowFault
 from .files import open_file
 from .list_literals import as_text_list, parse_list
 from .reach import is_inside, store_of
+from .shards import Shard
 
 LONGEST_REFERENCE = 64
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
@@ -24,18 +26,18 @@ LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
-"""The `image` cell of the row with an index; `None` if there is no such row."""
+"""Returns the `image` cell of the row with an index, or `None` if there is no such row."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""The index of the row that lends its image to a row whose own cell holds none: it is empty, or a filler."""
+"""Returns the index of the row whose image replaces an empty or placeholder cell."""
 
 
 def is_blank(cell: Any) -> bool:
-    """Whether a cell holds nothing: absent, empty, or the NaN by which data frames say so."""
+    """Return True if a cell is absent, empty, or NaN, which data frames use for empty."""
     return cell is None or cell == "" or cell != cell
 
 
 class RowImages:
-    """The images of rows of one table."""
+    """The images of the rows of one table."""
 
     def __init__(
         self,
@@ -47,9 +49,9 @@ class RowImages:
     ) -> None:
         self._lookup = lookup
         self._folders = tuple(folders)
-        """Where files named in `image_path` are looked for."""
+        """Folders that are searched for files named in `image_path`."""
         self._trusts_absolute = trusts_absolute
-        """Whether a whole path may lead out of the folders: the user's own table, not one that was fetched."""
+        """True if an absolute path may lead out of the folders: the table is the user's own, not downloaded."""
         self._roots = [
             os.path.realpath(store_of(folder) or folder) for folder in folders
         ]
@@ -57,7 +59,7 @@ class RowImages:
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """The base64 texts of a row, lists taken apart and references followed; none where the row has no image."""
+        """Return the base64 texts of a row, with lists split and references followed."""
         cell = row.get("image")
         if is_blank(cell):
             lent = self._lent(row)
@@ -82,7 +84,7 @@ class RowImages:
         )
 
     def of(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The images of a row in order; nothing is decoded or opened here."""
+        """Return the images of a row in order, without decoding or opening them."""
         pieces = self.cells(row)
         if pieces:
             return tuple(
@@ -94,12 +96,12 @@ class RowImages:
         return tuple(Image(self.file(name), name=name) for name in self.names(row))
 
     def names(self, row: Mapping[str, Any]) -> list[str]:
-        """What `image_path` names: none, one or several files."""
+        """Return the file names in `image_path`: none, one or several."""
         cell = row.get("image_path")
         return [] if is_blank(cell) else pieces_of(cell, "image_path")
 
     def file(self, name: str) -> Path:
-        """The file a name stands for, in the first folder that has it; raises for one that lies in none of them."""
+        """Return the path of a name, in the first folder that has it. Raise if the path is outside all folders."""
         if not self._folders or (self._trusts_absolute and os.path.isabs(name)):
             return Path(name).expanduser()
         path = next(
@@ -140,46 +142,58 @@ class RowImages:
 
 
 class TableLookup:
-    """Cells of other rows of a file, by index; the file is read through once, when the first is asked for."""
+    """Looks up cells of other rows of a file by index. The first lookup reads the whole file once."""
 
     def __init__(self, path: Path, index: str = "index") -> None:
         self._path = path
         self._index = index
-        self._places: dict[str, tuple[int, int]] | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        """Row number and byte offset by index."""
+        self._was_read = False
         self._cells: dict[str, Any] = {}
-        """Of a packed file, which cannot be read from its middle."""
+        """Cells of a compressed file, which cannot be read from its middle."""
 
     def __call__(self, index: str) -> Any:
         shard = open_file(self._path)
-        if self._places is None:
-            self._places = {}
+        if not self._was_read:
+            self._was_read = True
             for number, offset, row in shard.rows():
-                if isinstance(row, Mapping) and row.get(self._index) is not None:
-                    key = str(row[self._index])
-                    self._places.setdefault(key, (number, offset))
-                    if not shard.seekable and not is_blank(row.get("image")):
-                        self._cells.setdefault(key, row["image"])
-        place = self._places.get(index)
-        if place is None or not shard.seekable:
+                if isinstance(row, Mapping):
+                    self._add(shard, number, offset, row)
+        location = self._places.get(index)
+        if location is None or not shard.seekable:
             return self._cells.get(index)
-        row = shard.row_at(*place)
+        row = shard.row_at(*location)
         if isinstance(row, DataError):
             raise RowFault(row.what, column="image")
         return row.get("image", "") if isinstance(row, Mapping) else None
 
+    def _add(
+        self, shard: Shard, number: int, offset: int, row: Mapping[str, Any]
+    ) -> None:
+        """Record where a row starts, and its image cell if the file is compressed."""
+        index = row.get(self._index)
+        if index is None:
+            return
+        key = str(index)
+        self._places.setdefault(key, (number, offset))
+        image = row.get("image")
+        if not shard.seekable and not is_blank(image):
+            self._cells.setdefault(key, image)
+
 
 def pieces_of(cell: Any, column: str) -> list[str]:
-    """The texts of an image cell; one that opens a bracket must be a whole list."""
+    """Return the texts of an image cell. A cell that starts with a bracket must be a complete list."""
     if isinstance(cell, str) and cell.startswith("["):
         return parse_list(cell, column)
     return as_text_list(cell, column)
 
 
 def inline(cell: str) -> Image:
-    """An image from base64 of any length, or from a data URL."""
+    """Build an image from base64 of any length, or from a data URL."""
     return Image(cell, read=image_bytes)
 
 
 def is_image_path(text: str) -> bool:
-    """Whether a short text is the name of an image file."""
+    """Return True if a short text is the name of an image file."""
     return len(text) <= 4096 and text[-LONGEST_SUFFIX:].lower().endswith(IMAGE_SUFFIXES)

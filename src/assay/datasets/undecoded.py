@@ -1,24 +1,112 @@
-"""Rows of the `datasets` library with their media left as bytes: we decode ourselves, and need none of its decoders."""
+"""Rows of the `datasets` library with media left as bytes, so that the library's decoders are not needed.
 
+If a feature `Audio(sampling_rate=…)` declares a rate, it is put into each cell, so that the clip is resampled to it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 MEDIA_FEATURES = frozenset({"Image", "Audio", "Video"})
+RATE = "sampling_rate"
+SCHEMA_KEY = b"huggingface"
+"""The key under which the library stores its features in the schema of an Arrow or Parquet file."""
 
 
 def without_decoding(data: Any) -> Any:
-    """The same data with images, audio and video left as the bytes they are, inside lists and structures too."""
+    """Return the data with images, audio and video left as bytes, inside lists and structures too."""
     features = getattr(data, "features", None)
     if not isinstance(features, dict) or not hasattr(data, "cast_column"):
         return data
+    rates = audio_rates(features)
     for column, feature in features.items():
         bare = _bare(feature)
         if bare is not None:
             data = data.cast_column(column, bare)
-    return data
+    return RatedRows(data, rates) if rates else data
+
+
+class RatedRows:
+    """Wraps the library's data so that audio cells carry the declared sampling rate; all else is passed through."""
+
+    def __init__(self, data: Any, rates: Mapping[str, int]) -> None:
+        self._data, self._rates = data, rates
+
+    def __iter__(self) -> Iterator[Any]:
+        return (with_rates(row, self._rates) for row in self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, key: Any) -> Any:
+        row = self._data[key]
+        return with_rates(row, self._rates) if isinstance(key, int) else row
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._data, name)
+
+
+def audio_rates(features: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sampling rate that each column's feature declares, also for columns with lists of clips."""
+    rates = {}
+    for column, feature in features.items():
+        rate = _rate_of(feature)
+        if rate is not None:
+            rates[column] = rate
+    return rates
+
+
+def schema_rates(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
+    """Return the declared rates from the metadata of a file's schema; empty if the library did not write it."""
+    try:
+        info = json.loads((metadata or {})[SCHEMA_KEY])["info"]
+        features = info["features"]
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return audio_rates(features) if isinstance(features, dict) else {}
+
+
+def with_rates(row: Any, rates: Mapping[str, int]) -> Any:
+    """Return a row whose audio cells carry the sampling rate of their column."""
+    if not rates or not isinstance(row, Mapping):
+        return row
+    changed = dict(row)
+    for column, rate in rates.items():
+        cell = changed.get(column)
+        if isinstance(cell, Mapping):
+            changed[column] = {**cell, RATE: rate}
+        elif isinstance(cell, list):
+            changed[column] = [
+                {**clip, RATE: rate} if isinstance(clip, Mapping) else clip
+                for clip in cell
+            ]
+    return changed
+
+
+def _rate_of(feature: Any) -> int | None:
+    """Return the rate of an audio feature, given as an object or as plain data; `None` if it declares none."""
+    if isinstance(feature, list) and len(feature) == 1:
+        return _rate_of(feature[0])
+    if isinstance(feature, Mapping):
+        kind = feature.get("_type")
+        members = feature
+    else:
+        kind = type(feature).__name__
+        members = {
+            RATE: getattr(feature, RATE, None),
+            "feature": getattr(feature, "feature", None),
+        }
+    if kind == "Audio":
+        rate = members.get(RATE)
+        return rate if isinstance(rate, int) else None
+    if kind not in ("Sequence", "List", "LargeList"):
+        return None
+    inner = members.get("feature")
+    return None if inner is None else _rate_of(inner)
 
 
 def _bare(feature: Any) -> Any:
-    """The feature without decoding; `None` where it holds no media."""
+    """Return the feature without decoding, or `None` if it holds no media."""
     if type(feature).__name__ in MEDIA_FEATURES:
         return type(feature)(decode=False)
     if isinstance(feature, dict):

@@ -1,7 +1,8 @@
-"""Views: part of a dataset, or the whole in another order.
+"""Views: part of a dataset, or all of it in another order.
 
-They apply in this order: ids, shuffle, limit, shard; so four shards of `limit=100` hold a hundred samples together.
-Without a shuffle nothing is read beyond the last sample that is wanted.
+The parts apply in this order: ids, shuffle, limit, shard. So four shards of `limit=100` hold a
+hundred samples together.
+Without a shuffle, nothing after the last requested sample is read.
 """
 
 import math
@@ -57,7 +58,7 @@ class View:
 
     @property
     def known_length(self) -> int | None:
-        """How many samples there are, where that is known without reading them."""
+        """The number of samples, if it is known without reading them."""
         total = len(self._ids()) if self.ids is not None else self.samples.known_length
         start, stop = (
             (0, None)
@@ -74,7 +75,7 @@ class View:
         )
 
     def __getattr__(self, name: str) -> Any:
-        """What a view does not change, it passes on: kind, files, fingerprint, digest."""
+        """Delegate what a view does not change to the samples: kind, files, fingerprint, digest."""
         if name.startswith("_") or name == "samples":
             raise AttributeError(name)
         return getattr(self.samples, name)
@@ -101,20 +102,20 @@ class View:
         return self._length
 
     def _ids(self) -> frozenset[str]:
-        """The ids that are wanted: what has a comma in it and is no id stands for several."""
+        """Return the requested ids. A text with a comma that is not an id itself is split at its commas."""
         if self._wanted is None:
-            wanted = set(self.ids or ())
-            joined = {one for one in wanted if "," in one}
+            requested = set(self.ids or ())
+            joined = {text for text in requested if "," in text}
             if joined:
                 joined -= {sample.id for sample in self.samples}
-            parts = {part.strip() for one in joined for part in one.split(",")} - {""}
-            self._wanted = frozenset((wanted - joined) | parts)
+            parts = {part.strip() for text in joined for part in text.split(",")} - {""}
+            self._wanted = frozenset((requested - joined) | parts)
         return self._wanted
 
     def _from(
         self, start: int, stream: Iterator[Sample | BadSample]
     ) -> Iterator[Sample | BadSample]:
-        """The stream after its first samples; a range that begins behind the last one is a mistake, not a part."""
+        """Yield the stream after its first samples. Raise if the range begins after the last sample."""
         skipped = sum(1 for _ in islice(stream, start))
         first = next(stream, None)
         if first is None:
@@ -128,25 +129,25 @@ class View:
     def _chosen(
         self, stream: Iterator[Sample | BadSample]
     ) -> Iterator[Sample | BadSample]:
-        wanted = set(self._ids())
+        missing = set(self._ids())
         other_ids: list[str] = []
         for sample in stream:
-            if sample.id in wanted:
-                wanted.discard(sample.id)
+            if sample.id in missing:
+                missing.discard(sample.id)
                 yield sample
-                if not wanted:
+                if not missing:
                     return
             elif len(other_ids) < 1000:
                 other_ids.append(sample.id)
-        if wanted:
-            lost = sorted(wanted)[0]
-            close = nearest(lost, other_ids)
+        if missing:
+            missing_id = sorted(missing)[0]
+            close = nearest(missing_id, other_ids)
             fix = (
                 f"did you mean {close!r}?"
                 if close
                 else f"ids look like {', '.join(map(repr, other_ids[:3]))}"
             )
-            raise UsageError(f"no sample has the id {lost!r}", fix=fix)
+            raise UsageError(f"no sample has the id {missing_id!r}", fix=fix)
 
     def _shuffled(self) -> Iterator[Sample | BadSample]:
         if self._order is None:
@@ -158,7 +159,7 @@ class View:
 
 
 class _Index:
-    """Where each sample starts; sources without cheap access by place are kept whole instead."""
+    """The location of each sample. Samples of sources without cheap access by location are kept whole."""
 
     def __init__(self) -> None:
         self._places = {
@@ -169,7 +170,7 @@ class _Index:
 
     @classmethod
     def of(cls, samples: Samples) -> "_Index":
-        """One pass over the rows; faults are kept, so that they stay with the row that comes later in the file."""
+        """Read all rows once. Keep faults, because they depend on the order of the rows in the file."""
         index = cls()
         for shard, position, number, offset, sample in samples.located():
             if isinstance(sample, BadSample) or not samples.seekable:
@@ -187,16 +188,16 @@ class _Index:
     def read(
         self, samples: Samples, order: Sequence[int]
     ) -> Iterator[Sample | BadSample]:
-        """The samples in the given order."""
+        """Yield the samples in the given order."""
         pick = samples.picker()
         columns = tuple(self._places.values())
-        for at in order:
-            sample = self._kept.get(at)
+        for index in order:
+            sample = self._kept.get(index)
             if sample is not None:
                 yield sample
             else:
-                shard, position, number, offset = (column[at] for column in columns)
-                yield pick(shard, position, number, offset, self._ids[at])
+                shard, position, number, offset = (column[index] for column in columns)
+                yield pick(shard, position, number, offset, self._ids[index])
 
 
 def view(
@@ -207,8 +208,11 @@ def view(
     ids: Sequence[str] | None = None,
     shard: tuple[int, int] | str | None = None,
 ) -> View:
-    """A part of a dataset: the first `limit` (a number, a fraction, or a range `"11-20"` counted from 1), some `ids`,
-    one `shard` of several (`(0, 4)`, or as people write it `"1/4"`), in the file's order or shuffled by a seed.
+    """Return a part of a dataset.
+
+    `limit` is a number, a fraction, or a range `"11-20"` counted from 1. `ids` selects samples.
+    `shard` is one of several
+    parts: `(0, 4)`, or `"1/4"` counted from 1. `shuffle` is the seed of a random order; None keeps the file's order.
 
     Example: `view(samples, limit=100, shuffle=0, shard=(1, 4))`
     """
@@ -222,7 +226,7 @@ def view(
 
 
 def parse_limit(limit: Limit) -> Limit:
-    """A limit as a number, a fraction or a range, whether it was given as such or as text."""
+    """Return a limit as a number, a fraction or a range, given as such or as text."""
     if limit is None:
         return None
     fix = 'give a number of samples (100), a fraction (0.1), or a range counted from 1 ("11-20")'
@@ -248,7 +252,7 @@ def parse_limit(limit: Limit) -> Limit:
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """`"1/4"`, counted from 1, as `(0, 4)`."""
+    """Parse `"1/4"`, counted from 1, as `(0, 4)`."""
     first, _, count = text.partition("/")
     if first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count):
         return int(first) - 1, int(count)

@@ -1,8 +1,10 @@
-"""Fetch of a file that a guest's class declares by URL, to the place where that system looks for it.
+"""Download a file that a toolkit's class declares by URL, to the path where that system looks for it.
 
-Resumable: what has arrived stays in `NAME.part` and the next try asks for the rest. The checksum (MD5 or sha256) is
-taken of the whole file *after* the download; a file that does not fit is never put in place. Without a declared
-checksum the digest is said aloud.
+Downloads can be resumed: received bytes stay in a part file, and the next attempt requests the
+rest. The checksum (MD5 or
+sha256) is computed *after* the download; a file that does not match is never put in place. If no
+checksum is declared, a
+warning shows the digest.
 """
 
 import hashlib
@@ -24,7 +26,7 @@ def fetch_declared(
     allow_private: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """The file, downloaded if it is not there or is not what the checksum says."""
+    """Return the file. Download it if it is missing; raise if its checksum differs."""
     if path.is_file() and (checksum is None or has_checksum(path, checksum)):
         return path
     if path.exists():
@@ -36,19 +38,20 @@ def fetch_declared(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(
         f".{path.name}.assay-part"
-    )  # what others leave half downloaded is theirs
+    )  # Files that others left half downloaded belong to them.
     _download(url, part, allow_private, max_bytes)
     if checksum is None:
-        found = _digest(part, "sha256")
+        actual = _digest(part, "sha256")
         warnings.warn(
-            f"{url}: no checksum is declared; the file has sha256 {found}", stacklevel=2
+            f"{url}: no checksum is declared; the file has sha256 {actual}",
+            stacklevel=2,
         )
     else:
-        found = _digest(part, _kind(checksum))
-        if found != checksum.lower():
+        actual = _digest(part, _kind(checksum))
+        if actual != checksum.lower():
             part.unlink()
             raise DataError(
-                f"the download has {_kind(checksum)} {found}, declared is {checksum}",
+                f"the download has {_kind(checksum)} {actual}, declared is {checksum}",
                 file=url,
                 fix="the file changed or was damaged on its way; nothing was kept",
             )
@@ -57,7 +60,7 @@ def fetch_declared(
 
 
 def has_checksum(path: Path, checksum: str) -> bool:
-    """Whether a file is what a checksum says; the answer is kept beside it until the file changes."""
+    """Return True if a file has this checksum. The answer is stored beside the file until the file changes."""
     state = path.stat()
     memo = path.with_name(f".{path.name}.checked")
     signs = {
@@ -75,7 +78,7 @@ def has_checksum(path: Path, checksum: str) -> bool:
     try:
         memo.write_text(json.dumps(signs), encoding="utf-8")
     except OSError:
-        pass  # a folder that cannot be written to is checked anew each time
+        pass  # Without write permission the file is checked again each time.
     return True
 
 
@@ -91,23 +94,23 @@ def _digest(path: Path, kind: str) -> str:
 
 
 def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None:
-    """Adds to `part` what is missing of the file behind `url`."""
+    """Append the missing bytes of the file behind `url` to `part`."""
     have = part.stat().st_size if part.exists() else 0
     headers = {**HEADERS, "Range": f"bytes={have}-"} if have else HEADERS
     try:
-        with opened(url, allow_private, headers=headers) as (response, place):
+        with opened(url, allow_private, headers=headers) as (response, final_url):
             is_beyond = response.status == 416 and have > 0
             if not is_beyond:
                 if response.status not in (200, 206):
                     raise DataError(
                         f"the server answered {response.status} {response.reason}",
-                        file=place,
+                        file=final_url,
                     )
                 _append(
                     response,
                     part,
                     have if response.status == 206 else 0,
-                    place,
+                    final_url,
                     max_bytes,
                 )
     except (OSError, http.client.HTTPException) as error:
@@ -117,7 +120,7 @@ def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None
             fix="try again: it goes on where it stopped",
         ) from error
     if is_beyond:
-        part.unlink()  # what is here is no beginning of the file: from the start
+        part.unlink()  # The part is not a beginning of the file: start again.
         _download(url, part, allow_private, max_bytes)
 
 

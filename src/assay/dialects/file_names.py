@@ -1,17 +1,17 @@
-"""File names: a guest's own name for a dataset, a model or a task as part of a file's, in whatever script it is."""
+"""Use a toolkit's own name for a dataset, a model or a task, in any script, as part of a file name."""
 
 import hashlib
 import re
 import unicodedata
 
 BYTES = 100
-"""Of one name; two of them and a suffix stay below the 255 bytes a file system takes."""
+"""Maximum bytes of one name, so that two of them and a suffix stay below the 255 bytes of a file system."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def file_name(name: str, limit: int = 80) -> str:
-    """A name with only letters, digits, `.`, `_` and `-`; one of which nothing is left is known by its hash."""
+    """Return a name with only letters, digits, `.`, `_` and `-`; a hash if nothing is left."""
     composed = unicodedata.normalize("NFC", name)
     cut = (
         _UNSAFE.sub("-", composed)

@@ -1,11 +1,13 @@
-"""Guests: files written for another system, loaded with that system's names importable in them and nowhere else.
+"""Load files written for another toolkit, with that toolkit's names importable in them and nowhere else.
 
-A guest file gets builtins of its own whose `__import__` knows the dialect's names; so do the modules it imports. The
-rest of the process never sees those names: modules stand in `sys.modules` under a prefix of their own.
+Such a file gets its own builtins whose `__import__` knows the dialect's names; so do the modules it
+imports. The rest of
+the process never sees those names: the modules are in `sys.modules` under a prefix.
 
-One rule says where a name comes from. Ours first, for what assay stands for; theirs for the rest: the tree the file
-lies in, the files beside it, the installed package. A module of the user's that merely has the name of one of ours, and
-nothing in common with it, is the user's. `placing` says which module of the tree a file is.
+One rule decides where a name comes from. assay's module comes first, if it replaces that name;
+otherwise the toolkit's:
+the tree of the file, the files beside it, the installed package. A user's module that only shares the name of one of
+assay's, and none of its content, stays the user's. `placing` decides which module of the tree a file is.
 """
 
 import builtins
@@ -26,22 +28,18 @@ from ..code.data_files import watching
 from ..code.sources import leave_inits_out
 from ..code.userfiles import describe_failure, failing_line
 from ..core import AssayError, UsageError, trust
-from .libraries import Libraries
 from .outside import Outside, installed_mount
-from .overlay import Overlay, with_names
+from .overlay import STANDS_IN, Libraries, Overlay, Part, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .scripts import run_code
 from .source_names import names_in, words_in
-
-STANDS_IN = "STANDS_IN"
-"""A module of ours that says so is for guests without upstream's files: where those are, theirs is the module."""
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """While this holds, guests of a dialect that was asked for by name hide packages of the user's of its names."""
+    """Let a dialect that was requested by name hide the user's packages of its names in this context."""
     token = _forced.set(dialect)
     try:
         yield
@@ -50,21 +48,49 @@ def forced(dialect: str | None) -> Iterator[None]:
 
 
 def stands_for(name: str, names: Mapping[str, str]) -> str | None:
-    """The module of assay that a guest name leads to, by the longest prefix that is known; `None` if none is."""
+    """Return the module of assay that replaces a toolkit's name, by the longest known prefix, or `None`.
+
+    `module: name name …` stands for a part of a module.
+    """
     parts = name.split(".")
     for size in range(len(parts), 0, -1):
         real = names.get(".".join(parts[:size]))
-        if real is not None:
-            return ".".join([real, *parts[size:]])
+        if real is None:
+            continue
+        inner = parts[size:]
+        if inner and ":" in real:
+            return None
+        return ".".join([real, *inner])
     return None
 
 
 def module_exists(real: str) -> bool:
-    """Whether assay has such a module; a parent that is no package means that it has not."""
+    """Return True if assay has such a module."""
     try:
         return importlib.util.find_spec(real) is not None
     except (ImportError, ValueError):
         return False
+
+
+def replacement(real: str | None, guest: "Guest | None" = None) -> ModuleType | None:
+    """Return the module of assay that `stands_for` named, or a part of it, or `None` if there is none.
+
+    Names that depend on the guest, such as a registry, are those of `guest`.
+    """
+    if real is None:
+        return None
+    name, _, part = real.partition(":")
+    if not module_exists(name):
+        return None
+    whole = importlib.import_module(name)
+    parts = part.split()
+    module = Part(whole, parts) if parts else whole
+    if guest is None or not hasattr(whole, "names_for"):
+        return module
+    of_guest = whole.names_for(guest)
+    if parts:
+        of_guest = {key: of_guest[key] for key in of_guest if key in parts}
+    return with_names(module, of_guest)
 
 
 class Guest:
@@ -85,11 +111,13 @@ class Guest:
         force = force or _forced.get() == dialect
         users = {name for name in names if self._is_users(name, names)}
         self._users, self._hidden = (set(), users) if force else (users, set())
-        """Names of modules of the user's that stand before ours; with `force` ours hide them."""
+        """Names of the user's modules that win over assay's; with `force` assay's modules hide them."""
         self._names = {
-            name: real for name, real in names.items() if name not in self._users
+            name: real
+            for name, real in names.items()
+            if name.partition(".")[0] not in self._users and name not in self._users
         }
-        """Guest names, and the modules of assay that stand for them."""
+        """The toolkit's names, and the modules of assay that replace them."""
         self._tops = {name.partition(".")[0] for name in self._names}
         self._mounts += [
             mount
@@ -99,7 +127,7 @@ class Guest:
         self._outside = Outside(self._tops)
         place = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
         self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
-        """What stands before the names of this guest's modules in `sys.modules`."""
+        """The prefix of the names of these modules in `sys.modules`."""
         self._by_name: dict[str, ModuleType] = {}
         self._by_file: dict[Path, ModuleType] = {}
         self._is_served: dict[str, bool] = {}
@@ -112,14 +140,14 @@ class Guest:
     def of_file(
         cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False
     ) -> "Guest":
-        """The guest of a file: in the tree it lies in, else placed where its imports say."""
+        """Return the guest of a file: in the tree that contains it, else in the package its imports suggest."""
         mounts = mounts_of(file, names)
         for top in {name.partition(".")[0] for name in names}:
             leave_inits_out(mounts[-1].folder / top)
         return cls(dialect, names, mounts[-1].folder, force=force, mounts=mounts)
 
     def load(self, path: str | Path) -> ModuleType:
-        """The module of a guest file; pointing at it is the consent to run it."""
+        """Return the module of a toolkit's file. Naming the file is consent to run it."""
         file = Path(path).expanduser().resolve()
         if file not in self._by_file and not file.is_file():
             raise UsageError("no such file", where=str(path))
@@ -133,26 +161,29 @@ class Guest:
             ) from error
 
     def module(self, name: str, wanted: Sequence[str] = ("*",)) -> ModuleType:
-        """What an `import` statement in a guest file gets for a dotted name; raises `ImportError` as it would there."""
+        """Return what an `import` statement in a toolkit's file gets for a dotted name.
+
+        Raise `ImportError` as it would.
+        """
         return self._import(name, fromlist=wanted)
 
     def provides(self, name: str) -> bool:
-        """Whether a dotted name is one of the dialect's, or a library's in which the dialect has names of its own."""
+        """Return True if a dotted name is the dialect's, or a library's in which the dialect replaces names."""
         return name.partition(".")[0] in self._tops or name in self._libraries
 
     def is_library(self, name: str) -> bool:
-        """Whether a name is a library's, which only the guest's own files get with names of ours in it."""
+        """Return True if a name is a library's that only the toolkit's own files see with assay's names in it."""
         return name in self._libraries
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
-        """`importlib.import_module` as a guest's file has it: names made at run time are served like written ones."""
+        """Import a module as `importlib.import_module` does in a toolkit's file, for names computed at run time."""
         if name.startswith("."):
             dots = len(name) - len(name.lstrip("."))
             outer = self._bare(package or "")
-            found = absolute_name(outer, name.lstrip("."), dots) if outer else None
-            if found is None:
+            full_name = absolute_name(outer, name.lstrip("."), dots) if outer else None
+            if full_name is None:
                 return importlib.import_module(name, package)
-            name = found
+            name = full_name
         name = self._bare(name)
         return (
             self._import(name, fromlist=("*",))
@@ -161,7 +192,7 @@ class Guest:
         )
 
     def run_script(self, path: str | Path) -> dict[str, Any]:
-        """Runs a script as `__main__` with the dialect's names importable, and returns what it defined."""
+        """Run a script as `__main__` with the dialect's names importable, and return what it defined."""
         file = Path(path).expanduser().resolve()
         code = compile(file.read_bytes(), str(file), "exec")
         scope: dict[str, Any] = {
@@ -173,7 +204,7 @@ class Guest:
         return scope
 
     def _execute(self, file: Path, name: str | None = None) -> ModuleType:
-        """Runs a file once, under the name its place gives it; what it raises comes out as it is."""
+        """Run a file once, under the name its location gives it. Let its exceptions pass."""
         trust.check(file)
         with self._lock:
             if file in self._by_file:
@@ -188,7 +219,7 @@ class Guest:
             module = importlib.util.module_from_spec(spec)
             module.__dict__["__builtins__"] = self._builtins
             self._by_file[file] = module
-            # Pickles, dataclasses and `inspect` look modules up by name, and what stands before the last dot too.
+            # Pickles, dataclasses and `inspect` look modules and their parents up by name.
             sys.modules.setdefault(self.prefix, ModuleType(self.prefix))
             sys.modules[full_name] = module
             try:
@@ -201,27 +232,27 @@ class Guest:
             return module
 
     def _name_of(self, file: Path) -> str:
-        """The dotted name of a file: its place in the tree, or its own where it lies nowhere in one."""
-        found = next(
+        """Return the dotted name of a file: its path in the tree, or a unique name if it is outside."""
+        dotted_name = next(
             (name for mount in self._mounts if (name := mount.name_of(file))), None
         )
-        if found is not None:
-            return found.replace("-", "_")
-        place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
-        # The last part is the file's own name, or its folder's: guests register things under it.
-        return f"outside_{place}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
+        if dotted_name is not None:
+            return dotted_name.replace("-", "_")
+        digest = hashlib.sha256(str(file).encode()).hexdigest()[:8]
+        # The last part is the file's own name, or its folder's, because toolkits register things under it.
+        return f"outside_{digest}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
 
     def _is_users(self, name: str, names: Mapping[str, str]) -> bool:
-        """Whether a name means something of the user's own here, which only has the name of one of ours."""
+        """Return True if a name means the user's own module here, which only shares the name of one of assay's."""
         if "." in name:
             return False
-        found = next(
+        own_file = next(
             (file for mount in self._mounts if (file := mount.file_of(name))), None
         )
-        if found is None:
+        if own_file is None:
             installed = installed_mount(name)
-            found = installed.file_of(name) if installed is not None else None
-        return found is not None and not is_upstreams(found, name, names)
+            own_file = installed.file_of(name) if installed is not None else None
+        return own_file is not None and not is_upstreams(own_file, name, names)
 
     def _import(
         self,
@@ -231,32 +262,30 @@ class Guest:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """What an import statement in a guest's file calls; the parameters are those of `__import__`."""
-        wanted = fromlist or ()
+        """Import a module for an import statement in a toolkit's file. The parameters are those of `__import__`."""
+        names = fromlist or ()
         absolute = self._absolute(name, globals, level)
         if absolute is None:
-            return builtins.__import__(name, globals, locals, wanted, level)
+            return builtins.__import__(name, globals, locals, names, level)
         if self._serves(absolute):
-            return self._import_served(absolute, wanted, globals)
-        if absolute == "importlib" or (
-            absolute.startswith("importlib.") and not wanted
-        ):
+            return self._import_served(absolute, names, globals)
+        if absolute == "importlib" or (absolute.startswith("importlib.") and not names):
             importlib.import_module(absolute)
             return self._importlib
         if absolute in self._libraries:
             return self._libraries.of(absolute)
         try:
-            return builtins.__import__(absolute, globals, locals, wanted, 0)
+            return builtins.__import__(absolute, globals, locals, names, 0)
         except ModuleNotFoundError as error:
             if not self._outside.took_one_in(absolute, error):
                 raise
             self._is_served.clear()
-        return self._import_served(absolute, wanted, globals)
+        return self._import_served(absolute, names, globals)
 
     def _absolute(
         self, name: str, scope: Mapping[str, Any] | None, level: int
     ) -> str | None:
-        """The dotted name an import means; `None` for a relative one that leads out of the guest's modules."""
+        """Return the dotted name of an import, or `None` for a relative one that leaves the toolkit's modules."""
         if not level:
             return self._bare(name)
         package = str((scope or {}).get("__package__") or "")
@@ -264,11 +293,14 @@ class Guest:
         return absolute_name(inner, name, level) if inner != package else None
 
     def _bare(self, name: str) -> str:
-        """A dotted name as the guest's tree has it."""
+        """Return a dotted name without this guest's prefix."""
         return name.removeprefix(f"{self.prefix}.")
 
     def _serves(self, name: str) -> bool:
-        """Whether a name is the dialect's, lies beside the guest, or belongs to a module that imports the guest's."""
+        """Return True if this guest provides a name.
+
+        That is a name of the dialect, a file beside it, or a module that imports the dialect.
+        """
         is_served = self._is_served.get(name)
         if is_served is None:
             top = name.partition(".")[0]
@@ -307,7 +339,7 @@ class Guest:
     def _missing(
         self, what: str, name: str, scope: Mapping[str, Any] | None
     ) -> ModuleNotFoundError:
-        """An error that says what is missing, who asked for it, and where it would come from."""
+        """Return an error that says what is missing, which file imports it, and where it was searched."""
         top = name.partition(".")[0]
         folders = [
             m.folder if m.package and m.package != top else m.folder / top
@@ -319,7 +351,7 @@ class Guest:
         rest = (
             f"neither has {' nor '.join(places)}"
             if places
-            else f"no {top!r} is installed or lies around the file"
+            else f"no {top!r} is installed or near the file"
         )
         asker = (scope or {}).get("__file__")
         who = f" (imported by {Path(str(asker)).name})" if asker else ""
@@ -332,7 +364,7 @@ class Guest:
         )
 
     def _module(self, name: str) -> ModuleType:
-        """The module of one dotted name, made once and hung into its parent."""
+        """Return the module of one dotted name, built once and set as an attribute of its parent."""
         if name in self._by_name:
             return self._by_name[name]
         with self._lock:
@@ -347,20 +379,13 @@ class Guest:
             return module
 
     def _make(self, name: str) -> ModuleType:
-        real = stands_for(name, self._names)
-        ours = (
-            importlib.import_module(real)
-            if real is not None and module_exists(real)
-            else None
-        )
-        if ours is not None and hasattr(ours, "names_for"):
-            ours = with_names(
-                ours, ours.names_for(self)
-            )  # names that depend on whose they are, as a registry
+        ours = replacement(stands_for(name, self._names), self)
         file = self._file_of(name)
-        if ours is not None and file is None and not self._has_something_below(name):
+        is_parent = any(other.startswith(f"{name}.") for other in self._names)
+        is_alone = not is_parent and not self._has_something_below(name)
+        if ours is not None and file is None and is_alone:
             return ours
-        # A package of the tree is not run for being somebody's parent: its names are found in its modules.
+        # A package of the tree is not run just because it is a parent: its names are found in its modules.
         is_package_of_tree = (
             file is not None
             and file.name == "__init__.py"
@@ -369,7 +394,6 @@ class Guest:
         is_theirs = ours is None or getattr(ours, STANDS_IN, False)
         if file is not None and is_theirs and not is_package_of_tree:
             return self._execute(file, name)
-        is_parent = any(other.startswith(f"{name}.") for other in self._names)
         if (
             ours is None
             and file is None
@@ -387,35 +411,39 @@ class Guest:
         return inside or self._folder_of(name) is not None
 
     def has_own(self, name: str) -> bool:
-        """Whether the user or a checkout has a file of its own under a dotted name that ours stands for."""
+        """Return True if the user or a checkout has its own file for a dotted name that assay replaces."""
         return self._file_of(name) is not None
 
     def own_module(self, name: str) -> ModuleType:
-        """That file's module."""
+        """Return the module of that file."""
         file = self._file_of(name)
         if file is None:
             raise ModuleNotFoundError(f"{self.root} has no module {name!r}", name=name)
         return self._execute(file, name)
 
     def _file_of(self, name: str) -> Path | None:
-        """The file of the user's, of upstream's, or of a module that is a guest too, that a name stands for."""
+        """Return the file of a name: the user's, upstream's, or that of an outside module that imports the dialect."""
         if name.partition(".")[0] in self._hidden:
             return None
-        found = next(
+        own_file = next(
             (file for mount in self._mounts if (file := mount.file_of(name))), None
         )
-        return found or self._outside.file_of(name)
+        return own_file or self._outside.file_of(name)
 
     def _folder_of(self, name: str) -> Path | None:
         if name.partition(".")[0] in self._hidden:
             return None
-        places = [mount.place_of(name) for mount in self._mounts]
+        folders = [mount.place_of(name) for mount in self._mounts]
         return next(
-            (place for place in places if place is not None and place.is_dir()), None
+            (folder for folder in folders if folder is not None and folder.is_dir()),
+            None,
         )
 
     def _find_theirs(self, name: str, file: Path | None, attribute: str) -> Any:
-        """A name of upstream's module; an `__init__` is not run for what it merely takes from another module."""
+        """Return a name of upstream's module.
+
+        An `__init__` is not run for names it only imports from another module.
+        """
         if file is not None:
             names = names_in(file)
             origin = names.origin(attribute) if file.name == "__init__.py" else None
@@ -449,7 +477,7 @@ class Guest:
         target = absolute_name(package, module, level)
         if (
             target == package
-        ):  # `from . import part`: a module of the package, which is asked already
+        ):  # `from . import part` means a module of the package itself.
             return self._module(f"{package}.{there}")
         source = self._module(target or package)
         return (
@@ -459,7 +487,7 @@ class Guest:
         )
 
     def _offers(self, name: str, attribute: str, depth: int = 0) -> bool:
-        """Whether a module would have a name, by its text; star imports are followed."""
+        """Return True if a module would have a name, judged by its text. Star imports are followed."""
         file = self._file_of(name)
         if file is None or depth > 3:
             return False
@@ -481,8 +509,10 @@ class Guest:
     def _starred(
         self, name: str, module: Overlay, scope: Mapping[str, Any] | None
     ) -> list[str]:
-        """What `from … import *` takes of theirs beside ours: the names that the asking file uses, so that no more of
-        the tree is run for it."""
+        """Return the names that `from … import *` adds from their module: only those the importing file uses.
+
+        So no more of the tree is run than necessary.
+        """
         asker = (scope or {}).get("__file__")
         used = words_in(Path(str(asker))) if asker else frozenset()
         names = set(module.own_names())
@@ -494,7 +524,7 @@ class Guest:
 
 
 class _Unknown(ImportError):
-    """Nobody has such a module; whoever asked makes a better message of it."""
+    """No module has this name. The caller raises a better message."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no module {name!r}", name=name)

@@ -1,8 +1,11 @@
-"""Dialects in a notebook: the names of a dialect importable by what is typed there, until `disable`.
+"""Dialects in a notebook: make a dialect's names importable in the session, until `disable`.
 
-Who asks decides: cells, the prompt and the user's own files in the working folder are served; any other file where no
-package of that name is installed. Nothing is put into `sys.modules` under a dialect's names, so nothing is left behind.
-What is typed has no loader that could give it builtins of its own: here alone `import` is replaced for the process.
+The importing code decides: cells, the prompt and the user's own files in the working folder get the names; any other
+file only if no package of that name is installed. Nothing is put into `sys.modules` under a
+dialect's names, so nothing
+is left behind. Typed code has no loader that could give it separate builtins, so only here `import`
+is replaced for the
+whole process.
 """
 
 import builtins
@@ -26,9 +29,9 @@ _python_import_module = importlib.import_module
 
 
 def enable(dialect: str, protocol: str = OURS) -> None:
-    """Makes a dialect's names importable in this session, also where a package of such a name is installed.
+    """Make a dialect's names importable in this session, even if a package of such a name is installed.
 
-    `protocol="upstream"` chooses upstream's own rule wherever it differs from the correct one.
+    `protocol="upstream"` chooses upstream's own rule where it differs from the correct one.
     """
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", fix=", ".join(DIALECTS))
@@ -46,7 +49,7 @@ def enable(dialect: str, protocol: str = OURS) -> None:
 
 
 def disable(dialect: str) -> None:
-    """Leaves the session as it was before `enable`."""
+    """Restore the session to its state before `enable`."""
     _guests.pop(dialect, None)
     choose(dialect, OURS)
     if not _guests and builtins.__import__ is _import:
@@ -62,14 +65,14 @@ def _import(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> ModuleType:
-    """What an import statement calls; the parameters are those of `__import__`."""
+    """Import a module for an import statement. The parameters are those of `__import__`."""
     is_ours = level == 0 and globals is not None
     module = _import_of_guest(name, globals or {}, fromlist or ()) if is_ours else None
     return module or _python_import(name, globals, locals, fromlist or (), level)
 
 
 def _import_module(name: str, package: str | None = None) -> ModuleType:
-    """What `importlib.import_module` gives: a name made at run time is a name, asked for by the caller."""
+    """Import a module for `importlib.import_module`, on behalf of the caller."""
     scope = sys._getframe(1).f_globals
     module = None if name.startswith(".") else _import_of_guest(name, scope, ("*",))
     return module or _python_import_module(name, package)
@@ -78,7 +81,7 @@ def _import_module(name: str, package: str | None = None) -> ModuleType:
 def _import_of_guest(
     name: str, scope: Mapping[str, Any], wanted: Sequence[str]
 ) -> ModuleType | None:
-    """What code that is typed here gets for a name of an enabled dialect; `None` for what is Python's affair."""
+    """Return the module that typed code gets for a name of an enabled dialect, or `None` to leave it to Python."""
     guest = next(
         (g for g in reversed(list(_guests.values())) if g.provides(name)), None
     )
@@ -92,16 +95,16 @@ def _import_of_guest(
 def _is_served(
     scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False
 ) -> bool:
-    """Whether code is a cell, typed at the prompt, or a file that can mean nothing but the dialect by the name.
+    """Return True if code is a cell, was typed at the prompt, or is a file that can only mean the dialect by the name.
 
-    The user's own files in the working folder are asked for nothing else; any other file only where no package of that
-    name is installed.
+    That holds for the user's own files in the working folder, and for other files only if no package of that name is
+    installed.
     """
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:
         return True
     if _ASSAY in Path(file).parents:
-        return False  # also where somebody works in a checkout of ours
+        return False  # Also in a checkout of assay.
     is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
     return is_here or (
         not is_library and installed_mount(name.partition(".")[0]) is None

@@ -1,7 +1,8 @@
-"""Modules outside a guest's folder, on `PYTHONPATH` or installed, that import the guest's names: they are guests too.
+"""Modules outside a toolkit's folder, on `PYTHONPATH` or installed, that import the toolkit's names.
 
-Found by their text when a guest first imports them; or because importing them as Python does failed for want of a
-guest's name.
+They are treated like the toolkit's own files. They are found by their text on their first import,
+or because the normal
+import failed on a toolkit's name.
 """
 
 import re
@@ -15,7 +16,7 @@ from .placing import Mount
 
 
 class Outside:
-    """The packages and modules outside that were found to be guests of some names."""
+    """The outside packages and modules that import the toolkit's names."""
 
     def __init__(self, tops: set[str]) -> None:
         self._mounts: dict[str, Mount] = {}
@@ -28,7 +29,7 @@ class Outside:
         )
 
     def is_guest(self, name: str) -> bool:
-        """Whether a module is one of them; what is already imported, or is Python's own, is not."""
+        """Return True if a module is one of them. Modules that are already imported, or Python's own, are not."""
         top = name.partition(".")[0]
         if top in self._mounts:
             return True
@@ -48,7 +49,10 @@ class Outside:
         return True
 
     def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
-        """Whether an import failed because a module outside asked for a guest's name; it is one of them from now on."""
+        """Return True if an import failed because an outside module imports a toolkit's name.
+
+        From then on the module is one of them.
+        """
         missing, top = (error.name or "").partition(".")[0], name.partition(".")[0]
         mount = (
             top_mount(top)
@@ -67,7 +71,7 @@ class Outside:
         return True
 
     def file_of(self, name: str) -> Path | None:
-        """The file of one of their modules."""
+        """Return the file of one of their modules."""
         mount = self._mounts.get(name.partition(".")[0])
         return mount.file_of(name) if mount is not None else None
 
@@ -80,9 +84,9 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """The folder that holds an installed package or module; not what another file of this process made importable."""
+    """Return the folder of an installed package or module, unless another file of this process made it importable."""
     spec = _found(top)
-    # A folder without `__init__.py` is no package that anybody installed: every folder of the working folder is one.
+    # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (
         spec is None
         or spec.origin is None
@@ -94,22 +98,22 @@ def installed_mount(top: str) -> Mount | None:
 
 
 def top_mount(top: str) -> Mount | None:
-    """The folder that holds a module at the top which is written in Python."""
+    """Return the folder of a top-level module written in Python."""
     spec = _found(top)
     return _mount(spec) if spec is not None else None
 
 
 def _mount(spec: ModuleSpec) -> Mount | None:
-    places = [Path(place) for place in spec.submodule_search_locations or ()]
-    if places:
-        return _Only(spec.name, places[0].resolve().parent)
+    locations = [Path(location) for location in spec.submodule_search_locations or ()]
+    if locations:
+        return _Only(spec.name, locations[0].resolve().parent)
     if spec.origin is None or not spec.origin.endswith(".py"):
         return None
     return _Only(spec.name, Path(spec.origin).resolve().parent)
 
 
 class _Only(Mount):
-    """A folder of which one package or module is meant: what else lies there is not."""
+    """A folder of which only one package or module is used."""
 
     def place_of(self, name: str) -> Path | None:
         is_meant = name == self.package or name.startswith(f"{self.package}.")

@@ -1,16 +1,24 @@
-"""Overlay: a module of ours over the user's or upstream's of the same name, which answers for what ours lacks."""
+"""Overlay: assay's module over the user's or upstream's module of the same name, which provides the missing names.
+
+Libraries appear to a dialect's files, and only to them, with some names replaced by assay's. A dialect's
+`claims.LIBRARIES` says which module provides them; for example `datasets.load_dataset` runs loading scripts.
+"""
 
 import importlib
-from collections.abc import Callable, Mapping
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+STANDS_IN = "STANDS_IN"
+"""A module of assay with this attribute is used only if upstream's own file is missing."""
+
 Find = Callable[[str], Any]
-"""The value of a name of theirs; raises `AttributeError`."""
+"""Returns the value of a name of their module. Raises `AttributeError`."""
 
 
 class Overlay(ModuleType):
-    """Ours first, theirs for the rest; theirs is run only when something of it is asked for."""
+    """assay's names first, theirs for the rest. Their module is run only when one of its names is needed."""
 
     def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
         super().__init__(name, ours.__doc__ if ours is not None else None)
@@ -28,7 +36,9 @@ class Overlay(ModuleType):
             return self.own_names()
         ours = scope.get("_ours")
         if not attribute.startswith("__") and ours is not None:
-            value = getattr(ours, attribute, scope)  # scope: a value that no module has
+            value = getattr(
+                ours, attribute, scope
+            )  # The scope serves as a default value that no module contains.
             if value is not scope and not _is_child(ours, value):
                 return value
         if attribute.startswith("__") or "_find" not in scope:
@@ -40,7 +50,7 @@ class Overlay(ModuleType):
         return value
 
     def __setattr__(self, attribute: str, value: Any) -> None:
-        """A name of ours that a guest replaces is replaced where our own functions look it up."""
+        """Replace a name; if it is assay's, also where assay's own functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
         if (
@@ -51,7 +61,7 @@ class Overlay(ModuleType):
             setattr(ours, attribute, value)
 
     def own_names(self) -> list[str]:
-        """The public names of ours."""
+        """Return the public names of assay's module."""
         ours = self.__dict__["_ours"]
         declared = getattr(ours, "__all__", None)
         return (
@@ -61,8 +71,33 @@ class Overlay(ModuleType):
         )
 
 
+class Part(ModuleType):
+    """Some names of one of assay's modules: those that one module of a toolkit has.
+
+    Names that the module makes on access, by its own `__getattr__`, work here too.
+    """
+
+    def __init__(self, module: ModuleType, names: Sequence[str]) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        there = {name: vars(module)[name] for name in names if name in vars(module)}
+        public = [name for name in names if name != STANDS_IN]
+        self.__dict__.update(there, __all__=public, _module=module)
+
+    def __getattr__(self, name: str) -> Any:
+        scope = self.__dict__
+        if name in scope.get("__all__", ()):
+            return getattr(scope["_module"], name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Replace a name, also where assay's own functions look it up."""
+        super().__setattr__(name, value)
+        if name in self.__dict__["__all__"]:
+            setattr(self.__dict__["_module"], name, value)
+
+
 def _is_child(ours: ModuleType | None, value: Any) -> bool:
-    """Whether a value is a module inside ours: the guest has one of its own under that name."""
+    """Return True if a value is a submodule of assay's module, for which the toolkit has its own."""
     return (
         ours is not None
         and isinstance(value, ModuleType)
@@ -71,7 +106,7 @@ def _is_child(ours: ModuleType | None, value: Any) -> bool:
 
 
 def with_names(module: ModuleType, names: Mapping[str, Any]) -> ModuleType:
-    """A library's module with some of its names replaced, for guests alone."""
+    """Return a library's module with some of its names replaced, for the toolkit's files only."""
 
     def find(attribute: str) -> Any:
         return getattr(importlib.import_module(module.__name__), attribute)
@@ -79,3 +114,33 @@ def with_names(module: ModuleType, names: Mapping[str, Any]) -> ModuleType:
     replaced = Overlay(module.__name__, module, find)
     replaced.__dict__.update(names)
     return replaced
+
+
+class Libraries:
+    """The libraries of one toolkit, each created when it is first imported."""
+
+    def __init__(self, dialect: str) -> None:
+        self._sources: dict[str, str] = {}
+        for part in dialect.split("+"):
+            claims = f"{__package__}.{part}.claims"
+            if (
+                part.isidentifier()
+                and importlib.util.find_spec(f"{__package__}.{part}") is not None
+            ):
+                declared: Mapping[str, str] = getattr(
+                    importlib.import_module(claims), "LIBRARIES", {}
+                )
+                self._sources.update(declared)
+        self._made: dict[str, ModuleType] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sources
+
+    def of(self, name: str) -> ModuleType:
+        """Return a library with assay's names in it. Raise as an import does if it is not installed."""
+        if name not in self._made:
+            real = importlib.import_module(name)
+            self._made[name] = with_names(
+                real, importlib.import_module(self._sources[name]).NAMES
+            )
+        return self._made[name]

@@ -1,8 +1,8 @@
-"""Placing: which module of a guest's tree a file is, so that its relative imports mean what they meant there.
+"""Decide which module of a toolkit's tree a file is, so that its relative imports work as they did there.
 
-A file under a folder of the tree's name (`vlmeval/dataset/mine.py`) is the module its path says. A file that lies alone
-is placed where its relative imports lead somewhere: the packages of the façade are tried, and the one wins in which
-most of them are found. A dialect declares nothing for it but its names.
+A file under a folder of the tree's name (`vlmeval/dataset/mine.py`) is the module its path says. For a file outside of
+any tree, the packages of the facade are tried, and the one in which most of its relative imports are found wins. A
+dialect declares only its names for this.
 """
 
 import importlib.util
@@ -16,13 +16,13 @@ from .source_names import ImportFrom, names_in
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder whose files are the modules of a package; of the top level if `package` is empty."""
+    """A folder whose files are the modules of a package; top-level modules if `package` is empty."""
 
     package: str
     folder: Path
 
     def place_of(self, name: str) -> Path | None:
-        """The path, without a suffix, that a dotted name means here; `None` for a name outside the package."""
+        """Return the path, without a suffix, of a dotted name, or `None` for a name outside the package."""
         if not self.package:
             return self.folder.joinpath(*name.split("."))
         if name == self.package:
@@ -31,12 +31,12 @@ class Mount:
         return self.folder.joinpath(*inner.split(".")) if inner != name else None
 
     def file_of(self, name: str) -> Path | None:
-        """The file of a module."""
-        place = self.place_of(name)
-        return module_file(place) if place is not None else None
+        """Return the file of a module, or `None`."""
+        path = self.place_of(name)
+        return module_file(path) if path is not None else None
 
     def name_of(self, file: Path) -> str | None:
-        """The dotted name of a file; `None` for one that lies elsewhere."""
+        """Return the dotted name of a file, or `None` if it is elsewhere."""
         if not file.is_relative_to(self.folder):
             return None
         parts = list(file.relative_to(self.folder).with_suffix("").parts)
@@ -51,7 +51,7 @@ class Mount:
 
 
 def module_file(place: Path) -> Path | None:
-    """The file of the module at a path without a suffix; a package wins over a module, as in Python."""
+    """Return the file of the module at a path without a suffix. A package wins over a module, as in Python."""
     for file in (place / "__init__.py", place.with_name(f"{place.name}.py")):
         if file.is_file():
             return file
@@ -59,7 +59,7 @@ def module_file(place: Path) -> Path | None:
 
 
 def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
-    """Where the modules of a guest file's surroundings lie, the nearest first."""
+    """Return the folders that hold the modules around a toolkit's file, the nearest first."""
     file = file.resolve()
     root = tree_above(file, names)
     if root is not None:
@@ -70,7 +70,7 @@ def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
 
 
 def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
-    """The folder that holds the guest's package, for a file that lies in such a package; the innermost."""
+    """Return the folder that holds the toolkit's package, for a file inside such a package; the innermost."""
     tops = {name.partition(".")[0] for name in names}
     for folder in file.parents:
         if folder.name in tops and _is_tree(folder, names):
@@ -78,8 +78,21 @@ def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class FacadeModule:
+    """A module that assay replaces: the file of its replacement, and the names of it that count, or None for all."""
+
+    file: Path
+    part: frozenset[str] | None = None
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """The names that the module offers, including those of its star imports."""
+        return self.part if self.part is not None else _offered(self.file)
+
+
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
-    """Whether a folder holds parts that the façade of the same name holds too."""
+    """Return True if a folder has parts that the facade of the same name has too."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
     return any(
         (folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts
@@ -87,7 +100,7 @@ def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
 
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
-    """The package a lone file was written for; `None` if its relative imports lead nowhere in the façade."""
+    """Return the package a single file was written for, or `None` if its relative imports do not fit the facade."""
     nodes = [
         node
         for node in names_in(file).imports
@@ -104,55 +117,56 @@ def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     return best[1] if best else None
 
 
-def _packages(modules: Mapping[str, Path], folder: str) -> Iterator[str]:
-    """Packages of the façade, those near the top first; then what could be a package of the user's inside each."""
-    packages = sorted(
-        (n for n, f in modules.items() if f.name == "__init__.py"),
-        key=lambda n: (n.count("."), n),
-    )
+def _packages(modules: Mapping[str, FacadeModule], folder: str) -> Iterator[str]:
+    """Yield packages of the facade, those near the top first; then possible user packages inside each."""
+    names = {name.rpartition(".")[0] for name in modules if "." in name}
+    names |= {n for n, m in modules.items() if m.file.name == "__init__.py"}
+    packages = sorted(names, key=lambda n: (n.count("."), n))
     yield from packages
     yield from (f"{package}.{folder.replace('.', '_')}" for package in packages)
 
 
 def _score(
-    package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, Path]
+    package: str, nodes: Sequence[ImportFrom], modules: Mapping[str, FacadeModule]
 ) -> int:
     score = 0
     for node in nodes:
         target = absolute_name(package, node.module, node.level)
         if target is None:
             return 0
-        file = modules.get(target)
-        if file is None:
+        module = modules.get(target)
+        if module is None:
             continue
-        exported = _offered(file)
-        found = sum(
+        exported = module.offered
+        match_count = sum(
             there in exported or f"{target}.{there}" in modules
             for there, _ in node.names
         )
-        # A module that is there is a hint, the names that are asked of it are the evidence.
-        score += 1 + 2 * found
+        # An existing module is a hint; the imported names are the evidence.
+        score += 1 + 2 * match_count
     return score
 
 
 def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
-    """Whether an import finds a file of the user's own, which says nothing; a copy of upstream's does not count."""
-    found = _imported_file(file, node)
-    if found is None:
+    """Return True if an import finds a file of the user's own, which proves nothing.
+
+    A copy of upstream's does not count.
+    """
+    imported = _imported_file(file, node)
+    if imported is None:
         return False
     last = node.module.rpartition(".")[2]
-    ours = [
-        f
-        for name, f in facade_files(tuple(names.items())).items()
-        if name.rpartition(".")[2] == last
-    ]
+    exported = names_in(imported).exported
+    modules = facade_files(tuple(names.items()))
     return not any(
-        names_in(found).exported & _offered(facade_file) for facade_file in ours
+        exported & module.offered
+        for name, module in modules.items()
+        if name.rpartition(".")[2] == last
     )
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
-    """The file that a relative import names, as files lie on the disk; `None` without a module, or without its file."""
+    """Return the file on disk that a relative import names, or `None` if it has no module or no file."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
     return (
         module_file(folder.joinpath(*node.module.split("."))) if node.module else None
@@ -160,18 +174,18 @@ def _imported_file(file: Path, node: ImportFrom) -> Path | None:
 
 
 def _offered(ours: Path) -> frozenset[str]:
-    """What a module of the façade offers, with the names of modules that it takes whole."""
+    """Return the names that a module of the facade offers, including those of its star imports."""
     names = names_in(ours)
     files = [
-        found
+        file
         for node in names.imports
-        if node.is_star and node.level and (found := _imported_file(ours, node))
+        if node.is_star and node.level and (file := _imported_file(ours, node))
     ]
     return names.exported.union(*map(_offered, files))
 
 
 def absolute_name(package: str, module: str, level: int) -> str | None:
-    """The dotted name of a relative import made in a package; `None` if it leads beyond the top."""
+    """Return the dotted name of a relative import in a package, or `None` if it leads beyond the top."""
     parts = package.split(".") if package else []
     if level - 1 >= len(parts):
         return None
@@ -179,33 +193,32 @@ def absolute_name(package: str, module: str, level: int) -> str | None:
 
 
 @lru_cache(maxsize=32)
-def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, Path]:
-    """Every module that assay stands for, by its guest name, with the file that does; none of them is run."""
-    found: dict[str, Path] = {}
+def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModule]:
+    """Return every module that assay replaces, by the toolkit's name, with assay's file. None of them is run."""
+    modules: dict[str, FacadeModule] = {}
     for name, real in names:
-        place = _folder_of(real)
-        file = module_file(place) if place is not None else None
-        if place is None or file is None:
+        module_name, _, part = real.partition(":")
+        path = _folder_of(module_name)
+        file = module_file(path) if path is not None else None
+        if path is None or file is None:
             continue
-        found[name] = file
-        if file.name == "__init__.py":
-            for inner in sorted(place.rglob("*.py")):
-                parts = inner.relative_to(place).with_suffix("").parts
-                found[
-                    ".".join([name, *(part for part in parts if part != "__init__")])
-                ] = inner
-    for name in list(found):
+        modules[name] = FacadeModule(file, frozenset(part.split()) if part else None)
+        if file.name == "__init__.py" and not part:
+            for inner in sorted(path.rglob("*.py")):
+                parts = inner.relative_to(path).with_suffix("").parts
+                inner_parts = [part for part in parts if part != "__init__"]
+                modules[".".join([name, *inner_parts])] = FacadeModule(inner)
+    for name in list(modules):
         outer = name.rpartition(".")[0]
-        while outer and outer not in found:
-            found[outer] = (
-                Path(outer) / "__init__.py"
-            )  # a package that is only a parent of ours
+        while outer and outer not in modules:
+            # A package that is only a parent.
+            modules[outer] = FacadeModule(Path(outer) / "__init__.py", frozenset())
             outer = outer.rpartition(".")[0]
-    return found
+    return modules
 
 
 def _folder_of(real: str) -> Path | None:
-    """The path, without a suffix, of a module of assay; its parents are not run."""
+    """Return the path, without a suffix, of a module of assay, without running its parents."""
     top, *rest = real.split(".")
     try:
         spec = importlib.util.find_spec(top)
@@ -214,14 +227,14 @@ def _folder_of(real: str) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     origin = Path(spec.origin)
-    place = origin.parent if origin.name == "__init__.py" else origin.with_suffix("")
-    return place.joinpath(*rest)
+    path = origin.parent if origin.name == "__init__.py" else origin.with_suffix("")
+    return path.joinpath(*rest)
 
 
 def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
-    """Whether a file or package of the user's is upstream's, which ours stands for: it offers what ours offers.
+    """Return True if a user's file or package is upstream's: it offers names that assay's replacement offers.
 
-    A user may well have a `pipeline.py` or `tasks/` that has nothing to do with the guest's: those share no name.
+    A user may have a `pipeline.py` or `tasks/` that has nothing to do with the toolkit: those share no name.
     """
     modules = facade_files(tuple(names.items()))
     offered = names_in(theirs).exported
@@ -233,12 +246,12 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
         ):
             return True
         if not offered and not any(file != theirs for file in folder.glob("*.py")):
-            return True  # an empty package hides nothing
+            return True  # An empty package hides nothing.
     ours = modules.get(name)
-    return ours is not None and bool(offered & _offered(ours))
+    return ours is not None and bool(offered & ours.offered)
 
 
-def _children(name: str, modules: Mapping[str, Path]) -> set[str]:
+def _children(name: str, modules: Mapping[str, FacadeModule]) -> set[str]:
     below = f"{name}."
     return {
         other.removeprefix(below).partition(".")[0]

@@ -1,14 +1,15 @@
-"""Recognising guests: which dialect a file or folder is written in, from what it imports or looks like.
+"""Recognise the toolkit that a file or folder is written for, by its imports or its layout.
 
-Nothing of the file is run to find out. Each dialect answers two questions, in a module light enough to ask every time:
-`claims(path, imports)` gives a reason in words or `None`; `tasks(path, run)` gives the tasks. `@upstream` behind a file
-or folder asks for the tasks as the original system measures them, which the dialect's `as_upstream(path, run)` gives.
+The file is not run for this. Each dialect has a light module with two functions: `claims(path,
+imports)` returns a reason
+in words or `None`; `tasks(path, run)` returns the tasks. `@upstream` after a file or folder requests the tasks as the
+original system measures them, which the dialect's `as_upstream(path, run)` returns.
 """
 
 import ast
 import importlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +19,44 @@ from ..code.userfiles import split_reference
 from ..core import Model, Task, UnknownName, UsageError, nearest
 from .guest import forced
 
-DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")
+DIALECTS = (
+    "testbed",
+    "vlmeval",
+    "pipeline",
+    "televal",
+    "ulmeval",
+    # Before lm_eval: its files have all that those of lm-eval have, and more.
+    "lmms_eval",
+    "lm_eval",
+    "harbor",
+    "inspect_ai",
+)
 UPSTREAM = "@upstream"
 
 
 def recognise(reference: str, run: Any) -> Sequence[Task] | None:
-    """The tasks of a guest file or folder; `None` if no dialect claims it."""
+    """Return the tasks of a toolkit's file or folder, or `None` if no dialect claims it."""
     if _is_chosen_from_a_folder(reference, run):
         return ()
     choice = getattr(run, "dialect", None)
     bare = reference.removesuffix(UPSTREAM)
-    found = (
+    claim = (
         dialect_of(reference, choice) if bare == reference else dialect_of(bare, choice)
     )
-    if found is None:
+    if claim is None:
         return None
     if bare != reference and is_whole(bare):
-        tasks: Sequence[Task] = _as_upstream(found[0])(bare, run)
+        tasks: Sequence[Task] = _as_upstream(claim[0])(bare, run)
     else:
-        tasks = _module(found[0]).tasks(reference, run)
+        tasks = _module(claim[0]).tasks(reference, run)
     return [task.but(foreign=True) for task in tasks]
 
 
 def is_whole(reference: str) -> bool:
-    """Whether a reference is a file or folder, or one name in it: `file.py:dataset/evaluator` says more than that."""
+    """Return True if a reference is a file or folder, or one name in it.
+
+    `file.py:dataset/evaluator` is not, because it has further parts.
+    """
     path, attribute = split_reference(reference)
     return Path(path).expanduser().exists() and "/" not in (attribute or "")
 
@@ -56,7 +71,7 @@ def _as_upstream(dialect: str) -> Any:
 
 
 def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
-    """Whether a bare name stands for a task of a folder that is named beside it: that folder gives its tasks itself."""
+    """Return True if a bare name is a task of a folder that is also listed: that folder returns its tasks itself."""
     if Path(reference).suffix or Path(reference).exists():
         return False
     names: list[str] = []
@@ -90,10 +105,11 @@ def _folder(reference: str) -> Path:
 def recognise_model(
     reference: str, args: Mapping[str, Any], choice: str | None = None
 ) -> Model | None:
-    """The model a guest file defines; `None` if no dialect claims the file.
+    """Return the model that a toolkit's file defines, or `None` if no dialect claims the file.
 
-    The dialect that was asked for wins where the file looks like several, or like none; a file that is plainly written
-    for another one stays that, since a task and its model may come from different systems.
+    The requested dialect wins if the file fits several, or none. A file that clearly belongs to
+    another dialect keeps it,
+    because a task and its model may come from different systems.
     """
     dialect = _dialect_of_model(reference, choice)
     if dialect is None:
@@ -105,33 +121,30 @@ def recognise_model(
 
 def _dialect_of_model(reference: str, choice: str | None) -> str | None:
     if choice is not None:
-        dialect_of(reference, choice)  # a name that no dialect has is said
+        dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
         imports = imported_names(path) if path.suffix == ".py" else frozenset()
         if path.exists() and _claims(choice, path, imports) is not None:
             return choice
-    found = dialect_of(reference)
-    return found[0] if found is not None else choice
+    claim = dialect_of(reference)
+    return claim[0] if claim is not None else choice
 
 
 def listing_of(folder: str) -> Any:
-    """The module that lists what a guest's folder defines; `None` where no dialect claims it, or it lists nothing."""
-    found = dialect_of(folder) if Path(folder).expanduser().is_dir() else None
+    """Return the module that lists what a folder or a library defines, or None if there is none."""
+    is_folder = Path(folder).expanduser().is_dir()
+    claim = dialect_of(folder) if is_folder or named_dialect(folder) else None
     if (
-        found is None
-        or importlib.util.find_spec(f"{__package__}.{found[0]}.listing") is None
+        claim is None
+        or importlib.util.find_spec(f"{__package__}.{claim[0]}.listing") is None
     ):
         return None
-    return importlib.import_module(f".{found[0]}.listing", __package__)
+    return importlib.import_module(f".{claim[0]}.listing", __package__)
 
 
 def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | None:
-    """The dialect of a reference, and why; the one that was asked for wins."""
-    present = [
-        name
-        for name in DIALECTS
-        if (Path(__file__).parent / name / "claims.py").exists()
-    ]
+    """Return the dialect of a reference, and the reason; the requested dialect wins."""
+    present = present_dialects()
     if choice is not None:
         if choice not in present:
             close = nearest(choice, present)
@@ -140,6 +153,9 @@ def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | N
                 fix=f"did you mean {close!r}?" if close else ", ".join(present),
             )
         return choice, "asked for by --dialect"
+    named = named_dialect(reference)
+    if named is not None:
+        return named
     path = Path(split_reference(reference)[0]).expanduser()
     if not path.exists():
         return None
@@ -151,6 +167,48 @@ def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | N
     return None
 
 
+def present_dialects() -> list[str]:
+    """Return the dialects of this installation, in the order in which they are asked."""
+    folder = Path(__file__).parent
+    return [name for name in DIALECTS if (folder / name / "claims.py").exists()]
+
+
+def named_dialect(reference: str) -> tuple[str, str] | None:
+    """Return the dialect that a name belongs to, such as `lm_eval/gsm8k`, and why."""
+    for dialect, claims_name in _functions("claims_name"):
+        reason = claims_name(reference)
+        if reason is not None:
+            return dialect, reason
+    return None
+
+
+def files_named(name: str, folder: Path) -> list[str]:
+    """Return the files of a folder that define a task of this name for another system."""
+    for _, find_files in _functions("files_named"):
+        files: list[str] = find_files(name, folder)
+        if files:
+            return files
+    return []
+
+
+def library_name(name: str) -> tuple[str, str] | None:
+    """Return the dialect whose installed library has a task of this name, and how it is named."""
+    for dialect, knows in _functions("knows"):
+        reference = knows(name)
+        if reference is not None:
+            return dialect, reference
+    return None
+
+
+def _functions(name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the function of this name of each dialect that has one, in its light module `claims`."""
+    for dialect in present_dialects():
+        claims = importlib.import_module(f".{dialect}.claims", __package__)
+        function = getattr(claims, name, None)
+        if function is not None:
+            yield dialect, function
+
+
 def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
     reason: str | None = importlib.import_module(
         f".{dialect}.claims", __package__
@@ -159,7 +217,7 @@ def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
 
 
 def imported_names(path: Path) -> frozenset[str]:
-    """The dotted names a Python file imports, relative ones with their dots; empty for a file that is not Python."""
+    """Return the dotted names a Python file imports, relative ones with their dots; empty if it is not Python."""
     tree = parsed(path)
     return (
         frozenset(name for node in ast.walk(tree) for name in names_imported(node))

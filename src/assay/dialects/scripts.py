@@ -1,4 +1,4 @@
-"""Scripts: a user's own file run as `__main__`."""
+"""Run a user's own file as `__main__`."""
 
 import sys
 from types import ModuleType
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def run_code(code: Any, scope: dict[str, Any]) -> None:
-    """Runs a user's own script as `__main__`: the command that names it is the consent."""
+    """Run a user's own script as `__main__`. The command that names it is the consent."""
     module = ModuleType("__main__")
     module.__dict__.update(scope)
     before = sys.modules["__main__"]

@@ -1,4 +1,4 @@
-"""Names in a Python file, read off its text: what it defines, what it imports and from where. Nothing is run."""
+"""Names in a Python file, read from its text: what it defines, and what it imports from where. Nothing is run."""
 
 import ast
 from collections.abc import Iterator
@@ -14,30 +14,30 @@ class ImportFrom:
     """One `from MODULE import NAMES`."""
 
     level: int
-    """Leading dots."""
+    """Number of leading dots."""
     module: str
     names: tuple[tuple[str, str], ...]
-    """Each name in its module, and what it is called here; `*` for all of them."""
+    """Each name in its module, and its name here; `*` for all of them."""
 
     @property
     def is_star(self) -> bool:
-        """Whether it takes all names of the module."""
+        """True if it imports all names of the module."""
         return self.names == (("*", "*"),)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """What can be said of a file's names without running it."""
+    """The names of a file, found without running it."""
 
     defined: frozenset[str]
-    """Functions, classes and variables that the file makes itself, and modules it imports by `import x`."""
+    """Functions, classes and variables that the file defines, and modules it imports by `import x`."""
     imports: tuple[ImportFrom, ...]
     declared: frozenset[str] | None
     """The names of a literal `__all__`; `None` without one."""
 
     @property
     def exported(self) -> frozenset[str]:
-        """What the file offers to others: its `__all__`, else every public name but those of star imports."""
+        """The names the file offers to others: its `__all__`, else every public name except those of star imports."""
         if self.declared is not None:
             return self.declared
         imported = {
@@ -48,7 +48,7 @@ class SourceNames:
         )
 
     def origin(self, name: str) -> tuple[ImportFrom, str] | None:
-        """The import that brings a name in, and what the name is called there."""
+        """Return the import that provides a name, and the name in that module, or None."""
         for node in reversed(self.imports):
             for there, here in node.names:
                 if here == name and there != "*":
@@ -60,7 +60,7 @@ NOTHING = SourceNames(frozenset(), (), None)
 
 
 def names_in(file: Path) -> SourceNames:
-    """The names of a file; of one that cannot be read or is not Python, none."""
+    """Return the names of a file; empty if it cannot be read or is not Python."""
     try:
         state = file.stat()
     except OSError:
@@ -90,14 +90,14 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
             defined.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found = {
+            assigned = {
                 name.id
                 for target in targets
                 for name in ast.walk(target)
                 if isinstance(name, ast.Name)
             }
-            defined |= found
-            if "__all__" in found and isinstance(node.value, (ast.List, ast.Tuple)):
+            defined |= assigned
+            if "__all__" in assigned and isinstance(node.value, (ast.List, ast.Tuple)):
                 texts = [
                     e.value
                     for e in node.value.elts
@@ -110,7 +110,7 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, also those under `if`, `try` and `with`, in the order in which they stand."""
+    """Yield the statements of a module, also those under `if`, `try` and `with`, in order."""
     for node in body:
         yield node
         if isinstance(node, (ast.If, ast.Try, ast.With)):
@@ -125,7 +125,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def words_in(file: Path) -> frozenset[str]:
-    """The names that a file uses anywhere."""
+    """Return the names that a file uses anywhere."""
     tree = parsed(file)
     return (
         frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))

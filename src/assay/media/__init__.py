@@ -1,4 +1,4 @@
-"""Media looked inside: decoded with limits, checked without decoding, and made from arrays."""
+"""Media: decoded within limits, checked without decoding, and created from arrays."""
 
 from .audio import DecodedAudio, decode_audio
 from .checks import check_media

@@ -1,7 +1,6 @@
-"""Audio decoded to 32-bit floats, with every change that was made written down.
+"""Decode audio to 32-bit floats and record every conversion.
 
-What the header promises is held against what was decoded: libsndfile reads a WAV that was cut in half as a shorter
-clip without a word.
+The decoded length is compared with the header, because libsndfile silently reads a truncated WAV as a shorter clip.
 """
 
 import io
@@ -21,15 +20,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
+CANCELLED = 0.01
+"""Share of the loudest channel's power below which a mix has lost the signal. One silent channel leaves 0.25."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedAudio:
     """A decoded audio clip."""
 
     samples: "Floats"
-    """Frames, or frames by channels where there are two; -1 to 1 unless the file itself goes beyond."""
+    """Frames, or frames by channels for two channels; from -1 to 1 unless the file itself goes beyond."""
     rate: int
     conversions: tuple[str, ...] = ()
-    """What was done to it after decoding: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
+    """What was done after decoding: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
 
     @property
     def channels(self) -> int:
@@ -38,7 +41,7 @@ class DecodedAudio:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The duration."""
         return len(self.samples) / self.rate
 
 
@@ -49,10 +52,10 @@ def decode_audio(
     channels: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
-    """The audio as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
+    """Decode the audio as it is in the file; change the rate only for `rate`, and mix channels only for `channels=1`.
 
-    More than two channels are a `DataError` unless they are to be mixed: nobody knows which one speaks. The work is
-    done in a process of its own.
+    More than two channels are a `DataError` unless they are mixed, because it is unknown which one holds the speech. A
+    separate process does the work.
     """
     import numpy as np
 
@@ -76,10 +79,10 @@ def decode_audio_here(
     channels: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> DecodedAudio:
-    """`decode_audio` in this process."""
+    """Decode as `decode_audio` does, in this process."""
     import numpy as np
 
-    samples, found = _read(audio, limits)
+    samples, file_rate = _read(audio, limits)
     if not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))
         raise audio.fault(
@@ -88,22 +91,41 @@ def decode_audio_here(
     conversions: list[str] = []
     count = samples.shape[1]
     if channels == 1 and count > 1:
-        samples = samples.mean(axis=1, dtype=np.float32, keepdims=True)
-        conversions.append(f"mixed {count} channels to 1")
+        samples, conversion = _one_channel(samples)
+        conversions.append(conversion)
     elif count > 2:
         raise audio.fault(
-            f"the audio has {count} channels at {found:,} Hz",
+            f"the audio has {count} channels at {file_rate:,} Hz",
             fix="mix it down: channels=1",
         )
-    if rate is not None and rate != found:
-        samples = resample(samples, found, rate)
-        conversions.append(f"resampled {found} Hz to {rate} Hz")
+    if rate is not None and rate != file_rate:
+        samples = resample(samples, file_rate, rate)
+        conversions.append(f"resampled {file_rate} Hz to {rate} Hz")
     shaped = samples[:, 0] if samples.shape[1] == 1 else samples
-    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(conversions))
+    return DecodedAudio(
+        np.ascontiguousarray(shaped), rate or file_rate, tuple(conversions)
+    )
+
+
+def _one_channel(samples: "Floats") -> "tuple[Floats, str]":
+    """Return the mean of the channels, or the loudest channel if they cancel each other, and what was done."""
+    import numpy as np
+
+    count = samples.shape[1]
+    mixed = samples.mean(axis=1, dtype=np.float32, keepdims=True)
+    powers = np.square(samples, dtype=np.float64).sum(axis=0)
+    power_left = float(np.square(mixed, dtype=np.float64).sum())
+    if power_left >= CANCELLED * powers.max():
+        return mixed, f"mixed {count} channels to 1"
+    # Take the first of channels that are equally loud but for rounding.
+    loudest = int(np.argmax(powers >= 0.99 * powers.max()))
+    channel = samples[:, loudest : loudest + 1]
+    conversion = f"took channel {loudest + 1} of {count}: mixed, they cancel each other"
+    return channel, conversion
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
-    """Frames by channels, and the rate."""
+    """Return frames by channels, and the rate."""
     import soundfile
 
     facts = check_audio(audio, limits)
@@ -113,14 +135,14 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
         with soundfile.SoundFile(io.BytesIO(audio.data())) as opened:
             promised = opened.frames if facts.frames is None else facts.frames
             check_length(audio, promised, opened.samplerate, opened.channels, limits)
-            # A codec that cannot be sought in does not know for itself where it ends.
+            # A codec without seeking does not know its length.
             count = -1 if opened.seekable() else opened.frames
             samples: Floats = opened.read(count, dtype="float32", always_2d=True)
             rate = int(opened.samplerate)
     except (DataError, MemoryError):
         raise
     except Exception as error:
-        # libsndfile's own errors, and whatever its wrapper meets in a file that is none of the usual ones.
+        # libsndfile's own errors, and anything its wrapper raises for an unusual file.
         reason = str(error).partition(": ")[2] or str(error)
         raise audio.fault(
             f"the {facts.format} cannot be decoded: {reason}",

@@ -1,4 +1,4 @@
-"""Headers of audio: WAV and its kin, FLAC, the pages of Ogg; how long an MP3 or an Ogg is, only a decoder can tell."""
+"""Headers of audio files: WAV and its variants, FLAC, Ogg pages. Only a decoder knows the length of an MP3 or Ogg."""
 
 import struct
 from collections.abc import Callable
@@ -7,20 +7,20 @@ from .facts import Broken, Facts
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
 _ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})
-"""Codes of WAVs whose blocks are frames: PCM, floats, A-law, mu-law and what is told further on. GSM packs hundreds."""
+"""Codes of WAVs whose blocks are frames: PCM, floats, A-law, mu-law and the extensible format. GSM packs hundreds."""
 
 
 def wav(data: bytes) -> Facts:
-    """Rate, channels and frames; the samples that the header promises must be there.
+    """Return rate, channels and frames. Raise `Broken` if samples that the header promises are missing.
 
-    A program that writes to a pipe leaves the lengths at 0 or -1; then what is there counts.
+    A program that writes to a pipe leaves the lengths at 0 or -1; then the samples in the file count.
     """
-    at, block, rate, channels, code = 12, 0, 0, 0, 0
-    while at + 8 <= len(data):
-        name, length = struct.unpack("<4sI", data[at : at + 8])
-        if name == b"fmt " and at + 24 <= len(data):
+    offset, block, rate, channels, code = 12, 0, 0, 0, 0
+    while offset + 8 <= len(data):
+        name, length = struct.unpack("<4sI", data[offset : offset + 8])
+        if name == b"fmt " and offset + 24 <= len(data):
             code, channels, rate, _, block = struct.unpack(
-                "<HHIIH", data[at + 8 : at + 22]
+                "<HHIIH", data[offset + 8 : offset + 22]
             )
         if name == b"data":
             if not (block and rate and channels):
@@ -31,23 +31,23 @@ def wav(data: bytes) -> Facts:
                     if block
                     else ""
                 )
-                what = (
+                reason = (
                     f"the WAV has a format{zero}"
                     if zero
                     else "the WAV has samples but no format before them"
                 )
-                raise Broken(what)
-            present = len(data) - at - 8
-            streamed = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
-            if not streamed and length > present:
+                raise Broken(reason)
+            present = len(data) - offset - 8
+            is_stream = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
+            if not is_stream and length > present:
                 raise Broken(
                     f"the WAV is cut off: {present // block} of {length // block} frames"
                 )
-            blocks = (present if streamed else length) // block
-            # A block of a codec is many frames, and how many only the decoder knows.
+            blocks = (present if is_stream else length) // block
+            # A block of a codec has many frames, and only the decoder knows how many.
             frames = blocks if code in _ONE_FRAME_A_BLOCK or blocks == 0 else None
             return Facts("wav", frames=frames, rate=rate, channels=channels)
-        at += 8 + length + (length & 1)
+        offset += 8 + length + (length & 1)
     raise Broken("the WAV has a header and no samples")
 
 
@@ -56,7 +56,7 @@ def _is_streamed(data: bytes) -> bool:
 
 
 def flac(data: bytes) -> Facts:
-    """Rate, channels and frames of the stream's first block."""
+    """Return rate, channels and frames from the stream's first block."""
     if len(data) < 42:
         raise Broken("the FLAC ends inside its header")
     packed = int.from_bytes(data[18:26], "big")
@@ -70,44 +70,44 @@ def flac(data: bytes) -> Facts:
 
 
 def ogg(data: bytes) -> Facts:
-    """The format alone; every page must be whole. A file cut exactly between two pages is not noticed."""
-    at = 0
-    while data[at : at + 4] == b"OggS":
-        segments = data[at + 26] if at + 27 <= len(data) else 0
-        lengths = data[at + 27 : at + 27 + segments]
-        end = at + 27 + segments + sum(lengths)
+    """Return the format. Raise `Broken` if a page is incomplete. A cut exactly between two pages is not noticed."""
+    offset = 0
+    while data[offset : offset + 4] == b"OggS":
+        segments = data[offset + 26] if offset + 27 <= len(data) else 0
+        lengths = data[offset + 27 : offset + 27 + segments]
+        end = offset + 27 + segments + sum(lengths)
         if len(lengths) < segments or end > len(data):
             raise Broken(
                 f"the Ogg is cut off: its last page needs {end - len(data)} bytes more"
             )
-        at = end
+        offset = end
     return Facts("ogg")
 
 
 def aiff(data: bytes) -> Facts:
-    """The format alone; the file must be as long as its first chunk says."""
+    """Return the format. Raise `Broken` if the file is shorter than its first chunk says."""
     return _whole("aiff", data, _form_size(data))
 
 
 def svx(data: bytes) -> Facts:
-    """Amiga's format, in the same chunks as AIFF."""
+    """Read Amiga's format, which has the same chunks as AIFF."""
     return _whole("svx", data, _form_size(data))
 
 
 def caf(data: bytes) -> Facts:
-    """Apple's format; the chunk of samples may go on to the end of the file without saying where that is."""
-    at = 8
-    while at + 12 <= len(data):
-        name, size = struct.unpack_from(">4sq", data, at)
+    """Read Apple's format. Its sample chunk may extend to the end of the file without a length."""
+    offset = 8
+    while offset + 12 <= len(data):
+        name, size = struct.unpack_from(">4sq", data, offset)
         if name == b"data" and size < 0:
             break
-        at += 12 + max(size, 0)
-        _whole("caf", data, at)
+        offset += 12 + max(size, 0)
+        _whole("caf", data, offset)
     return Facts("caf")
 
 
 def rf64(data: bytes) -> Facts:
-    """A WAV beyond 4 GiB, whose length stands in a chunk of its own."""
+    """Read a WAV beyond 4 GiB, whose length is in a separate chunk."""
     if data[12:16] != b"ds64" or len(data) < 28:
         raise Broken("the RF64 does not say how long it is")
     (size,) = struct.unpack_from("<Q", data, 20)
@@ -115,7 +115,7 @@ def rf64(data: bytes) -> Facts:
 
 
 def w64(data: bytes) -> Facts:
-    """Sony's WAV of 64-bit lengths."""
+    """Read Sony's WAV with 64-bit lengths."""
     if len(data) < 24:
         raise Broken("the W64 ends inside its header")
     (size,) = struct.unpack_from("<Q", data, 16)
@@ -123,7 +123,7 @@ def w64(data: bytes) -> Facts:
 
 
 def au(data: bytes) -> Facts:
-    """Sun's format; a writer that did not know the length left it at -1."""
+    """Read Sun's format. A writer that did not know the length left it at -1."""
     if len(data) < 24:
         raise Broken("the AU ends inside its header")
     order = ">" if data[:4] == b".snd" else "<"
@@ -132,7 +132,7 @@ def au(data: bytes) -> Facts:
 
 
 def sphere(data: bytes) -> Facts:
-    """NIST SPHERE, as TIMIT and WSJ have it: a header of text, then samples; packed ones (shorten) are not read."""
+    """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Compressed ones (shorten) are refused."""
     size = data[8:16].strip()
     header = data[: int(size) if size.isdigit() else 1024].decode("latin-1")
     fields = {
@@ -171,4 +171,4 @@ READERS: dict[str, Callable[[bytes], Facts]] = {
     read.__name__: read
     for read in (wav, flac, ogg, aiff, svx, caf, rf64, w64, au, sphere)
 }
-"""By format, which each reader is named after."""
+"""Readers by format; each is named after its format."""

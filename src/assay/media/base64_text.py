@@ -1,4 +1,4 @@
-"""Base64 text to bytes, strictly and fast: what a large table of images spends most of its time on."""
+"""Convert base64 text to bytes, strictly and fast, because a large table of images spends most of its time here."""
 
 from functools import partial
 
@@ -10,9 +10,9 @@ _INLINE = "data:"
 
 
 def bytes_of_text(text: str, what: str = "media") -> bytes:
-    """The bytes of base64 or of a data URL; stray characters and wrong padding are a `DataError`.
+    """Return the bytes of base64 or of a data URL. Raise `DataError` for stray characters and wrong padding.
 
-    Several times as fast as the standard library's strict decoder, which is asked only for its words on a fault.
+    This is several times as fast as the standard library's strict decoder, which is used only to describe a fault.
     """
     if text.startswith(_INLINE):
         text = text.partition(",")[2]
@@ -23,5 +23,5 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 READERS = {kind: partial(bytes_of_text, what=kind) for kind in MEDIA_KINDS}
-"""The same by kind of medium, which a fault names."""
+"""The same decoder by kind of medium, which an error names."""
 image_bytes = READERS["image"]

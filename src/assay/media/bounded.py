@@ -1,7 +1,7 @@
-"""Bounded decoding: media are decoded in a process of their own, within a time and an amount of memory.
+"""Bounded decoding: a separate process decodes media, limited in time and memory.
 
-Headers are checked before; but a header may lie, and a decoder may hang or crash on what follows it. Then the worker is
-ended, the medium's fault is told with its place, and the next medium gets a new worker.
+Headers are checked before. But a header may be wrong, and a decoder may hang or crash on what follows. Then the worker
+is killed, the medium's fault is reported with its location, and the next medium gets a new worker.
 """
 
 import atexit
@@ -27,7 +27,7 @@ SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""A thread pool reserves address space that the limit would count."""
+"""A thread pool reserves address space, which the limit would count."""
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -38,7 +38,7 @@ _PASSED_ON = (
     "PYTHONHOME",
     "SYSTEMROOT",
 )
-"""No more of the environment than an interpreter needs: keys and tokens stay here."""
+"""Only the variables an interpreter needs, so that keys and tokens stay out of the worker."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()
@@ -47,7 +47,10 @@ _lock = threading.Lock()
 def decode(
     medium: Media, limits: Limits, options: dict[str, Any]
 ) -> tuple[dict[str, Any], bytearray]:
-    """What the worker says of the decoded medium, and its bytes; a `DataError` with the medium's place otherwise."""
+    """Return the worker's description of the decoded medium, and its bytes.
+
+    Raise `DataError` if it cannot be decoded.
+    """
     data = medium.data()
     seconds = SECONDS + SECONDS_A_MEBIBYTE * len(data) / 1024**2
     worker = _take()
@@ -72,25 +75,25 @@ def decode(
 
 
 class WorkerLost(Exception):
-    """The worker ended, or was ended, before it answered."""
+    """The worker ended, or was killed, before it answered."""
 
 
 class Worker:
-    """One process that decodes, one medium after the other."""
+    """One process that decodes one medium after the other."""
 
     def __init__(self) -> None:
         root = str(Path(__file__).parents[2])
         start = f"import sys; sys.path.insert(0, {root!r}); from assay.media.worker import main; main()"
         self.owner = os.getpid()
-        """A forked child must not talk into its parent's pipes."""
+        """The process that started the worker. A forked child must not write into its parent's pipes."""
         self._process = subprocess.Popen(
-            # -P: a file in the current folder must not pass for a library. A session of its own: Ctrl-C is for the run.
+            # -P: a file in the current folder must not shadow a library. A new session, because Ctrl-C is for the run.
             [sys.executable, "-P", "-c", start],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            # Not in the folder of the user: libsndfile takes a file called `._` there for a part of an MP3.
+            # Not the user's folder, because libsndfile takes a file called `._` there for a part of an MP3.
             cwd=os.path.abspath(os.sep),
             env=_environment(),
         )
@@ -100,12 +103,12 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """True if the worker can take a request."""
         return self.owner == os.getpid() and self._process.poll() is None
 
     def ask(
@@ -116,7 +119,7 @@ class Worker:
         options: dict[str, Any],
         seconds: float,
     ) -> tuple[dict[str, Any], bytearray]:
-        """Sends a medium and reads the reply; after `seconds` the process is ended."""
+        """Send a medium and read the reply. Kill the process after `seconds`."""
         request = {
             "kind": kind,
             "bytes": len(data),
@@ -161,13 +164,13 @@ class Worker:
             )
             raise WorkerLost(how) from error
         except BaseException:
-            self.close()  # interrupted in the middle of a reply, which nobody will read
+            self.close()  # Interrupted during a reply that no caller will read.
             raise
         finally:
             timer.cancel()
 
     def close(self) -> None:
-        """Ends the process."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -175,7 +178,7 @@ class Worker:
                 try:
                     stream.close()
                 except OSError:
-                    pass  # what was written last and could not be sent
+                    pass  # The last bytes could not be sent.
 
 
 def _environment() -> dict[str, str]:
@@ -186,7 +189,7 @@ def _environment() -> dict[str, str]:
         "LD_LIBRARY_PATH",
         "TMPDIR",
     }:
-        # They may be told from this folder, and the worker runs in another.
+        # They may be relative to this folder, but the worker runs in another one.
         passed[name] = os.pathsep.join(
             os.path.abspath(folder) for folder in passed[name].split(os.pathsep)
         )
@@ -194,13 +197,13 @@ def _environment() -> dict[str, str]:
 
 
 def _widen(stream: Any) -> None:
-    """Lets a pipe hold more than a few pages: each time it is full, two processes change places."""
+    """Enlarge a pipe's buffer, because each full pipe costs a switch between two processes."""
     try:
         import fcntl
 
         fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except (ImportError, AttributeError, OSError):
-        pass  # not on this system, or not so much for this user: it works as well, slower
+        pass  # Not possible on this system or for this user: it works anyway, only slower.
 
 
 def _size_of(reply: dict[str, Any]) -> int:
@@ -228,7 +231,7 @@ def _give_back(worker: Worker) -> None:
 
 @atexit.register
 def close_workers() -> None:
-    """Ends the workers that wait."""
+    """Kill the idle workers."""
     with _lock:
         while _idle:
             worker = _idle.pop()

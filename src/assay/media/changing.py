@@ -1,4 +1,4 @@
-"""Prompts with some of their media changed, for a model or a judge that takes them otherwise."""
+"""Change some media of a prompt, for a model or a judge that needs another form."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from ..core import Part, Prompt
 
 
 def with_parts(prompt: Prompt, change: Callable[[Part], Part]) -> Prompt:
-    """The prompt with each part as `change` gives it back."""
+    """Return the prompt with each part replaced by `change(part)`."""
     messages = tuple(
         replace(message, parts=tuple(change(part) for part in message.parts))
         if message.parts

@@ -1,4 +1,4 @@
-"""Checks of media that are only passed on: the right kind, whole, and small enough? Nothing is decoded."""
+"""Check media without decoding them: the right kind, complete, and small enough."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,42 +11,20 @@ RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
 """Images whose headers only their decoder reads."""
 IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
-"""Audio that libsndfile does not read, and PyAV does."""
+"""Audio formats that PyAV reads and libsndfile does not."""
 AUDIO_FORMATS = CONTAINERS | {
-    "wav",
-    "flac",
-    "ogg",
-    "mp3",
-    "aiff",
-    "au",
-    "caf",
-    "w64",
-    "rf64",
-    "sphere",
-    "voc",
-    "paf",
-    "svx",
-    "ircam",
-    "pvf",
-    "avr",
-    "wve",
-    "xi",
-    "mat4",
-    "mat5",
-    "sds",
-    "mpc2k",
-    "htk",
-    "mp2",
-}
+    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
+    "avr", "wve", "xi", "mat4", "mat5", "sds", "mpc2k", "htk", "mp2",
+}  # fmt: skip
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 Readers = Mapping[str, Callable[[bytes], Facts]]
 _AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}
 
 
 def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """What a medium's headers say; a `DataError` with its place if it is empty, cut off, too large or something else.
+    """Return what a medium's headers say. Raise `DataError` if it is empty, truncated, too large or another format.
 
-    The file's name plays no part: an MP3 called `.wav` is an MP3.
+    The file's name does not matter: an MP3 called `.wav` is an MP3.
     """
     if isinstance(medium, Image):
         return check_image(medium, limits)
@@ -58,7 +36,7 @@ def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
 
 
 def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """The facts of an image that is whole and within the limits."""
+    """Return the facts of an image that is complete and within the limits."""
     facts = _facts(image, IMAGE_FORMATS, image_headers.READERS)
     if facts.format not in RARE_IMAGES:
         check_size(image, facts.width or 0, facts.height or 0, limits)
@@ -66,18 +44,20 @@ def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
 
 
 def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
-    """Raises for an image that has no area, or more than the limits allow."""
+    """Raise if an image has no area, or more than the limits allow."""
     if width < 1 or height < 1:
         raise medium.fault(f"the {medium.kind} has no area: {width} x {height} pixels")
-    if width > limits.side or height > limits.side or width * height > limits.pixels:
+    longest_side = max(width, height)
+    if longest_side > limits.side or width * height > limits.pixels:
+        megapixels = limits.pixels // 1_000_000
         raise medium.fault(
             f"the {medium.kind} is too large: {width:,} x {height:,} pixels",
-            fix=f"at most {limits.pixels // 1_000_000} megapixels and {limits.side:,} pixels a side",
+            fix=f"at most {megapixels} megapixels and {limits.side:,} pixels a side",
         )
 
 
 def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """The facts of an audio clip that is whole, not empty and within the limits."""
+    """Return the facts of an audio clip that is complete, not empty and within the limits."""
     facts = _facts(audio, AUDIO_FORMATS, _AUDIO_READERS)
     check_length(audio, facts.frames, facts.rate, facts.channels, limits)
     return facts
@@ -90,7 +70,7 @@ def check_length(
     channels: int | None,
     limits: Limits,
 ) -> None:
-    """Raises for an audio clip without samples, and for one longer than the limits allow."""
+    """Raise if an audio clip has no samples, or is longer than the limits allow."""
     if frames == 0:
         raise audio.fault(
             "the audio has no samples", fix="leave the row out, or get the file again"
@@ -105,7 +85,7 @@ def check_length(
 
 
 def _facts(medium: Media, expected: frozenset[str], readers: Readers) -> Facts:
-    """What the reader of a medium's format says; the format alone where none reads its headers."""
+    """Return the facts from a medium's headers; only the format if no reader knows it."""
     data = medium.data()
     name = _format_of(medium, data, expected)
     try:

@@ -1,4 +1,4 @@
-"""Audio that libsndfile does not read, decoded by PyAV: MP4, M4A, WebM, Matroska, AAC, AMR, WMA."""
+"""Audio that libsndfile cannot read, decoded by PyAV: MP4, M4A, WebM, Matroska, AAC, AMR, WMA."""
 
 import io
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, int]":
-    """Frames by channels of the first audio stream, and the rate it says it has."""
+    """Return frames by channels of the first audio stream, and the rate it declares."""
     import numpy as np
 
     av = library("av", f"PyAV, which reads the audio of {name} files,", "assay[media]")
@@ -24,10 +24,10 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
     except (DataError, MemoryError):
         raise
     except Exception as error:
-        # FFmpeg's errors, and what PyAV meets in streams that break off.
-        what = getattr(error, "strerror", None) or str(error)
+        # FFmpeg's errors, and what PyAV raises for truncated streams.
+        reason = getattr(error, "strerror", None) or str(error)
         raise audio.fault(
-            f"the {name} cannot be decoded: {what}", fix="convert it to WAV or FLAC"
+            f"the {name} cannot be decoded: {reason}", fix="convert it to WAV or FLAC"
         ) from error
     if not pieces:
         raise audio.fault(

@@ -1,4 +1,4 @@
-"""Describing: how large a medium is and how long it lasts, as a record keeps it of what a model made."""
+"""Size and duration of media, for the record of what a model produced."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from .checks import check_media
 
 
 def described(medium: Media) -> dict[str, Any]:
-    """Its size in bytes and what its header says: width and height, or seconds, rate and channels.
+    """Return the size in bytes and what the header says: width and height, or seconds, rate and channels.
 
-    What cannot be read is left out: whether a model's image is an image is for the scorer to say.
+    What cannot be read is left out: whether a model's image is a valid image is up to the scorer.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

@@ -1,7 +1,7 @@
-"""Handwritten digits, 8 x 8 pixels, from scikit-learn: one half to learn drawing from, one to learn judging from.
+"""Handwritten digits, 8 x 8 pixels, from scikit-learn: one half trains drawing, the other trains judging.
 
-No image is in both halves, so that a judge never scores what it was taught. The digest names images, labels and the
-way they were divided: whatever is learned from a half is kept under it.
+No image is in both halves, so that a judge never scores an image it was trained on. The digest identifies images,
+labels and split, and anything trained on a half is cached under it.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ DARKEST = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Half:
-    """Images as rows of 64 numbers from 0 to 1, and what they show."""
+    """Images as rows of 64 numbers from 0 to 1, and their labels."""
 
     pixels: "Floats"
     labels: "Labels"
@@ -42,7 +42,7 @@ class Digits:
 
 @cache
 def digits() -> Digits:
-    """The 1,797 images: those at even places teach drawing, those at odd places judging."""
+    """Return the 1,797 images: those at even indexes for drawing, those at odd indexes for judging."""
     import numpy as np
 
     datasets = library(
@@ -63,7 +63,7 @@ def digits() -> Digits:
 
 
 def digit_pixels(image: Image) -> "Floats":
-    """An image of any size as 64 numbers from 0 to 1; bright ink on dark paper, as the data has it."""
+    """Return an image of any size as 64 numbers from 0 to 1: bright ink on dark paper, as in the data."""
     import numpy as np
     from PIL import Image as pillow
 

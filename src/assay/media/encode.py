@@ -1,7 +1,7 @@
-"""Images and audio clips that a model made, as media: arrays and Pillow images to PNG and WAV.
+"""Convert images and audio that a model produced to media: arrays and Pillow images to PNG and WAV.
 
-Equal arrays give equal bytes, so that their digests name them; hence our own WAV header (libsndfile writes the time of
-day into the ones for floats).
+Equal arrays give equal bytes, so that digests identify them. That is why the WAV header is written here: libsndfile
+writes the time of day into the ones for floats.
 """
 
 import io
@@ -20,9 +20,9 @@ PCM, FLOAT = 1, 3
 
 
 def image_from(image: Any, *, name: str | None = None) -> Image:
-    """A PNG from a Pillow image, or from an array: height by width, or with 1, 3 or 4 channels last.
+    """Return a PNG of a Pillow image, or of an array: height by width, or with 1, 3 or 4 channels last.
 
-    Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, as CMYK, becomes RGB.
+    Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, such as CMYK, becomes RGB.
     """
     if not hasattr(image, "save"):
         image = _image(image)
@@ -40,7 +40,7 @@ def audio_from(
     subtype: Literal["PCM_16", "FLOAT"] = "PCM_16",
     name: str | None = None,
 ) -> Audio:
-    """A WAV from an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
+    """Return a WAV of an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
 
     `FLOAT` keeps floats exactly; `PCM_16` is what every model and endpoint reads.
     """
@@ -76,7 +76,7 @@ def audio_from(
 
 
 def wav_of(decoded: "DecodedAudio", original: Audio) -> Audio:
-    """A decoded clip as WAV of 16 bits, or of floats where it goes beyond full scale; it keeps its name and place."""
+    """Return a decoded clip as 16-bit WAV, or as floats if it exceeds full scale. Keep its name and place."""
     is_loud = float(abs(decoded.samples).max(initial=0.0)) > 1.0
     wav = audio_from(
         decoded.samples,

@@ -1,4 +1,4 @@
-"""What the first bytes of a medium say about it, and the limits that are held against that."""
+"""What the first bytes of a medium say about it, and the limits they are checked against."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ MEGAPIXEL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Read from headers alone; `None` where the format does not say."""
+    """Facts read from headers only; `None` if the format does not say."""
 
     format: str
     width: int | None = None
     height: int | None = None
     frames: int | None = None
-    """Images of an animation, or samples of each channel of an audio clip."""
+    """Images of an animation, or samples per channel of an audio clip."""
     rate: int | None = None
     channels: int | None = None
 
     @property
     def seconds(self) -> float | None:
-        """How long an audio clip is."""
+        """The duration of an audio clip."""
         return (
             self.frames / self.rate if self.rate and self.frames is not None else None
         )
@@ -27,7 +27,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a medium may be: a few kilobytes can unpack to gigabytes."""
+    """The maximum size of a medium. A few kilobytes can decompress to gigabytes."""
 
     pixels: int = 64 * MEGAPIXEL
     side: int = 20_000
@@ -40,4 +40,4 @@ DEFAULT_LIMITS = Limits()
 
 
 class Broken(Exception):
-    """Bytes that are not what their format promises; whoever knows the medium adds the place."""
+    """The bytes do not match their format. The caller, which knows the medium, adds its location."""

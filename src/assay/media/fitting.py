@@ -1,6 +1,6 @@
-"""Fitting: the audio clips of a prompt at the rate and with the channels that a model declares it wants.
+"""Convert the audio clips of a prompt to the sampling rate and channels that a model declares.
 
-A model that declares nothing gets the dataset's own bytes; so does one whose wishes an audio clip already meets.
+A model that declares nothing gets the dataset's own bytes, and so does one whose declaration a clip already meets.
 """
 
 from ..core import Abilities, Audio, Part, Prompt
@@ -11,15 +11,17 @@ from .encode import wav_of
 
 
 def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
-    """The prompt with its clips as `audio_rate` and `audio_channels` ask, and what was done to them, for the record.
+    """Return the prompt with clips as `audio_rate` and `audio_channels` demand, and the conversions for the record.
 
-    An audio clip that is changed becomes a WAV of 16 bits, or of floats where it goes beyond full scale.
+    A converted clip becomes a WAV of 16 bits, or of floats if it exceeds full scale.
     """
     if abilities.audio_rate is None and abilities.audio_channels is None:
         return prompt, ()
-    done: list[str] = []
-    changed = with_parts(prompt, lambda part: _fitted_part(part, abilities, done))
-    return (changed, tuple(done)) if done else (prompt, ())
+    conversions: list[str] = []
+    changed = with_parts(
+        prompt, lambda part: _fitted_part(part, abilities, conversions)
+    )
+    return (changed, tuple(conversions)) if conversions else (prompt, ())
 
 
 def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:

@@ -1,6 +1,6 @@
-"""Images decoded to 8-bit RGB the way people see them: upright, with transparency on a plain ground.
+"""Decode images to 8-bit RGB as people see them: upright, with transparency on white.
 
-Limits are held against the header before a pixel is unpacked, and a file that was cut is refused, not filled with grey.
+Limits are checked against the header before a pixel is decoded. A truncated file is refused, not filled with grey.
 """
 
 import io
@@ -26,13 +26,13 @@ FORMATS = (
     "PPM",
     "ICO",
 )
-"""What Pillow may try: its readers of rarer formats see no foreign bytes."""
+"""Formats that Pillow may try. Its readers of rarer formats get no untrusted bytes."""
 
 
 def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
-    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over white.
+    """Return the image as RGB; apply EXIF rotation, scale 16 bits to 8, and put alpha on white.
 
-    An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
+    An animation is a `DataError`, because it is unknown which frame was meant. A separate process does the work.
     """
     from PIL import Image as pillow
 
@@ -46,7 +46,7 @@ def decode_image(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage"
 
 
 def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilImage":
-    """`decode_image` in this process."""
+    """Decode as `decode_image` does, in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
 
@@ -57,7 +57,7 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
     try:
         with pillow.open(io.BytesIO(image.data()), formats=_known()) as opened:
             check_size(image, *opened.size, limits)
-            # A phone's JPEG may carry a second image (a depth map, a preview); the first one is the photo.
+            # A phone's JPEG may contain a second image (a depth map, a preview); the first one is the photo.
             if (
                 facts.format != "jpeg"
                 and (frames := int(getattr(opened, "n_frames", 1))) > 1
@@ -68,7 +68,7 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
     except (DataError, MemoryError):
         raise
     except Exception as error:
-        # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
+        # On broken files Pillow's readers raise anything their parser met: TypeError, struct.error, zlib.error.
         fix = (
             "convert it to PNG or JPEG"
             if facts.format in RARE_IMAGES
@@ -80,7 +80,7 @@ def decode_image_here(image: Image, *, limits: Limits = DEFAULT_LIMITS) -> "PilI
 
 
 def _known() -> list[str]:
-    """The formats that Pillow may try and has here."""
+    """Return the formats that Pillow may try and supports here."""
     from PIL import Image as pillow
 
     pillow.init()
@@ -88,7 +88,7 @@ def _known() -> list[str]:
 
 
 def _get_ready(image: Image, name: str) -> None:
-    """Has Pillow read a format that another library brings; raises where nothing does."""
+    """Register a library that lets Pillow read this format. Raise if none is available."""
     from PIL import features
 
     if name == "heic":
@@ -110,7 +110,7 @@ def _get_ready(image: Image, name: str) -> None:
 
 
 def to_rgb(image: "PilImage") -> "PilImage":
-    """Any image Pillow holds as 8-bit RGB, transparent parts on white."""
+    """Return any Pillow image as 8-bit RGB, with transparent parts on white."""
     from PIL import Image as pillow
 
     if image.mode == "RGB" and "transparency" not in image.info:
@@ -125,7 +125,7 @@ def to_rgb(image: "PilImage") -> "PilImage":
 
 
 def _from_deep(image: "PilImage") -> "PilImage":
-    """16- and 32-bit grey as 8-bit grey; Pillow's own conversion clips everything above 255 to white."""
+    """Return 16- and 32-bit grey as 8-bit grey. Pillow's own conversion clips everything above 255 to white."""
     import numpy as np
     from PIL import Image as pillow
 
@@ -150,12 +150,12 @@ def _from_deep(image: "PilImage") -> "PilImage":
 
 def _animated(image: Image, name: str, frames: int) -> Exception:
     if name == "tiff":
-        what, fix = (
+        unit, fix = (
             "pages",
             "save the page that is meant as an image of its own, or name several images in a list",
         )
     else:
-        what, fix = "frames", "save one frame, or give it as video"
+        unit, fix = "frames", "save one frame, or give it as video"
     return image.fault(
-        f"the {name} has {frames} {what} where one image is expected", fix=fix
+        f"the {name} has {frames} {unit} where one image is expected", fix=fix
     )

@@ -1,7 +1,7 @@
-"""Metadata taken out of media that a judge is shown: comments, EXIF, colour profiles, tags.
+"""Remove metadata from media that a judge sees: comments, EXIF, colour profiles, tags.
 
-A judge must see what a model made, not what it wrote into the file beside it. Pixels and samples stay as they are:
-pieces of the file are left out, nothing is encoded anew. Only a photo's rotation is kept: it is part of what is seen.
+A judge must see what a model produced, not text that the model wrote into the file. Pixels and samples stay unchanged:
+pieces of the file are left out, nothing is encoded again. Only a photo's rotation is kept, as it affects what is seen.
 """
 
 import re
@@ -37,15 +37,15 @@ _PNG_NAMES = {
     b"iCCP": "colour profile",
 }
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-"""A marker among the packed pixels: not a stuffed byte, not one for starting anew."""
+"""A marker among the compressed pixels: not a stuffed byte and not a restart marker."""
 _WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
 _WEBP_DROPPED = {b"EXIF": "exif", b"XMP ": "xmp", b"ICCP": "colour profile"}
 _FLAC_KEPT = frozenset({0, 3})
-"""What a decoder needs: STREAMINFO and the table of places."""
+"""The blocks a decoder needs: STREAMINFO and the seek table."""
 
 
 def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
-    """The prompt with its media stripped, and what was taken out of which, for the record."""
+    """Return the prompt with its media stripped, and what was removed from which, for the record."""
     if not any(
         isinstance(part, Media)
         for message in prompt.messages
@@ -60,24 +60,26 @@ def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
 def _part(part: Part, removed: list[str]) -> Part:
     if not isinstance(part, Media):
         return part
-    data, what = stripped(part)
-    if what is None:
+    data, removed_names = stripped(part)
+    if removed_names is None:
         removed.append(
             f"{part.kind} {part.digest[:12]}: left as it is ({part.format or 'unknown format'})"
         )
         return part
-    if not what:
+    if not removed_names:
         return part
-    removed.append(f"{part.kind} {part.digest[:12]}: {', '.join(sorted(set(what)))}")
+    removed.append(
+        f"{part.kind} {part.digest[:12]}: {', '.join(sorted(set(removed_names)))}"
+    )
     bare = type(part)(data, name=part.name)
     bare.place = part.place
     return bare
 
 
 def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
-    """The bytes without metadata, and the names of what was left out.
+    """Return the bytes without metadata, and the names of what was removed.
 
-    `None` instead of names: a format of which we take nothing out, or a file that is not built as its format says.
+    Return `None` instead of names for a format that is not stripped, or a file that does not follow its format.
     """
     data = medium.data()
     strip = _STRIPPERS.get(medium.format or "")
@@ -90,19 +92,19 @@ def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
 
 
 def strip_png(data: bytes) -> Stripped:
-    """PNG: chunks beyond those that make the image, and whatever follows its end."""
-    pieces, dropped, at = [_PNG_HEAD], [], len(_PNG_HEAD)
-    while at < len(data):
-        size, name = struct.unpack_from(">I4s", data, at)
-        end = at + 12 + size
+    """Strip a PNG: chunks that the image does not need, and bytes after its end."""
+    pieces, dropped, offset = [_PNG_HEAD], [], len(_PNG_HEAD)
+    while offset < len(data):
+        size, name = struct.unpack_from(">I4s", data, offset)
+        end = offset + 12 + size
         if end > len(data):
             raise ValueError("cut")
         if name[:1].isupper() or name in _PNG_KEPT:
-            pieces.append(data[at:end])
-        elif name == b"eXIf" and (turned := _rotation(data[at + 8 : end - 4])):
-            body = _exif(turned)
-            if body == data[at + 8 : end - 4]:
-                pieces.append(data[at:end])
+            pieces.append(data[offset:end])
+        elif name == b"eXIf" and (orientation := _rotation(data[offset + 8 : end - 4])):
+            body = _exif(orientation)
+            if body == data[offset + 8 : end - 4]:
+                pieces.append(data[offset:end])
             else:
                 pieces.append(
                     struct.pack(">I4s", len(body), b"eXIf")
@@ -112,41 +114,41 @@ def strip_png(data: bytes) -> Stripped:
                 dropped.append("exif")
         else:
             dropped.append(_PNG_NAMES.get(name, name.decode("latin-1")))
-        at = end
+        offset = end
         if name == b"IEND":
             break
-    if at < len(data):
+    if offset < len(data):
         dropped.append("bytes after the end")
     return b"".join(pieces), dropped
 
 
 def strip_jpeg(data: bytes) -> Stripped:
-    """JPEG: application segments but for JFIF's and Adobe's, which say how colours are coded, and comments."""
-    pieces, dropped, at = [data[:2]], [], 2
+    """Strip a JPEG: comments and application segments except JFIF and Adobe, which define the colour coding."""
+    pieces, dropped, offset = [data[:2]], [], 2
     while True:
-        if data[at] != 0xFF:
+        if data[offset] != 0xFF:
             raise ValueError("no marker")
-        code = data[at + 1]
+        code = data[offset + 1]
         if code == 0xFF:
-            at += 1
+            offset += 1
             continue
         if code == 0xD9:
-            pieces.append(data[at : at + 2])
-            if at + 2 < len(data):
+            pieces.append(data[offset : offset + 2])
+            if offset + 2 < len(data):
                 dropped.append("bytes after the end")
             return b"".join(pieces), dropped
-        (size,) = struct.unpack_from(">H", data, at + 2)
-        segment = data[at : at + 2 + size]
-        if code == 0xDA:  # a scan follows, up to the next marker
-            marker = _JPEG_MARKER.search(data, at + 2 + size)
+        (size,) = struct.unpack_from(">H", data, offset + 2)
+        segment = data[offset : offset + 2 + size]
+        if code == 0xDA:  # A scan follows, up to the next marker.
+            marker = _JPEG_MARKER.search(data, offset + 2 + size)
             if marker is None:
                 raise ValueError("cut")
-            pieces.append(data[at : marker.start()])
-            at = marker.start()
+            pieces.append(data[offset : marker.start()])
+            offset = marker.start()
             continue
         name = _jpeg_name(code, segment[4:])
-        if name == "exif" and (turned := _rotation(segment[10:])):
-            body = b"Exif\0\0" + _exif(turned)
+        if name == "exif" and (orientation := _rotation(segment[10:])):
+            body = b"Exif\0\0" + _exif(orientation)
             pieces.append(struct.pack(">BBH", 0xFF, 0xE1, len(body) + 2) + body)
             if pieces[-1] != segment:
                 dropped.append(name)
@@ -154,11 +156,11 @@ def strip_jpeg(data: bytes) -> Stripped:
             dropped.append(name)
         else:
             pieces.append(segment)
-        at += 2 + size
+        offset += 2 + size
 
 
 def _jpeg_name(code: int, body: bytes) -> str:
-    """What a segment is called; empty for one that is kept."""
+    """Return the name of a segment to remove; empty for one that stays."""
     if code == 0xFE:
         return "comment"
     if (
@@ -175,15 +177,17 @@ def _jpeg_name(code: int, body: bytes) -> str:
 
 
 def strip_webp(data: bytes) -> Stripped:
-    """WebP: EXIF (but for a rotation), XMP and colour profile, with the flags that announce them."""
+    """Strip a WebP: EXIF (except a rotation), XMP and colour profile, with the flags that announce them."""
     pieces, dropped = [], []
     flags = 0
     for name, body in _riff(data):
-        turned = _rotation(body.removeprefix(b"Exif\0\0")) if name == b"EXIF" else 0
-        if turned:
-            pieces.append((name, _exif(turned)))
+        orientation = (
+            _rotation(body.removeprefix(b"Exif\0\0")) if name == b"EXIF" else 0
+        )
+        if orientation:
+            pieces.append((name, _exif(orientation)))
             flags |= 0x08
-            if _exif(turned) != body:
+            if _exif(orientation) != body:
                 dropped.append("exif")
         elif name in _WEBP_DROPPED:
             dropped.append(_WEBP_DROPPED[name])
@@ -199,7 +203,7 @@ def strip_webp(data: bytes) -> Stripped:
 
 
 def strip_wav(data: bytes) -> Stripped:
-    """WAV: everything but the format and the samples."""
+    """Strip a WAV: everything but the format and the samples."""
     chunks = list(_riff(data))
     dropped = [
         name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT
@@ -209,32 +213,40 @@ def strip_wav(data: bytes) -> Stripped:
 
 
 def strip_flac(data: bytes) -> Stripped:
-    """FLAC: comments, images and the like; an empty block marks the end of what is kept."""
-    blocks, dropped, at, is_last = [], [], 4, False
+    """Strip a FLAC: comments, pictures and similar blocks. The last remaining block is marked as the last."""
+    names = {4: "comments", 6: "picture"}
+    blocks = []
+    dropped = []
+    offset = 4
+    is_last = False
     while not is_last:
-        head = data[at]
-        is_last, kind = bool(head & 0x80), head & 0x7F
-        size = int.from_bytes(data[at + 1 : at + 4], "big")
-        if at + 4 + size > len(data):
+        head = data[offset]
+        is_last = bool(head & 0x80)
+        kind = head & 0x7F
+        size = int.from_bytes(data[offset + 1 : offset + 4], "big")
+        start = offset + 4
+        end = start + size
+        if end > len(data):
             raise ValueError("cut")
         if kind in _FLAC_KEPT:
-            blocks.append((kind, data[at + 4 : at + 4 + size]))
+            blocks.append((kind, data[start:end]))
         elif kind != 1:
-            dropped.append({4: "comments", 6: "picture"}.get(kind, f"block {kind}"))
-        at += 4 + size
+            dropped.append(names.get(kind, f"block {kind}"))
+        offset = end
     if not dropped:
         return data, []
-    heads = [
-        bytes([kind | (0x80 if place == len(blocks) else 0)])
-        + len(body).to_bytes(3, "big")
-        + body
-        for place, (kind, body) in enumerate(blocks, 1)
-    ]
-    return data[:4] + b"".join(heads) + data[at:], dropped
+    pieces = [data[:4]]
+    for number, (kind, body) in enumerate(blocks, 1):
+        last_flag = 0x80 if number == len(blocks) else 0
+        pieces.append(bytes([kind | last_flag]))
+        pieces.append(len(body).to_bytes(3, "big"))
+        pieces.append(body)
+    pieces.append(data[offset:])
+    return b"".join(pieces), dropped
 
 
 def strip_mp3(data: bytes) -> Stripped:
-    """MP3: the ID3 tags before and after the audio."""
+    """Strip an MP3: the ID3 tags before and after the audio."""
     start, end, dropped = 0, len(data), []
     if data.startswith(b"ID3"):
         size = 0
@@ -249,13 +261,16 @@ def strip_mp3(data: bytes) -> Stripped:
 
 
 def _riff(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = 12
-    while at + 8 <= len(data):
-        name, size = struct.unpack_from("<4sI", data, at)
-        if at + 8 + size > len(data):
+    offset = 12
+    while offset + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, offset)
+        start = offset + 8
+        end = start + size
+        if end > len(data):
             raise ValueError("cut")
-        yield name, data[at + 8 : at + 8 + size]
-        at += 8 + size + (size & 1)
+        yield name, data[start:end]
+        padding = size & 1
+        offset = end + padding
 
 
 def _as_riff(form: bytes, chunks: list[tuple[bytes, bytes]]) -> bytes:
@@ -267,15 +282,15 @@ def _as_riff(form: bytes, chunks: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def _rotation(exif: bytes) -> int:
-    """The orientation an EXIF block asks for, 2 to 8; 0 where it asks for none."""
+    """Return the orientation in an EXIF block, 2 to 8; 0 if it has none."""
     order = {b"II": "<", b"MM": ">"}.get(exif[:2])
     if order is None or len(exif) < 8:
         return 0
     (first,) = struct.unpack_from(f"{order}I", exif, 4)
     (count,) = struct.unpack_from(f"{order}H", exif, first)
-    for place in range(min(count, 200)):
+    for index in range(min(count, 200)):
         tag, _, _, value = struct.unpack_from(
-            f"{order}HHIH", exif, first + 2 + 12 * place
+            f"{order}HHIH", exif, first + 2 + 12 * index
         )
         if tag == ORIENTATION:
             return value if 2 <= value <= 8 else 0
@@ -283,7 +298,7 @@ def _rotation(exif: bytes) -> int:
 
 
 def _exif(orientation: int) -> bytes:
-    """An EXIF block that says the orientation and nothing else."""
+    """Return an EXIF block with the orientation and nothing else."""
     return struct.pack(
         "<2sHIHHHIHHI", b"II", 42, 8, 1, ORIENTATION, 3, 1, orientation, 0, 0
     )

@@ -1,4 +1,4 @@
-"""Portable media: what an endpoint does not take, as PNG or WAV, which every one takes; said for the record."""
+"""Convert media that an endpoint does not accept to PNG or WAV, which every endpoint accepts."""
 
 from collections.abc import Collection, Mapping
 
@@ -9,20 +9,22 @@ from .encode import image_from, wav_of
 from .images import decode_image
 
 Formats = Mapping[str, Collection[str]]
-"""By kind, the formats that are taken; a kind that is not named is passed on as it is."""
+"""Accepted formats by kind. A kind that is not listed is passed on unchanged."""
 WEB_IMAGES = frozenset({"png", "jpeg", "gif", "webp"})
 PLAIN_AUDIO = frozenset({"wav", "mp3", "flac", "ogg"})
 
 
 def needs_change(prompt: Prompt, formats: Formats) -> bool:
-    """Whether a prompt has a medium that is not taken as it is; mostly it has none at all."""
+    """Return True if a prompt has a medium in a format that is not accepted."""
     return any(not _is_taken(medium, formats) for medium in prompt.media)
 
 
 def portable(prompt: Prompt, formats: Formats) -> tuple[Prompt, tuple[str, ...]]:
-    """The prompt with its media in formats that are taken, and what was done to them."""
-    done: list[str] = []
-    return with_parts(prompt, lambda part: _part(part, formats, done)), tuple(done)
+    """Return the prompt with its media in accepted formats, and the conversions."""
+    conversions: list[str] = []
+    return with_parts(prompt, lambda part: _part(part, formats, conversions)), tuple(
+        conversions
+    )
 
 
 def _part(part: Part, formats: Formats, done: list[str]) -> Part:

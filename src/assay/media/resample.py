@@ -1,6 +1,6 @@
-"""Change of sampling rate by a polyphase low-pass filter, in numpy alone.
+"""Change the sampling rate with a polyphase low-pass filter, in numpy only.
 
-The usual library for this is LGPL; a windowed sinc of 64 zero crossings keeps aliases below hearing for speech.
+The usual library for this is LGPL. A windowed sinc of 64 zero crossings keeps aliases inaudible for speech.
 """
 
 from math import ceil, gcd
@@ -21,42 +21,53 @@ ROLL_OFF = 0.95
 
 
 def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
-    """The same audio at another rate; `samples` are frames, or frames by channels."""
+    """Return the same audio at another rate; `samples` are frames, or frames by channels."""
     import numpy as np
 
     if rate == wanted or not len(samples):
         return samples
     common = gcd(rate, wanted)
-    up, down = wanted // common, rate // common
+    up = wanted // common
+    down = rate // common
     half, phases = _filters(up, down)
     frames = ceil(len(samples) * up / down)
     columns = samples.reshape(len(samples), -1)
-    resampled = np.empty((frames, columns.shape[1]), np.float32)
-    for index in range(columns.shape[1]):
-        padded = np.pad(columns[:, index].astype(np.float64), (half, half + down + 1))
+    channels = columns.shape[1]
+    resampled = np.empty((frames, channels), np.float32)
+    for index in range(channels):
+        channel = columns[:, index].astype(np.float64)
+        padded = np.pad(channel, (half, half + down + 1))
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
-        # Output n lies at n * down / up of the input; every `up` outputs the fraction, and with it the filter, recurs.
+        # Output n is at n * down / up of the input. The fraction, and with it the filter, repeats every `up` outputs.
         for first in range(min(up, frames)):
             start, phase = divmod(first * down, up)
-            count = len(range(first, frames, up))
-            row = windows[start::down][:count]
-            # In blocks: a product with overlapping windows copies them first.
+            output = resampled[first::up, index]
+            count = len(output)
+            inputs = windows[start::down][:count]
+            # In blocks, because a product with overlapping windows copies them first.
             for block in range(0, count, BLOCK_FRAMES):
-                part = row[block : block + BLOCK_FRAMES] @ phases[phase]
-                resampled[
-                    first + block * up : first + (block + len(part)) * up : up, index
-                ] = part
-    return resampled.reshape((frames, *samples.shape[1:]))
+                end = block + BLOCK_FRAMES
+                output[block:end] = inputs[block:end] @ phases[phase]
+    shape = (frames, *samples.shape[1:])
+    return resampled.reshape(shape)
 
 
 def _filters(up: int, down: int) -> "tuple[int, NDArray[np.float64]]":
-    """Half the length of the filters in input samples, and one filter for each of the `up` fractions."""
+    """Return half the length of the filters in input samples, and one filter for each of the `up` fractions."""
     import numpy as np
 
-    cutoff = ROLL_OFF * min(1.0, up / down)
-    half = ceil(ZERO_CROSSINGS / min(1.0, up / down))
-    offsets = np.arange(-half, half + 1)[None, :] - np.arange(up)[:, None] / up
-    inside = np.clip(1 - (offsets / (half + 1)) ** 2, 0, None)
-    window = np.i0(KAISER_BETA * np.sqrt(inside)) / np.i0(KAISER_BETA)
-    taps = cutoff * np.sinc(cutoff * offsets) * window
-    return half, taps / taps.sum(axis=1, keepdims=True)
+    ratio = min(1.0, up / down)
+    cutoff = ROLL_OFF * ratio
+    half = ceil(ZERO_CROSSINGS / ratio)
+    positions = np.arange(-half, half + 1)
+    fractions = np.arange(up) / up
+    offsets = positions[None, :] - fractions[:, None]
+    # The Kaiser window, which is 0 outside of the filter.
+    scaled = offsets / (half + 1)
+    inside = np.clip(1 - scaled**2, 0, None)
+    window = np.i0(KAISER_BETA * np.sqrt(inside))
+    window /= np.i0(KAISER_BETA)
+    sinc = np.sinc(cutoff * offsets)
+    taps = cutoff * sinc * window
+    totals = taps.sum(axis=1, keepdims=True)
+    return half, taps / totals

@@ -1,4 +1,4 @@
-"""Videos by their headers: whether an MP4, an AVI or a Matroska is whole. Its frames are not looked at."""
+"""Check video headers: whether an MP4, an AVI or a Matroska file is complete. Frames are not inspected."""
 
 import struct
 from collections.abc import Callable
@@ -7,27 +7,27 @@ from .facts import Broken, Facts
 
 
 def mp4(data: bytes) -> Facts:
-    """An MP4 whose boxes end where they say, with the one that tells what is in it."""
-    at, names = 0, set()
-    while at + 8 <= len(data):
-        size, name = struct.unpack_from(">I4s", data, at)
-        if size == 1 and at + 16 <= len(data):
-            (size,) = struct.unpack_from(">Q", data, at + 8)
-        elif size == 0:  # to the end of the file
-            size = len(data) - at
-        if size < 8 or at + size > len(data):
+    """Check that the boxes of an MP4 are complete and that one describes its content."""
+    offset, names = 0, set()
+    while offset + 8 <= len(data):
+        size, name = struct.unpack_from(">I4s", data, offset)
+        if size == 1 and offset + 16 <= len(data):
+            (size,) = struct.unpack_from(">Q", data, offset + 8)
+        elif size == 0:  # To the end of the file.
+            size = len(data) - offset
+        if size < 8 or offset + size > len(data):
             raise Broken(
-                f"the MP4 is cut off: {len(data):,} bytes, and a part goes on to {at + max(size, 8):,}"
+                f"the MP4 is cut off: {len(data):,} bytes, and a part goes on to {offset + max(size, 8):,}"
             )
         names.add(name)
-        at += size
+        offset += size
     if names.isdisjoint({b"moov", b"moof"}):
         raise Broken("the MP4 is cut off: nothing says what is in it")
     return Facts("mp4")
 
 
 def avi(data: bytes) -> Facts:
-    """An AVI as long as its header says; what its writer could not know it left at 0."""
+    """Check that an AVI is as long as its header says. A writer that did not know the length left it at 0."""
     (size,) = struct.unpack_from("<I", data, 4)
     if size and size + 8 > len(data):
         raise Broken(f"the AVI is cut off: {len(data):,} of {size + 8:,} bytes")
@@ -35,13 +35,13 @@ def avi(data: bytes) -> Facts:
 
 
 def m4a(data: bytes) -> Facts:
-    """The same for audio in such boxes."""
+    """Check audio in MP4 boxes."""
     mp4(data)
     return Facts("m4a")
 
 
 def matroska(data: bytes) -> Facts:
-    """A Matroska as long as its one segment says; a live recording does not say it."""
+    """Check that a Matroska file is as long as its segment says. A live recording has no length."""
     after_header = _element(data, 0)[1]
     end = (
         _element(data, after_header)[1]
@@ -54,17 +54,20 @@ def matroska(data: bytes) -> Facts:
 
 
 def webm(data: bytes) -> Facts:
-    """The same under its other name."""
+    """Check a WebM file, which is a Matroska file."""
     matroska(data)
     return Facts("webm")
 
 
 def _element(data: bytes, at: int) -> tuple[int, int]:
-    """Where the body of an element with an id of four bytes begins, and where it ends: here, if it does not say."""
+    """Return where the body of an element with a four-byte id begins and ends.
+
+    A body of unknown length ends where it begins.
+    """
     first = data[at + 4] if at + 4 < len(data) else 0
     width = (
         9 - first.bit_length()
-    )  # as many bytes as there are zeros before the first one bit, and that one
+    )  # The number of leading zero bits plus one is the width in bytes.
     value = int.from_bytes(data[at + 4 : at + 4 + width], "big") & (
         (1 << 7 * width) - 1
     )

@@ -1,8 +1,9 @@
-"""The process in which media are decoded: it takes bytes, gives back pixels or samples, and can do little else.
+"""The process that decodes media: it takes bytes, returns pixels or samples, and can do little else.
 
-Run by `assay.media.bounded`. A request is one line of JSON and the medium's bytes; a reply is one line of JSON and what
-was decoded. Memory and processor time are limited for each request, writing of files for good: a decoder that a file
-has got the better of takes this process down, not the run.
+`assay.media.bounded` starts it. A request is one line of JSON and the medium's bytes; a reply is one line of JSON and
+the decoded bytes. Memory and processor time are limited per request, and writing files is disabled.
+A file that exploits
+a decoder takes down this process, not the run.
 """
 
 import json
@@ -17,18 +18,18 @@ from .facts import Limits
 from .images import decode_image_here
 
 Reply = tuple[dict[str, Any], Iterable[Any]]
-"""What is said of the result, and its bytes in pieces."""
+"""The description of the result, and its bytes in pieces."""
 
 
 def main() -> None:
-    """Serves standard input and output, which no library may then print to."""
+    """Serve standard input and output. Libraries that print are redirected to standard error."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, replies)
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answers requests until there are no more."""
+    """Answer requests until there are no more."""
     _limit_for_good()
     while line := requests.readline():
         request = json.loads(line)
@@ -90,14 +91,14 @@ def _limit_for_good() -> None:
         import resource
     except (
         ImportError
-    ):  # no such limits on this system: the deadline of whoever asks remains
+    ):  # This system has no such limits; the caller's deadline remains.
         return
-    for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
-        resource.setrlimit(what, (0, 0))
+    for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+        resource.setrlimit(limit, (0, 0))
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """Bounds the address space, and the processor time from here on; what went before does not count."""
+    """Limit the address space, and the processor time from now on."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Models: places prompts go and outputs come from."""
+"""Models: they receive prompts and return outputs."""
 
 from .resolve import adapt_model, build_model
 

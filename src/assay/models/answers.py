@@ -1,4 +1,7 @@
-"""What a user's function gave back, or raised, as an output; what is no answer is told how to become one."""
+"""Convert what a user's function returned or raised into an output.
+
+For a value that is not an answer, the error explains how to return one.
+"""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -31,7 +34,10 @@ ARRAYS = (
 
 
 def as_answer(value: Any, request: Request, reference: str) -> Output:
-    """What was returned for one request; a failure that says how to return it, where it is no answer."""
+    """Return the output for one request.
+
+    A value that is not an answer becomes a failure that says how to return one.
+    """
     try:
         output = _read(value, reference)
     except TypeError as error:
@@ -44,12 +50,12 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
         fix = 'return a list of {"text": …, "audio": …}, one for each candidate'
         return Output.failed("exception", f"{message}; fix: {fix}", retryable=False)
     wants_text = request.prompt.produces == ("text",)
-    for place, candidate in enumerate(output.candidates):
+    for index, candidate in enumerate(output.candidates):
         media = candidate.media
         if media:
             try:
-                output = _holding(output, place, request.prompt.media)
-            except DataError as error:  # the model's fault: the data has no part in it
+                output = _hold_media(output, index, request.prompt.media)
+            except DataError as error:  # the model's fault, not the data's
                 hint = (
                     ARRAYS if any(_is_array(medium.source) for medium in media) else ""
                 )
@@ -70,10 +76,12 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
     return output
 
 
-def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Output:
-    """The output with the media of a candidate held; of one that was given with the prompt, a copy is held.
+def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Output:
+    """Return the output with a candidate's media read into memory; a medium that came with the prompt is copied first.
 
-    What the model makes may be written over, but what it was given is read again from its file, and never kept.
+    The model may overwrite a file it made. A medium of the prompt is read from its own file again,
+    so its bytes are not
+    kept.
     """
     candidate = output.candidates[place]
     parts = tuple(
@@ -83,7 +91,7 @@ def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Outpu
     for part in parts:
         if isinstance(part, Media):
             part.hold()
-    if all(one is other for one, other in zip(parts, candidate.parts, strict=True)):
+    if all(part is old for part, old in zip(parts, candidate.parts, strict=True)):
         return output
     candidates = list(output.candidates)
     candidates[place] = replace(candidate, parts=parts)
@@ -91,7 +99,7 @@ def _holding(output: Output, place: int, prompt_media: Sequence[Media]) -> Outpu
 
 
 def as_weighed(value: Any, request: Request, reference: str) -> Output:
-    """Likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
+    """Read likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
     try:
         output = (
             value
@@ -133,7 +141,7 @@ def _read(value: Any, reference: str) -> Output:
 
 
 def _advice(value: Any, reason: str) -> str:
-    """How to give back what nobody can guess the meaning of, or why it could not be read."""
+    """Return advice on how to return a value whose meaning is unclear, or the reason why it could not be read."""
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return '; join the pieces first, as in "".join(pieces)'
     if isinstance(value, (bytes, bytearray)):
@@ -149,12 +157,12 @@ def _advice(value: Any, reason: str) -> str:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether it is an array, or one with its rate as `datasets` gives them."""
+    """Return True for an array, and for the mapping with an `array` that `datasets` uses for audio."""
     return hasattr(value, "shape") or (isinstance(value, Mapping) and "array" in value)
 
 
 def _inside(value: Mapping[str, Any]) -> str:
-    """Where the answer may lie in a dictionary that was given back whole."""
+    """Return a hint about which member of a returned dictionary holds the answer."""
     if "choices" in value:
         return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
     name = next(
@@ -166,24 +174,24 @@ def _inside(value: Mapping[str, Any]) -> str:
         None,
     )
     if name is not None:
-        return f'return what stands under "{name}"'
+        return f'return the value of "{name}"'
     return "a structured answer is given as assay.core.Json(value)"
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is a device's or the machine's way to say that the batch was too large."""
+    """Return True if an error means that the batch did not fit in the memory of the device or the machine."""
     if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
         return True
     return "out of memory" in str(error).lower()
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line; its class where it says nothing."""
+    """Return the first line of an error's message, or its class name if it has none."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def failure(error: Exception | SystemExit, reference: str) -> Output:
-    """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
+    """Turn an exception into the failed output of one sample, with a message such as `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):
         kind = "data" if isinstance(error, DataError) else "exception"
         return Output.failed(kind, str(error), retryable=False)

@@ -1,5 +1,6 @@
-"""Claude models by their own Messages API: system text apart, images as blocks, thinking kept apart."""
+"""Claude models through the Messages API: system text is a separate field, images are blocks, thinking is separate."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,22 +10,39 @@ from ..core import (
     Candidate,
     GenerateOptions,
     Image,
+    Message,
     Output,
     Part,
+    Prompt,
     Reasoning,
     Request,
     Text,
+    ToolCall,
+    ToolResult,
     Usage,
     UsageError,
     shorten,
 )
+from ..core.tools import read_arguments
+from .carrying import INSTRUCTION_ROLES, Carrier
 from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, refuse_options, without_seed
 from .inline_media import from_base64, from_data_url
+from .reply_checks import check_reply, ended_by_length
 
-VERSION = "2023-06-01"
-INSTRUCTING = frozenset({"system", "developer"})
+VERSION = "2026-10-21"
+"""The version that the newest SDK (2.8.0) names. It has no sampling options."""
+SAMPLING_VERSION = "2023-06-01"
+"""The version for requests with sampling options."""
+SAMPLING = ("temperature", "top_p", "top_k")
+THINKING = ("adaptive", "disabled")
+CARRIER = Carrier(
+    "the Messages API",
+    media=frozenset({"image"}),
+    roles=INSTRUCTION_ROLES | {"user", "assistant"},
+    system_first=True,
+)
 UNKNOWN = (
     "min_p",
     "frequency_penalty",
@@ -40,43 +58,36 @@ STOP_REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
+    "tool_use": "tool_calls",
 }
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
-"""Ends of an answer that waits for somebody else, who is not there."""
+"""Stop reasons of an answer that waits for the result of a tool."""
+CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+"""Types of a tool choice by our names."""
 
 
 @dataclass
 class Anthropic(HttpModel):
-    """A model behind the Messages API. One attempt a call: the scheduler tries again."""
+    """A model behind the Messages API. A call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "anthropic"
     public_url: ClassVar[str] = "https://api.anthropic.com/v1"
     url_env: ClassVar[str] = "ANTHROPIC_BASE_URL"
-    key_header: ClassVar[str] = "x-api-key: {}"
+    key_header: ClassVar[str] = "Authorization: Bearer {}"
     assumes_version: ClassVar[bool] = True
 
     api_key_env: str = "ANTHROPIC_API_KEY"
     accepts: tuple[str, ...] = ("text", "image")
     produces: tuple[str, ...] = ("text",)
     max_tokens: int = 4096
-    """How long an answer may get where the task does not say: this API has no default."""
+    """The most tokens of an answer if the task sets no limit: this API has no default."""
     thinking: int | str | None = None
-    """Tokens to think with before the answer, or `adaptive`; by default as the model does."""
+    """Tokens to think with before the answer, `adaptive` or `disabled`; by default as the model does."""
+    version: str = "auto"
+    """The API version; `auto` is the newest, or the one with sampling options if the request sets any."""
 
     def __post_init__(self) -> None:
-        if not (
-            self.thinking is None
-            or self.thinking == "adaptive"
-            or isinstance(self.thinking, int)
-        ):
-            raise UsageError(
-                f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}"
-            )
-        if isinstance(self.thinking, int) and self.thinking < LEAST_THINKING:
-            raise UsageError(
-                f"thinking={self.thinking} is too few tokens",
-                fix=f"at least {LEAST_THINKING}",
-            )
+        self._check_thinking_option()
         if (
             not isinstance(self.max_tokens, int)
             or isinstance(self.max_tokens, bool)
@@ -87,60 +98,88 @@ class Anthropic(HttpModel):
             )
         super().__post_init__()
 
+    def _check_thinking_option(self) -> None:
+        """Raise if `thinking` is neither a word nor a possible number of tokens."""
+        thinking = self.thinking
+        if thinking is None or thinking in THINKING:
+            return
+        if not isinstance(thinking, int) or isinstance(thinking, bool):
+            raise UsageError(
+                f"thinking takes a number of tokens or one of {', '.join(THINKING)}, got {thinking!r}"
+            )
+        if thinking < LEAST_THINKING:
+            raise UsageError(
+                f"thinking={thinking} is too few tokens",
+                fix=f"at least {LEAST_THINKING}, or thinking=disabled",
+            )
+
     @property
     def abilities(self) -> Abilities:
-        """Text and images in, text out; no log-probabilities."""
+        """Return text and images in, text out, without log-probabilities, unless declared otherwise."""
         return Abilities(
-            frozenset(self.accepts), frozenset(self.produces), roles="chat"
+            frozenset(self.accepts), frozenset(self.produces), roles="chat", tools=True
         )
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, and what is added to every request."""
+        """Return the name, the URL and what is added to every request."""
         return {
             **super().identity,
             "max_tokens": self.max_tokens,
             "thinking": self.thinking,
         }
 
+    def carrier(self, prompt: Prompt) -> Carrier:
+        """Return what one message request can hold."""
+        return CARRIER
+
     async def _answer(self, request: Request) -> Output:
         body = self._question(request)
         return await self._repeat(request, lambda _: self._ask(body, request))
 
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
-        headers = {"anthropic-version": VERSION, **self._headers}
+        payload = {**body, **self.body}
         answer = await self._client.post(
-            self._address("messages"), {**body, **self.body}, headers
+            self._address("messages"), payload, self._headers_for(payload)
         )
-        return without_seed(_read(answer), request)
+        output = read_body(answer)
+        if answer.get("stop_reason") != "stop_sequence":
+            output = ended_by_length(output, request)
+        output = check_reply(output, request, self.name, answer.get("model"))
+        return without_seed(output, request)
+
+    def _headers_for(self, body: Mapping[str, Any]) -> dict[str, str]:
+        """Return the headers, with the API version that has all members of the body and the key as it expects it."""
+        version = self.version
+        if version == "auto":
+            samples = any(name in body for name in SAMPLING)
+            version = SAMPLING_VERSION if samples else VERSION
+        headers = {"anthropic-version": version, **self._headers}
+        if version == SAMPLING_VERSION and self._key and "Authorization" in headers:
+            del headers["Authorization"]
+            headers["x-api-key"] = self._key
+        return headers
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
         refuse_options(request, UNKNOWN, "the Messages API")
-        if self.thinking is not None:
+        if self.thinking not in (None, "disabled"):
             self._check_thinking(options)
-        messages = chat_messages(request.prompt)
-        system = [
-            str(message["content"])
-            for message in messages
-            if message["role"] in INSTRUCTING
-        ]
+        spoken = [m for m in request.messages if m.parts is not None]
+        system = [m.text for m in spoken if m.role in INSTRUCTION_ROLES]
+        turns = [m for m in spoken if m.role not in INSTRUCTION_ROLES]
         body: dict[str, Any] = {
             "model": self.name,
             "max_tokens": options.max_tokens
             if options.max_tokens is not None
             else self.max_tokens,
-            "messages": [
-                _message(message)
-                for message in messages
-                if message["role"] not in INSTRUCTING
-            ],
+            "messages": _messages(turns),
         }
         if system:
             body["system"] = "\n\n".join(system)
         if options.stop:
             body["stop_sequences"] = list(options.stop)
-        for name in ("temperature", "top_p", "top_k"):
+        for name in SAMPLING:
             if (value := getattr(options, name)) is not None:
                 body[name] = value
         if options.reasoning_effort is not None:
@@ -149,10 +188,10 @@ class Anthropic(HttpModel):
             body["thinking"] = {"type": "enabled", "budget_tokens": self.thinking}
         elif self.thinking is not None:
             body["thinking"] = {"type": self.thinking}
-        return body
+        return body | _tool_fields(request.prompt)
 
     def _check_thinking(self, options: GenerateOptions) -> None:
-        """What the API allows beside thinking; each request would be refused for it."""
+        """Raise for options that the API refuses beside thinking."""
         if options.temperature not in (None, 1) or options.top_k is not None:
             raise UsageError(
                 "the Messages API thinks only at temperature 1 and without top_k",
@@ -168,28 +207,120 @@ class Anthropic(HttpModel):
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()
         if refused.error.get("type") in ("overloaded_error", "rate_limit_error"):
-            # 529 is a limit of the service, not of the key: sending less helps all the same.
+            # 529 is a limit of the service, not of the key; sending less helps too.
             failure.kind = "rate_limit"
         elif (
             refused.error.get("type") == "billing_error"
             or "credit balance" in failure.message
         ):
             return HttpFailure("quota", failure.message, retryable=False)
+        elif refused.status == 400:
+            failure.message += _option_fix(failure.message)
         return failure
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    content = message["content"]
-    if isinstance(content, str):
-        return {"role": message["role"], "content": content}
-    return {"role": message["role"], "content": [_block(part) for part in content]}
+def _option_fix(message: str) -> str:
+    """Return how to leave out an option that the service names in its refusal, or nothing."""
+    for name in SAMPLING:
+        if re.search(rf"\b{name}\b", message):
+            return f"; fix: newer models take no {name}, leave it out"
+    if "thinking" in message:
+        return "; fix: leave thinking out, or try thinking=adaptive or disabled"
+    return ""
+
+
+def _tool_fields(prompt: Prompt) -> dict[str, Any]:
+    """Return the members of a body that offer tools."""
+    fields: dict[str, Any] = {}
+    if prompt.tools:
+        fields["tools"] = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.parameters,
+            }
+            for tool in prompt.tools
+        ]
+    choice = prompt.tool_choice
+    chosen: dict[str, Any] = {}
+    if choice in CHOICES:
+        chosen = {"type": CHOICES[choice]}
+    elif choice is not None:
+        chosen = {"type": "tool", "name": choice}
+    if prompt.parallel_calls is not None and choice != "none":
+        chosen = {"type": "auto", **chosen}
+        chosen["disable_parallel_tool_use"] = not prompt.parallel_calls
+    return {**fields, "tool_choice": chosen} if chosen else fields
+
+
+def _messages(turns: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the turns. Results of tools and the user's words after them are one user turn, as the API requires."""
+    spelled: list[dict[str, Any]] = []
+    follows_results = False
+    for message in turns:
+        role = "user" if message.results else message.role
+        content = _message_content(message)
+        if follows_results and role == "user":
+            spelled[-1]["content"] += _as_blocks(content)
+        else:
+            spelled.append({"role": role, "content": content})
+        follows_results = bool(message.results)
+    return spelled
+
+
+def _as_blocks(content: Any) -> list[dict[str, Any]]:
+    if not isinstance(content, str):
+        return list(content)
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _message_content(message: Message) -> Any:
+    """Return the text of a plain message, else its blocks, results first."""
+    parts = message.parts or ()
+    if not message.calls and not message.results:
+        return _plain_content(message)
+    blocks = [_result(part) for part in parts if isinstance(part, ToolResult)]
+    for part in parts:
+        if isinstance(part, ToolCall):
+            blocks.append(_call(part))
+        elif isinstance(part, Reasoning):
+            blocks += _thinking(part)
+        elif not isinstance(part, ToolResult):
+            blocks += _as_blocks(_plain_content(Message(message.role, (part,))))
+    return blocks
+
+
+def _plain_content(message: Message) -> Any:
+    [spelled] = chat_messages(Prompt((message,)))
+    content = spelled["content"]
+    return content if isinstance(content, str) else [_block(part) for part in content]
+
+
+def _thinking(part: Reasoning) -> list[dict[str, Any]]:
+    """Return the reasoning before a call, which the API checks by its signature; without one it is left out."""
+    if not part.signature:
+        return []
+    block = {"type": "thinking", "thinking": part.text, "signature": part.signature}
+    return [block]
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        # The API takes only objects; the text shows the model what it wrote.
+        arguments = {"arguments": arguments}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    content = _plain_content(Message("user", result.parts)) if result.parts else ""
+    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
+    return {**block, "is_error": True} if result.error else block
 
 
 def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
-    if part["type"] != "image_url":
-        raise UsageError(f"the Messages API takes no {part['type']} part")
     kind, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
     return {
         "type": "image",
@@ -197,7 +328,8 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read(answer: Any) -> Output:
+def read_body(answer: Any) -> Output:
+    """Return the output in the body of an answer; raise `Malformed` if it has none."""
     content = answer.get("content") if isinstance(answer, Mapping) else None
     if not isinstance(content, Sequence) or isinstance(content, str):
         raise Malformed(f"the answer has no `content`: {shorten(answer)}")
@@ -207,8 +339,14 @@ def _read(answer: Any) -> Output:
         if kind == "text" and isinstance(block.get("text"), str):
             parts.append(Text(block["text"]))
         elif kind == "thinking":
-            # Newer models think without showing it: the block is there, and empty.
-            parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
+            # Newer models think without showing it: the block exists and is empty.
+            signature = str(block.get("signature") or "")
+            if block.get("thinking") or signature:
+                parts.append(Reasoning(str(block.get("thinking") or ""), signature))
+        elif kind == "tool_use":
+            name = str(block.get("name") or "")
+            arguments = read_arguments(block.get("input"))
+            parts.append(ToolCall(str(block.get("id") or ""), name, arguments))
         elif kind == "image" and isinstance(block.get("source"), Mapping):
             source = block["source"]
             image = (
@@ -221,21 +359,34 @@ def _read(answer: Any) -> Output:
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
     reason = answer.get("stop_reason")
     if reason in UNFINISHED and not any(
-        isinstance(part, (Text, Image)) for part in parts
+        isinstance(part, (Text, Image, ToolCall)) for part in parts
     ):
         raise Malformed(
             f"the model said nothing, stop_reason {reason!r}: {shorten(content)}",
             passes=False,
         )
     candidate = Candidate(
-        tuple(parts),
+        _with_needed_signatures(parts),
         STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None,
     )
     return Output((candidate,), usage=_usage(answer.get("usage")))
 
 
+def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return the parts; signatures of reasoning stay only beside a call, because only then are they sent back."""
+    if any(isinstance(part, ToolCall) for part in parts):
+        return tuple(parts)
+    visible: list[Part] = []
+    for part in parts:
+        if not isinstance(part, Reasoning):
+            visible.append(part)
+        elif part.text:
+            visible.append(Reasoning(part.text))
+    return tuple(visible)
+
+
 def _usage(usage: Any) -> Usage | None:
-    """Tokens read from and written to the cache count as input: the API reports them beside it."""
+    """Return the token counts; those of the cache count as input, which the API reports separately."""
     if not isinstance(usage, Mapping):
         return None
     cached = count_of(usage, "cache_read_input_tokens") or 0

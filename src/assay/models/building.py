@@ -1,4 +1,4 @@
-"""A user's class as a model: looked at as it is written, built when it is first needed."""
+"""Treat a user's class as a model: inspect it without an instance, and build it when it is first needed."""
 
 import inspect
 import operator
@@ -15,7 +15,7 @@ DECLARED: Mapping[str, tuple[type, str]] = {
 
 
 class Builder:
-    """Builds a user's class once; one that failed to be built is not tried again for every sample."""
+    """Builds a user's class once. If building fails, the error is remembered and not repeated for every sample."""
 
     def __init__(self, kind: type, args: Mapping[str, Any], reference: str) -> None:
         self.kind, self.args, self.reference = kind, dict(args), reference
@@ -24,7 +24,7 @@ class Builder:
         self._lock = threading.Lock()
 
     def build(self) -> Any:
-        """The object, built if it is not there yet."""
+        """Return the instance, building it if necessary."""
         if self.built is not None:
             return self.built
         with self._lock:
@@ -46,7 +46,10 @@ class Builder:
 def method_of(
     target: Any, name: str, builder: Builder | None, what: str
 ) -> Callable[..., Any]:
-    """A method of an object; of a class that is not built yet, one that builds it when it is first called."""
+    """Return a method of an object.
+
+    For a class that is not built yet, return a function that builds it on the first call.
+    """
     if builder is None:
         function = target if name == "__call__" else getattr(target, name)
         if not callable(function):
@@ -58,6 +61,11 @@ def method_of(
     declared = next(
         (vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None
     )
+    if declared is None and hasattr(target, "generate_inner"):
+        raise UsageError(
+            f"{what} has `generate_inner`, and does not derive from VLMEvalKit's BaseModel",
+            fix=f"write class {target.__name__}(BaseModel), with `from vlmeval.vlm.base import BaseModel`",
+        )
     if declared is None:
         raise UsageError(
             f"{what} is a class without `generate`",
@@ -66,7 +74,7 @@ def method_of(
     plain = getattr(target, name)
     if not callable(plain):
         raise UsageError(
-            f"`{name}` of {what} is no method, but {plain!r}",
+            f"`{name}` of {what} is not a method but {plain!r}",
             fix=f"write def {name}(self, messages): …",
         )
 
@@ -86,7 +94,7 @@ def method_of(
 
 
 def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> None:
-    """Refuses a model of whose two methods one is `async` and the other is not: it is asked in one way."""
+    """Raise if only one of `generate` and `likelihood` is `async`: a model is called in one way."""
     if callable(likelihood) and is_async(likelihood) != is_async(generate):
         raise UsageError(
             f"{what} has only one of `generate` and `likelihood` async",
@@ -95,16 +103,16 @@ def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> Non
 
 
 def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
-    """Refuses a model that says of itself what cannot be, before it is asked anything; no property is computed.
+    """Raise if a model declares an impossible attribute. No property is evaluated.
 
-    What is not ready, and so is adapted, is told apart by its source where its `identity` is no dictionary.
+    A model that is not ready is adapted later. If its `identity` is not a dictionary, it is identified by its source.
     """
     for name in ("batch_size", "concurrency"):
         count = as_count(inspect.getattr_static(model, name, None))
         is_count = type(count) is int and count >= 1
         if count is not None and not is_count and not hasattr(count, "__get__"):
             raise UsageError(
-                f"{name}={shorten(count)} is no count",
+                f"{name} must be a positive integer, got {shorten(count)}",
                 where=what,
                 fix="a whole number from 1 on",
             )
@@ -124,7 +132,7 @@ def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
 
 
 def as_count(value: Any) -> Any:
-    """A whole number of whatever type as a plain one; anything else as it is."""
+    """Return an integer of any type as a plain int, and anything else unchanged."""
     if isinstance(value, bool):
         return value
     try:
@@ -134,6 +142,6 @@ def as_count(value: Any) -> Any:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives a coroutine."""
+    """Return True if calling the function gives a coroutine."""
     method = getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)

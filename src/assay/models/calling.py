@@ -1,8 +1,8 @@
-"""How a user's function of messages is called: what its parameters ask for, worked out once.
+"""Inspect the parameters of a user's function once, and call it with what they ask for.
 
-The first parameter says by its annotation or its name what it gets: `request`, `prompt`, `text`, a batch of
-`requests`, or, whatever else it is called, the messages as plain dictionaries. `options` and `seed` are passed to those
-who name them; every other parameter is an option of the model, given on the command line.
+The annotation or the name of the first parameter decides what it receives: `request`, `prompt`, `text`, a batch of
+`requests`, or, under any other name, the messages as plain dictionaries. `options`, `seed` and `tools` are passed to
+functions that have such parameters. Every other parameter is an option of the model, set on the command line.
 """
 
 import inspect
@@ -13,29 +13,31 @@ from typing import Any
 from ..core import Image, Message, Request, Text, UsageError, nearest
 from ..core.errors import UnknownOption
 from ..core.message import Part
+from ..core.tools import ToolCall, ToolResult
+from .chat_format import function_call, function_tool
 
-PASSED = ("options", "seed")
+PASSED = ("options", "seed", "tools")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a function takes."""
+    """The arguments that a function takes."""
 
     takes: str
     """`messages`, `dicts`, `text`, `prompt`, `request` or, for a whole batch, `requests`."""
     passes: tuple[str, ...]
-    """Which of `options` and `seed` it wants beside it."""
+    """Those of `options`, `seed` and `tools` that are parameters of the function."""
     settings: frozenset[str] | None
-    """Names of its own options; `None` when it takes any."""
+    """Names of its own options; None if it accepts any."""
     needs: tuple[str, ...]
-    """What it must be given beside the first, in order."""
+    """The parameters without a default, other than the first, in order."""
     returns: Any
-    """The annotation of what it gives back."""
+    """The return annotation."""
 
     def caller(
         self, function: Callable[..., Any], options: Mapping[str, Any]
     ) -> Callable[[Request], Any]:
-        """`function` as a function of one request, with its own options bound."""
+        """Wrap `function` as a function of one request, with its own options bound."""
         view = VIEWS[self.takes]
         if not self.passes:
             if not options:
@@ -54,7 +56,7 @@ class Call:
 
 
 def inspect_call(function: Callable[..., Any], what: str) -> Call:
-    """How `function` wants to be called; `what` names it in the error when it takes nothing."""
+    """Return how to call `function`; `what` names it in the error if it has no positional parameter."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     positional = [
@@ -68,11 +70,11 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
     named = {
         p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     }
-    anything = any(p.kind is p.VAR_KEYWORD for p in rest)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in rest)
     return Call(
         takes=_what_it_takes(positional[0]),
         passes=tuple(name for name in PASSED if name in named),
-        settings=None if anything else frozenset(named - set(PASSED)),
+        settings=None if takes_any else frozenset(named - set(PASSED)),
         needs=tuple(
             p.name
             for p in rest
@@ -85,7 +87,7 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
 def check_settings(
     options: Mapping[str, Any], names: Set[str] | None, what: str
 ) -> None:
-    """Raises for an option that is not among the known ones; with `None` anything goes."""
+    """Raise for an option that is not among `names`; None accepts any option."""
     for name in options:
         if names is not None and name not in names:
             close = nearest(name, names)
@@ -98,9 +100,9 @@ def check_settings(
 
 
 def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> None:
-    """Raises for a parameter without a default that nobody gives: every call would fail for it.
+    """Raise for a parameter that has no default and receives no value, since every call would fail.
 
-    `options` are what it was given on the command line; `None` where nothing can be, as for a method.
+    `options` are those of the command line, or None for a method, which takes none from there.
     """
     is_batch = call.takes == "requests"
     passed_names = {*(options or ()), *(() if is_batch else PASSED)}
@@ -116,7 +118,7 @@ def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> Non
                 else f"-a {name}=VALUE, or give it a default"
             )
         raise UsageError(
-            f"{what} needs a parameter {name!r} that nobody gives", fix=fix
+            f"{what} needs a parameter {name!r} that gets no value", fix=fix
         )
 
 
@@ -144,16 +146,41 @@ def _what_it_takes(parameter: inspect.Parameter) -> str:
 
 
 def as_dicts(request: Request) -> list[dict[str, Any]]:
-    """The messages as `{"role", "content"}`; the place where the model writes is left out."""
-    return [
-        {"role": message.role, "content": _content(message)}
-        for message in request.prompt.messages
-        if message.parts is not None
-    ]
+    """Return the messages as `{"role", "content"}`, without the empty turn that the model is to write.
+
+    Tool calls and their results are spelled as in OpenAI's chat.
+    """
+    dicts: list[dict[str, Any]] = []
+    for message in request.prompt.messages:
+        if message.parts is None:
+            continue
+        if message.calls or message.results:
+            dicts += _tool_dicts(message)
+        else:
+            dicts.append({"role": message.role, "content": _content(message)})
+    return dicts
+
+
+def _tool_dicts(message: Message) -> list[dict[str, Any]]:
+    """Return a message with calls or results: one dictionary for each result, and one for the rest."""
+    dicts: list[dict[str, Any]] = []
+    for result in message.results:
+        content = _content(Message("tool", result.parts))
+        call_id = result.call_id
+        dicts.append({"role": "tool", "tool_call_id": call_id, "content": content})
+    hidden = (ToolCall, ToolResult)
+    rest = tuple(p for p in message.parts or () if not isinstance(p, hidden))
+    if not rest and not message.calls:
+        return dicts
+    words = _content(Message(message.role, rest)) if rest else None
+    turn: dict[str, Any] = {"role": message.role, "content": words}
+    if message.calls:
+        turn["tool_calls"] = [function_call(call) for call in message.calls]
+    return [*dicts, turn]
 
 
 def as_text(request: Request) -> str:
-    """The prompt as text: of a single turn its words alone, of several each with its role."""
+    """Return the prompt as text: the plain text of a single turn, or several turns with their roles."""
     messages = request.prompt.messages
     is_single = len(messages) == 1 or (len(messages) == 2 and messages[1].parts is None)
     return (
@@ -165,10 +192,8 @@ def as_text(request: Request) -> str:
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
     parts = message.parts or ()
-    if len(parts) == 1:
-        only = parts[0]
-        return only.text if type(only) is Text else [_part(only)]
-    if all(type(part) is Text for part in parts):
+    is_text_only = all(type(part) is Text for part in parts)
+    if is_text_only:
         return message.text
     return [_part(part) for part in parts]
 
@@ -179,8 +204,8 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": part.kind, part.kind: part}
 
 
-def made_kinds(returns: Any) -> frozenset[str]:
-    """What a return annotation promises; all kinds where it says nothing."""
+def produced_kinds(returns: Any) -> frozenset[str]:
+    """Return the kinds of media that a return annotation promises, or all kinds if it names none."""
     type_name = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
     if type_name == "str":
         return frozenset({"text"})
@@ -200,4 +225,5 @@ VIEWS: Mapping[str, Callable[[Request], Any]] = {
 EXTRAS: Mapping[str, Callable[[Request], Any]] = {
     "options": lambda request: request.options,
     "seed": lambda request: request.seed,
+    "tools": lambda request: [function_tool(tool) for tool in request.prompt.tools],
 }

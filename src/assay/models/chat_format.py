@@ -1,13 +1,11 @@
-"""The chat format: requests and answers as OpenAI-compatible endpoints spell them.
+"""The chat format of OpenAI-compatible endpoints: build requests and read answers.
 
-Pure data in, pure data out: the HTTP model and the in-process llama.cpp speak the same format.
+The HTTP model, litellm and the in-process llama.cpp share it. Nothing is sent here.
 """
 
 import base64
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..core import (
@@ -16,7 +14,7 @@ from ..core import (
     Candidate,
     GenerateOptions,
     Image,
-    Json,
+    Media,
     Message,
     Output,
     Part,
@@ -24,10 +22,15 @@ from ..core import (
     Reasoning,
     Text,
     Token,
+    Tool,
+    ToolCall,
+    ToolResult,
     Usage,
     Video,
     shorten,
 )
+from ..core.message import part_text
+from ..core.tools import TOOL_CHOICES, read_arguments
 from .inline_media import Malformed as Malformed
 from .inline_media import from_base64, image_at, playable
 
@@ -37,16 +40,12 @@ STOP_REASONS = {
     "eos": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
 }
 SAME_NAME = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-)
+    "temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty"
+)  # fmt: skip
 
 
 FAILED = frozenset(
@@ -59,26 +58,76 @@ FAILED = frozenset(
         "insufficient_system_resource",
     }
 )
-"""Ends of an answer that are faults of the server, whatever was written until then."""
-OPEN, CLOSE = "<think>", "</think>"
-"""Around reasoning that a server leaves in the text."""
-CALLING = frozenset({"tool_calls", "function_call"})
+"""Finish reasons that are faults of the server, regardless of the text so far."""
+MOST_COUNTED = 2**53
+"""The largest count that is believed: up to here every JSON reader agrees on the number."""
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """The messages for a chat endpoint; the place where the model writes is left out."""
-    return [
-        {"role": message.role, "content": _content(message)}
-        for message in prompt.messages
-        if message.parts is not None
-    ]
+    """Return the messages for a chat endpoint, without the empty turn that the model is to write."""
+    spelled: list[dict[str, Any]] = []
+    for message in prompt.messages:
+        if message.parts is None:
+            continue
+        if not message.results:
+            spelled.append(_chat_message(message))
+            continue
+        spelled += [_result_message(result) for result in message.results]
+        rest = tuple(p for p in message.parts if not isinstance(p, ToolResult))
+        if rest:
+            spelled.append(_chat_message(Message(message.role, rest)))
+    return spelled
 
 
-def _content(message: Message) -> Any:
-    parts = [part for part in message.parts or () if not isinstance(part, Reasoning)]
-    if all(isinstance(part, Text) for part in parts):
-        return message.text
-    return [_part(part) for part in parts]
+def _chat_message(message: Message) -> dict[str, Any]:
+    calls = message.calls
+    if not calls:
+        return {"role": message.role, "content": _content(message.parts or ())}
+    hidden = (ToolCall, Reasoning)
+    rest = [part for part in message.parts or () if not isinstance(part, hidden)]
+    return {
+        "role": message.role,
+        "content": _content(rest) if rest else None,
+        "tool_calls": [function_call(call) for call in calls],
+    }
+
+
+def function_call(call: ToolCall) -> dict[str, Any]:
+    """Return a call in the spelling of OpenAI's chat."""
+    function = {"name": call.name, "arguments": call.arguments_text}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _result_message(result: ToolResult) -> dict[str, Any]:
+    content = _content(result.parts)
+    return {"role": "tool", "tool_call_id": result.call_id, "content": content}
+
+
+def _content(parts: Sequence[Part]) -> Any:
+    visible = [part for part in parts if not isinstance(part, Reasoning)]
+    if not any(isinstance(part, Media) for part in visible):
+        return "".join(part_text(part) for part in visible)
+    return [_part(part) for part in visible]
+
+
+def tool_fields(prompt: Prompt) -> dict[str, Any]:
+    """Return the members of a chat body that offer tools; empty for a prompt without tools."""
+    fields: dict[str, Any] = {}
+    if prompt.tools:
+        fields["tools"] = [function_tool(tool) for tool in prompt.tools]
+    choice = prompt.tool_choice
+    if choice in TOOL_CHOICES:
+        fields["tool_choice"] = choice
+    elif choice is not None:
+        fields["tool_choice"] = {"type": "function", "function": {"name": choice}}
+    if prompt.parallel_calls is not None:
+        fields["parallel_tool_calls"] = prompt.parallel_calls
+    return fields
+
+
+def function_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool in the spelling of OpenAI's chat, which chat templates use as well."""
+    return {"type": "function", "function": tool.to_plain()}
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -92,15 +141,13 @@ def _part(part: Part) -> dict[str, Any]:
         }
     if isinstance(part, Video):
         return {"type": "video_url", "video_url": {"url": part.data_url()}}
-    if isinstance(part, Json):
-        return {"type": "text", "text": json.dumps(part.value, ensure_ascii=False)}
-    return {"type": "text", "text": part.text}
+    return {"type": "text", "text": part_text(part)}
 
 
 def option_fields(
     options: GenerateOptions, seed: int | None, *, chat: bool
 ) -> dict[str, Any]:
-    """The options that were set, under the names the endpoints use; `max_tokens` is left to the caller."""
+    """Return the options that were set, under the endpoints' names; the caller adds `max_tokens`."""
     body = {
         name: value
         for name in SAME_NAME
@@ -137,7 +184,7 @@ def read_answer(
     keep_top: bool = True,
     audio_format: str | None = None,
 ) -> Output:
-    """The output in an answer's body; raises `Malformed` where it is not one. `audio_format` is what was asked for."""
+    """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the one asked for."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body)}")
@@ -188,23 +235,42 @@ def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candida
 def _check_said_something(
     message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None
 ) -> None:
-    """Raises for a model that called a tool and said nothing: nobody calls it for the model, so no answer follows."""
-    calls = message.get("tool_calls") or message.get("function_call")
-    if not calls and stop_reason not in CALLING:
+    """Raise if an answer ended for a tool call and holds neither a call nor words."""
+    if stop_reason != "tool_calls":
         return
-    if all(
-        isinstance(part, Reasoning)
-        or (isinstance(part, Text) and not part.text.strip())
-        for part in parts
-    ):
-        raise Malformed(
-            f"the model called a tool instead of answering: {shorten(calls)}",
-            passes=False,
-        )
+    for part in parts:
+        is_blank = isinstance(part, Text) and not part.text.strip()
+        if not is_blank and not isinstance(part, Reasoning):
+            return
+    raise Malformed(
+        f"finish_reason is tool_calls and there is no call: {shorten(dict(message))}",
+        passes=False,
+    )
+
+
+def _read_calls(message: Mapping[str, Any]) -> list[Part]:
+    """Return the calls of a message. Arguments that are not JSON stay as text."""
+    calls = message.get("tool_calls")
+    if not calls and message.get("function_call"):
+        calls = [{"function": message["function_call"]}]
+    if not calls:
+        return []
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        raise Malformed(f"`tool_calls` is not a list: {shorten(calls)}")
+    return [_read_call(call) for call in calls]
+
+
+def _read_call(call: Any) -> ToolCall:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise Malformed(f"a tool call is not shaped as one: {shorten(call)}")
+    name = str(function.get("name") or "")
+    arguments = read_arguments(function.get("arguments"))
+    return ToolCall(str(call.get("id") or ""), name, arguments)
 
 
 def _refusal(message: Any) -> str | None:
-    """The words with which the model declined: they are no answer, so they are kept apart from it."""
+    """Return the text of a refusal, which is not an answer, or None."""
     if not isinstance(message, Mapping):
         return None
     content, refusal = message.get("content"), message.get("refusal")
@@ -223,7 +289,7 @@ def _refusal(message: Any) -> str | None:
 
 
 def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
-    """What was said; no content at all is no parts, never an empty answer."""
+    """Return the parts of a message; a message without content has none, not an empty text."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
     parts: list[Part] = []
@@ -241,11 +307,12 @@ def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
         ]
     elif content is not None:
         raise Malformed(f"`content` is neither text nor a list: {shorten(content)}")
-    return (*parts, *_made_media(message, audio_format))
+    parts += _made_media(message, audio_format)
+    return (*parts, *_read_calls(message))
 
 
 def _piece(piece: Any, audio_format: str | None) -> Part | None:
-    """One piece of a content that comes as a list; `None` for what is neither said, thought nor made."""
+    """Return one piece of a content list as a part, or None if it is neither text, reasoning nor a medium."""
     if not isinstance(piece, Mapping):
         return Text(piece) if isinstance(piece, str) else None
     kind = piece.get("type", "text")
@@ -261,7 +328,7 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
 
 
 def _thought(piece: Mapping[str, Any]) -> str:
-    """What was thought, as a text or as pieces of its own."""
+    """Return the reasoning of a piece, which is a text or a list of pieces."""
     names = ("thinking", "reasoning", "text", "summary")
     content = next((content for name in names if (content := piece.get(name))), "")
     if isinstance(content, str):
@@ -291,7 +358,7 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
 def _audio(
     holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False
 ) -> Audio | None:
-    """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
+    """Return the audio of an answer, or None if it is empty and words are the answer."""
     if holder["data"] == "" and (has_words or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)
@@ -303,33 +370,44 @@ def _words(holder: Mapping[str, Any]) -> str:
 
 
 def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int, ...]]:
+    """Return the tokens of a choice and, if the server reports them all, their ids."""
     if not isinstance(logprobs, Mapping):
         return (), ()
     content = logprobs.get("content")
     if isinstance(content, Sequence):
-        tokens = tuple(
-            weighed_token(t["token"], t["logprob"], rivals_of(t) if keep_top else ())
-            for t in content
-        )
-        ids = tuple(t["id"] for t in content if isinstance(t.get("id"), int))
-        return tokens, ids if len(ids) == len(tokens) else ()
-    texts, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
+        return _chat_tokens(content, keep_top)
+    texts = logprobs.get("tokens")
+    values = logprobs.get("token_logprobs")
     if not isinstance(texts, Sequence) or not isinstance(values, Sequence):
         return (), ()
     tops = logprobs.get("top_logprobs") if keep_top else None
-    tops = (
-        tops
-        if isinstance(tops, Sequence) and len(tops) == len(texts)
-        else [None] * len(texts)
-    )
-    return tuple(
-        weighed_token(text, value, tuple((top or {}).items()))
-        for text, value, top in zip(texts, values, tops, strict=True)
-    ), ()
+    if not isinstance(tops, Sequence) or len(tops) != len(texts):
+        tops = [None] * len(texts)
+    tokens = []
+    for text, value, top in zip(texts, values, tops, strict=True):
+        rivals = tuple((top or {}).items())
+        tokens.append(weighed_token(text, value, rivals))
+    return tuple(tokens), ()
+
+
+def _chat_tokens(
+    content: Sequence[Any], keep_top: bool
+) -> tuple[tuple[Token, ...], tuple[int, ...]]:
+    """Return the tokens of a chat choice and, if the server reports them all, their ids."""
+    tokens = []
+    ids = []
+    for entry in content:
+        rivals = rivals_of(entry) if keep_top else ()
+        tokens.append(weighed_token(entry["token"], entry["logprob"], rivals))
+        if isinstance(entry.get("id"), int):
+            ids.append(entry["id"])
+    if len(ids) != len(tokens):
+        ids = []
+    return tuple(tokens), tuple(ids)
 
 
 def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    """What else the model might have written in a token's place, with its log-probabilities."""
+    """Return the alternatives to a token, with their log-probabilities."""
     return tuple(
         (other["token"], other["logprob"]) for other in token.get("top_logprobs") or ()
     )
@@ -338,10 +416,10 @@ def rivals_of(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
 def weighed_token(
     text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()
 ) -> Token:
-    """A token with its log-probability and those of its rivals; raises `Malformed` for what is no text or no number.
+    """Return a token with its log-probability and its alternatives; raise `Malformed` for other types.
 
-    JSON has no infinity, and servers write `null` for one: the token's own is then not known, and a rival with it is
-    none.
+    JSON has no infinity, and servers write `null` for it: the token's own log-probability is then NaN, and an
+    alternative is left out.
     """
     for word, weight in ((text, logprob), *top):
         if not isinstance(word, str) or not (
@@ -357,7 +435,7 @@ def weighed_token(
 def read_usage(
     usage: Any, input_word: str = "prompt", output_word: str = "completion"
 ) -> Usage | None:
-    """What the endpoint counted; a number that is none is left out, since a wrong count must not end a run."""
+    """Return the endpoint's token counts; invalid ones are left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
     of_prompt, of_answer = (
@@ -374,39 +452,11 @@ def read_usage(
 
 
 def count_of(counts: Any, name: str) -> int | None:
-    """One of an endpoint's counts; `None` where it is no number."""
+    """Return one of an endpoint's counts, or None if it is not a plausible number."""
     number = _number(counts.get(name)) if isinstance(counts, Mapping) else None
-    return None if number is None else int(number)
+    return None if number is None or number > MOST_COUNTED else int(number)
 
 
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value if is_number and 0 <= value < float("inf") else None
-
-
-def split_thinking(output: Output) -> Output:
-    """The same output with what was thought kept apart from what was answered."""
-    return replace(
-        output, candidates=tuple(_split(candidate) for candidate in output.candidates)
-    )
-
-
-def _split(candidate: Candidate) -> Candidate:
-    parts: list[Part] = []
-    for part in candidate.parts:
-        parts += _pieces(part.text) if isinstance(part, Text) else [part]
-    return replace(candidate, parts=tuple(parts))
-
-
-def _pieces(text: str) -> list[Part]:
-    """A tag that is never closed is an answer that never came; one never opened was opened by the prompt."""
-    thought, close, answer = text.partition(CLOSE)
-    bare = thought.lstrip()
-    if not close:
-        return (
-            [Reasoning(bare.removeprefix(OPEN).strip("\n"))]
-            if bare.startswith(OPEN)
-            else [Text(text)]
-        )
-    pieces: list[Part] = [Reasoning(bare.removeprefix(OPEN).strip("\n"))]
-    return [*pieces, Text(answer.lstrip("\n"))] if answer.strip() else pieces

@@ -1,7 +1,7 @@
-"""Contents of an output: whether all of it can be counted, opened and written down.
+"""Check the contents of an output: whether all of it can be counted, opened and stored.
 
-A model may put anything there; what nobody can work with must fail its own sample, and not the run that stores it. A
-number of any library is made a plain one first, and a count that is none is left out: it costs no answer.
+A model may put anything there; an unusable value fails its own sample, not the run that stores it. Numbers of other
+libraries become plain ones first, and an invalid count is left out.
 """
 
 import json
@@ -23,15 +23,18 @@ from ..core import (
     Reasoning,
     Text,
     Token,
+    ToolCall,
     Usage,
     shorten,
 )
 
+MOST_COUNTED = 2**53
+"""The largest number accepted as a count or a price."""
 COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
 
 
 def fault_in(output: Output) -> str | None:
-    """What is wrong with an output, in a few words; `None` where nothing is."""
+    """Describe what is wrong with an output, or return None if nothing is."""
     error = output.error
     if error is not None:
         is_one = (
@@ -62,14 +65,14 @@ def fault_in(output: Output) -> str | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether one can count with it; numbers of numpy are numbers, yes and no are none."""
+    """Return True for a number of any library; a bool is not a number."""
     return type(value) in (float, int) or (
         isinstance(value, Real) and not isinstance(value, bool)
     )
 
 
 def as_number(value: Any) -> float | None:
-    """A number as a plain one, be it of numpy, a decimal or an array of one; `None` for what is none."""
+    """Return a plain number for one of numpy, a decimal or an array with one element, and None for anything else."""
     if type(value) in (float, int):
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
@@ -81,12 +84,12 @@ def as_number(value: Any) -> float | None:
     except (
         ValueError,
         OverflowError,
-    ):  # a decimal that only signals, a fraction too large
+    ):  # a signalling NaN, or a fraction that is too large
         return None
 
 
-def settled(output: Output) -> Output:
-    """An output with plain numbers in its usage and plain lists of ids; the same object where they are that already."""
+def normalize_numbers(output: Output) -> Output:
+    """Return the output with plain numbers in its usage and tuples of token ids; the same object if nothing changes."""
     changes: dict[str, Any] = {}
     if (
         isinstance(output.usage, Usage)
@@ -107,14 +110,14 @@ def settled(output: Output) -> Output:
 
 
 def _counted(usage: Usage) -> Usage:
-    """The usage without the counts that are none."""
+    """Return the usage with only the counts that are valid."""
     counts = {
         name: count for name in COUNTS if (count := getattr(usage, name)) is not None
     }
     plain = {
         name: n
         for name, count in counts.items()
-        if (n := as_number(count)) is not None and 0 <= n < math.inf
+        if (n := as_number(count)) is not None and 0 <= n <= MOST_COUNTED
     }
     is_plain = len(plain) == len(counts) and all(
         plain[name] is counts[name] for name in plain
@@ -123,7 +126,7 @@ def _counted(usage: Usage) -> Usage:
 
 
 def _listed(ids: Any) -> Any:
-    """Numbers of an array or a range as a tuple; what is neither as it is."""
+    """Return the numbers of an array, a list or a range as a tuple, and anything else unchanged."""
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
     return tuple(ids) if isinstance(ids, (list, range)) else ids
@@ -140,6 +143,9 @@ def _fault_of_candidate(candidate: Candidate) -> str | None:
         elif isinstance(part, Media):
             if fault := _fault_of_medium(part):
                 return fault
+        elif isinstance(part, ToolCall):
+            if not (isinstance(part.name, str) and _is_plain(part.arguments)):
+                return f"{shorten(part)}; a call has a name and arguments by name"
         elif isinstance(part, Json) and not _is_plain(part.value):
             return f"Json({shorten(part.value)}), which cannot be written"
     if candidate.tokens and not (
@@ -187,7 +193,7 @@ def _is_token(token: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON can hold it; what it does not know is written as text, so only what has no end fails."""
+    """Return True if JSON can hold the value. Unknown types are written as text, so only endless structures fail."""
     try:
         json.dumps(value, default=str, skipkeys=True)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What each shipped model takes and makes, as far as it can be told without building or loading one."""
+"""Find what each shipped model accepts and produces, without loading it and where possible without building it."""
 
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
@@ -9,21 +9,21 @@ from ..core import Abilities
 from . import embedded
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Stand-ins that give back what they were told, and helpers of scorers: no use to whoever looks for a model."""
+"""Models that only repeat given answers, and helpers of scorers; never suggested to a user who looks for a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a model takes and makes; `None` where that depends on what it is given."""
+    """What a model accepts and produces; None if that depends on its options."""
 
     accepts: frozenset[str] | None = None
     produces: frozenset[str] | None = None
     missing: str = ""
-    """The line that installs it, where it is not installed."""
+    """The command that installs it, if it is not installed."""
 
 
 def declared(name: str) -> Declared:
-    """What a shipped model says of itself."""
+    """Return what a shipped model declares about itself."""
     entry = embedded.CATALOGUE.get(name)
     if entry is None:
         return _of_class(registry.models.get(name))
@@ -43,7 +43,7 @@ def _of_class(thing: Any) -> Declared:
         return Declared(frozenset(accepts), frozenset(produces))
     if isinstance(vars(thing).get("abilities"), property):
         try:
-            # An instance without its options: abilities that need them are not the same for all.
+            # Use an instance without options: abilities that depend on options are unknown here.
             abilities = thing.__new__(thing).abilities
         except AttributeError:
             return Declared()
@@ -53,7 +53,7 @@ def _of_class(thing: Any) -> Declared:
 
 
 def models_that(part: str, kind: str) -> list[str]:
-    """How the models that accept, or produce, a kind of medium are called; `part` is `accepts` or `produces`."""
+    """Return the names of models that accept or produce a kind of medium; `part` is `accepts` or `produces`."""
     certain, by_option, possible = [], [], []
     for name in registry.models:
         if name in NOT_ASKED:
@@ -75,6 +75,6 @@ def models_that(part: str, kind: str) -> list[str]:
 
 
 def _spelled(name: str) -> str:
-    """A name as it is typed: a backend's with what follows the slash."""
+    """Return a name as a user types it; a backend's includes the part after the slash."""
     summary = registry.models.summary(name)
     return summary.partition(":")[0] if summary.startswith(f"{name}/") else name

@@ -1,4 +1,4 @@
-"""Which devices this machine has, found without importing torch: a plan is made in milliseconds."""
+"""Find the devices of this machine without importing torch, so that planning takes milliseconds."""
 
 import ctypes
 import os
@@ -14,14 +14,16 @@ ROCM = "/dev/kfd"
 
 
 def missing_device(device: str) -> str | None:
-    """Why a device cannot be computed on here; `None` where it can, or where only torch can tell."""
+    """Return why a device cannot be used here, or None if it can or if only torch knows."""
     named = NAME.fullmatch(device.strip().lower())
     if named is None or named["kind"] == "cpu":
         return None
     kind, index = named["kind"], int(named["index"] or 0)
     if kind == "mps":
         is_apple = platform.system() == "Darwin" and platform.machine() == "arm64"
-        return None if is_apple else "mps is Apple's, and this is no Mac with an M chip"
+        return (
+            None if is_apple else "mps needs a Mac with an M chip, and this is not one"
+        )
     if kind != "cuda":
         return None
     if _torch_version().endswith("+cpu"):
@@ -29,7 +31,7 @@ def missing_device(device: str) -> str | None:
             f"the torch that is installed ({_torch_version()}) computes on the CPU only"
         )
     if os.path.exists(ROCM):
-        return None  # AMD's cards are called cuda by torch, and only torch counts them
+        return None  # torch calls AMD's cards cuda too, and only torch can count them
     count = _cuda_devices()
     if count == 0:
         return "this machine has no CUDA device"
@@ -37,6 +39,38 @@ def missing_device(device: str) -> str | None:
         return (
             f"this machine has {count} CUDA device{'s' * (count > 1)}, counted from 0"
         )
+    return None
+
+
+def cuda_devices() -> int:
+    """Return how many CUDA devices torch would see; 0 if that is not known."""
+    if missing_device("cuda") is not None:
+        return 0
+    return _cuda_devices() or 0
+
+
+@lru_cache(maxsize=1)
+def cuda_memory() -> int | None:
+    """Return the bytes of the smallest CUDA device; None if the driver does not say."""
+
+    class Memory(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+    for name in LIBRARIES:
+        try:
+            driver = ctypes.CDLL(name)
+            if driver.nvmlInit_v2() != 0:
+                return None
+            sizes = []
+            for index in range(_driver_count() or 0):
+                handle, memory = ctypes.c_void_p(), Memory()
+                driver.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(handle))
+                if driver.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == 0:
+                    sizes.append(int(memory.total))
+            driver.nvmlShutdown()
+            return min(sizes, default=None)
+        except (OSError, AttributeError):
+            continue
     return None
 
 
@@ -48,22 +82,22 @@ def _torch_version() -> str:
 
 
 def _cuda_devices() -> int | None:
-    """How many CUDA devices this process may use; 0 without a driver, `None` where nobody says."""
+    """Count the CUDA devices that this process may use: 0 without a driver, None if the count is unknown."""
     count = _driver_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None or count is None:
         return count
-    devices = [one.strip() for one in visible.split(",") if one.strip()]
+    devices = [entry.strip() for entry in visible.split(",") if entry.strip()]
     if "-1" in devices:
         devices = devices[
             : devices.index("-1")
-        ]  # what follows an index that is no device is not seen
+        ]  # CUDA ignores everything after the first invalid index
     return min(count, len(devices))
 
 
 @lru_cache(maxsize=1)
 def _driver_count() -> int | None:
-    """What the driver's own library counts. It opens no device, so that a process may still be forked."""
+    """Return the driver library's count. It opens no device, so that the process can still fork."""
     for name in LIBRARIES:
         try:
             driver = ctypes.CDLL(name)

@@ -1,6 +1,6 @@
-"""Reading a pipeline's weights: without a word on the terminal, and not without a tensor.
+"""Load the weights of a pipeline without terminal output, and refuse a checkpoint with missing tensors.
 
-The libraries fill what a checkpoint lacks with random numbers, or with nothing, and say so in their logs alone.
+The libraries fill missing tensors with random numbers or leave them empty, and report this only in their logs.
 """
 
 import logging
@@ -18,7 +18,7 @@ _TABLED = re.compile(r"^(\S+) *\|[^|\n]*MISSING", re.MULTILINE)
 
 
 class _Kept(logging.Handler):
-    """Keeps what is logged instead of showing it."""
+    """Collects log messages instead of showing them."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -28,8 +28,8 @@ class _Kept(logging.Handler):
         self.said.append(_COLOURS.sub("", record.getMessage()))
 
 
-def load_whole(kind: Any, source: str, options: dict[str, Any], where: str) -> Any:
-    """A pipeline of a class with all its weights; a `ModelError` that names the first that are missing."""
+def load_complete(kind: Any, source: str, options: dict[str, Any], where: str) -> Any:
+    """Load a pipeline with all its weights; raise a `ModelError` that names the first missing tensors."""
     with quietly() as messages:
         pipe = kind.from_pretrained(source, **options)
     check_complete({*_reported(messages), *_empty(pipe)}, where)
@@ -38,7 +38,7 @@ def load_whole(kind: Any, source: str, options: dict[str, Any], where: str) -> A
 
 @contextmanager
 def quietly() -> Iterator[list[str]]:
-    """Keeps what both libraries log, and their bars, from the terminal; gives what they would have said."""
+    """Keep the logs and progress bars of both libraries off the terminal, and yield the list of their messages."""
     from diffusers.utils import logging as diffusers
     from transformers.utils import logging as transformers
 
@@ -67,16 +67,16 @@ def quietly() -> Iterator[list[str]]:
 
 def _reported(messages: list[str]) -> Iterator[str]:
     for text in messages:
-        for found in _LISTED.finditer(text):
+        for match in _LISTED.finditer(text):
             yield from (
-                name.strip(" '\"") for name in found[1].split(",") if name.strip()
+                name.strip(" '\"") for name in match[1].split(",") if name.strip()
             )
         if "LOAD REPORT" in text:
             yield from _TABLED.findall(text)
 
 
 def _empty(pipe: Any) -> Iterator[str]:
-    """Tensors that have a place and no numbers."""
+    """Yield the names of tensors that have no data."""
     for part in pipe.components.values():
         if hasattr(part, "named_parameters"):
             yield from (

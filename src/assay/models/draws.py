@@ -1,6 +1,6 @@
-"""Random numbers of a candidate that is drawn in this process: text, images and audio alike.
+"""Random numbers for a candidate that is generated in this process: text, images and audio.
 
-`assay.core.seeds_of` has the rule for what they depend on.
+`assay.core.seeds_of` defines what they depend on.
 """
 
 import hashlib
@@ -15,23 +15,26 @@ _TORCH = threading.RLock()
 
 
 def generator_for(request: Request, candidate: int) -> random.Random:
-    """Random numbers of one candidate's own; the same in every run and batch, however many are asked for."""
-    made_of = f"{request.draw or _of_no_sample(request)}/{candidate}"
+    """Return a generator for one candidate.
+
+    It is the same in every run and batch, and for every number of candidates.
+    """
+    made_of = f"{request.draw or _key_without_sample(request)}/{candidate}"
     digest = hashlib.sha256(made_of.encode("utf-8", "surrogatepass")).digest()
     return random.Random(int.from_bytes(digest[:8], "big"))
 
 
-def _of_no_sample(request: Request) -> str:
-    """For a request outside the samples of a run, as of a judge: its prompt stands for the sample."""
+def _key_without_sample(request: Request) -> str:
+    """Return a key for a request outside the samples of a run, such as a judge's, made from its prompt."""
     seed = request.options.seed if request.seed is None else request.seed
     return f"{seed}/{request.repeat}/{KeyMaker({}).key(Request(request.prompt))}"
 
 
 @contextmanager
 def torch_draws(request: Request, candidate: int) -> Iterator[None]:
-    """Torch's own random numbers are those of one candidate, for as long as it is drawn.
+    """Seed torch's global generator for one candidate, and restore it afterwards.
 
-    They belong to the process, so one candidate is drawn at a time, whatever model and thread it is for.
+    The generator belongs to the process, so candidates are generated one at a time, across all models and threads.
     """
     import torch
 

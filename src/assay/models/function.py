@@ -1,7 +1,7 @@
-"""A user's function or class as a model: `file.py:generate`.
+"""Use a user's function or class as a model: `file.py:generate`.
 
-A failing sample never hurts its neighbours: what a function raises becomes the failed output of that sample alone, and
-a batch that raises is asked again in halves until the culprit is found.
+A failing sample does not affect others. An exception becomes the failed output of one sample, and a batch that raises
+is asked again in halves until the failing sample is isolated.
 """
 
 import inspect
@@ -20,16 +20,19 @@ from ..core import (
     EMPTY,
     Abilities,
     Candidate,
+    DataError,
     ModelError,
     Output,
+    Prompt,
     Request,
     Text,
     UsageError,
     digest_of,
 )
+from ..core.reasoning import THINK_TAGS, read_think_tags
 from ..core.secrets import veiled
 from ..media import fitted
-from ..registry import check_options
+from ..registry import check_options, fit_options
 from .answers import as_answer, as_weighed, failure
 from .building import (
     Builder,
@@ -39,7 +42,8 @@ from .building import (
     is_async,
     method_of,
 )
-from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
+from .calling import Call, check_needs, check_settings, inspect_call, produced_kinds
+from .carrying import Carrier
 from .draws import generator_for
 from .shapes import WrongShape, matched
 
@@ -47,11 +51,11 @@ ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 
 
 class FunctionModel:
-    """Any function of messages, or a class with `generate`, as a model.
+    """A function of messages, or a class with `generate`, used as a model.
 
-    `generate` is `async` when the user's is. Where nothing is declared, a function of text takes text only and any
-    other takes everything; what it makes is read off its return annotation. A class declares itself by class
-    attributes, because it is built, and so its weights are read, only by `load` or the first question.
+    `generate` is `async` if the user's is. Without a declaration, a function of text takes text only and any other
+    takes everything; its return annotation says what it produces. A class declares itself by class attributes, because
+    it is built, and its weights are loaded, only by `load` or by the first request.
     """
 
     generate: Callable[[Sequence[Request]], Any]
@@ -62,14 +66,18 @@ class FunctionModel:
     abilities: Abilities
     identity: Mapping[str, Any]
     declares: frozenset[str]
-    """Which of `accepts` and `produces` the user's code says, by attributes or annotations; the others are guessed."""
+    """Which of `accepts` and `produces` the user's code states; the others are guessed."""
     written: Mapping[str, Any]
-    """What may hold secrets, for whoever keeps them out of records."""
+    """The options as given. They may hold secrets, which the run keeps out of its records."""
 
     def __init__(
         self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY
     ) -> None:
         self.reference = reference
+        is_plain = inspect.isclass(target) or inspect.isroutine(target)
+        args = fit_options(
+            target if is_plain else getattr(target, "generate", target), args
+        )
         self.written = args
         self._builder = (
             Builder(target, args, reference) if inspect.isclass(target) else None
@@ -90,6 +98,7 @@ class FunctionModel:
             check_needs(call, None, f"`generate` of {what}")
         check_declared(target, what, is_ready=False)
         bound = args if self._builder is None else EMPTY
+        self.think_tags = read_think_tags(getattr(target, THINK_TAGS, None), what)
         self.batch_size = as_count(getattr(target, "batch_size", None))
         if hasattr(target, "concurrency"):
             self.concurrency = as_count(target.concurrency)
@@ -109,6 +118,7 @@ class FunctionModel:
         self.abilities, self.declares = _abilities(
             target, call, hasattr(self, "likelihood")
         )
+        self._takes_text_only = call.takes == "text"
         self.identity = _identity(target, reference, args)
         if call.takes == "requests":
             self.generate = _batched(function, reference, bound, as_answer)
@@ -116,20 +126,29 @@ class FunctionModel:
             self.generate = _one_by_one(
                 call.caller(function, bound), function, reference
             )
-        self.generate = _as_often_as_asked(self.generate)
+        self.generate = _repeat_until_complete(self.generate)
         if (
             self.abilities.audio_rate is not None
             or self.abilities.audio_channels is not None
         ):
-            self.generate = _hearing(self.generate, self.abilities, reference)
+            self.generate = _convert_audio(self.generate, self.abilities, reference)
+
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a function of text cannot be given the whole prompt, or None if it can."""
+        if not self._takes_text_only:
+            return None
+        fix = "write it as def generate(messages): …"
+        return Carrier(f"{self.reference}, a function of text,", fix=fix).refusal(
+            prompt
+        )
 
     def load(self) -> None:
-        """Builds the user's class; whoever calls this learns at once that it cannot be built."""
+        """Build the user's class now, so that a failure to build it is reported early."""
         if self._builder is not None:
             self._builder.build()
 
     def close(self) -> Any:
-        """Closes what the user's class opened, if it was built and can be closed."""
+        """Close the user's object, if it was built and has `close`."""
         built: Any = self._builder.built if self._builder is not None else None
         return built.close() if hasattr(built, "close") else None
 
@@ -140,19 +159,22 @@ class FunctionModel:
 def _abilities(
     target: Any, call: Call, likelihood: bool
 ) -> tuple[Abilities, frozenset[str]]:
-    """What a model takes and makes, and which of the two its code says."""
+    """Return what a model accepts and produces, and which of the two its code states."""
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
         return declared, frozenset({"accepts", "produces"})
     accepts, produces = _kinds(target, "accepts"), _kinds(target, "produces")
-    by_return = made_kinds(call.returns)
+    by_return = produced_kinds(call.returns)
     is_declared = {
         "accepts": accepts is not None or call.takes == "text",
         "produces": produces is not None or len(by_return) == 1,
     }
     accepts = accepts or (frozenset({"text"}) if call.takes == "text" else ALL_KINDS)
     abilities = Abilities(
-        accepts=accepts, produces=produces or by_return, likelihood=likelihood
+        accepts=accepts,
+        produces=produces or by_return,
+        likelihood=likelihood,
+        tools=True,
     )
     return abilities, frozenset(
         name for name, is_said in is_declared.items() if is_said
@@ -198,9 +220,7 @@ def _identity(
     if state := digest_of_state(target):
         identity["state"] = state
     if not path:
-        identity["sha256"] = digest_of_code(
-            kind
-        )  # as in a notebook: there is no file to look into
+        identity["sha256"] = digest_of_code(kind)  # in a notebook there is no file
     else:
         identity["sha256"] = file_digest(file)
         if len(behind(file)[0]) > 1:
@@ -208,7 +228,7 @@ def _identity(
     if data := digest_of_data(kind):
         identity["data"] = data
     if bound:
-        # By digest, since they may hold a key; what is no plain data by its class, since it has no lasting value.
+        # Record a digest, since bound values may hold a key. Values that are not plain data count by their class only.
         identity["bound"] = digest_of(
             json.dumps(bound, sort_keys=True, default=_class_name).encode()
         )
@@ -226,7 +246,7 @@ def _class_name(value: Any) -> str:
 def with_options(
     declared: Mapping[str, Any], args: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The identity a class declares once for all its objects, told apart by the options of this one."""
+    """Return the identity that a class declares for all its objects, extended by the options of this object."""
     return (
         {"declared": dict(declared), "args": veiled(dict(args))} if args else declared
     )
@@ -240,7 +260,7 @@ def _one_by_one(
         for request in requests:
             try:
                 value = call(request)
-                # By far the most common answer; `as_output` would find out more slowly.
+                # By far the most common answer; `as_output` would take longer.
                 is_text = type(value) is str
                 outputs.append(
                     Output((Candidate((Text(value),)),))
@@ -263,15 +283,17 @@ def _one_by_one(
     return generate_async if is_async(function) else generate
 
 
-def _as_often_as_asked(
+def _repeat_until_complete(
     generate: Callable[[Sequence[Request]], Any],
 ) -> Callable[[Sequence[Request]], Any]:
-    """`generate` asked again, each time for one answer with a seed of its own, while it gives fewer than are wanted."""
+    """Wrap `generate` to repeat requests, each with a new seed, until every one has as many candidates as requested."""
 
-    def lacking(requests: Sequence[Request], outputs: Sequence[Output]) -> list[int]:
+    def incomplete_requests(
+        requests: Sequence[Request], outputs: Sequence[Output]
+    ) -> list[int]:
         return [
-            place
-            for place, (request, output) in enumerate(
+            index
+            for index, (request, output) in enumerate(
                 zip(requests, outputs, strict=True)
             )
             if request.options.n > 1
@@ -291,44 +313,47 @@ def _as_often_as_asked(
 
     def ask(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(generate(requests))
-        while places := lacking(requests, outputs):
+        while incomplete := incomplete_requests(requests, outputs):
             more = generate(
-                [once_more(requests[place], outputs[place]) for place in places]
+                [once_more(requests[index], outputs[index]) for index in incomplete]
             )
-            for place, output in zip(places, more, strict=True):
-                outputs[place] = _together(
-                    outputs[place], output, requests[place].options.n
+            for index, output in zip(incomplete, more, strict=True):
+                outputs[index] = _join_candidates(
+                    outputs[index], output, requests[index].options.n
                 )
         return outputs
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         outputs: list[Output] = list(await generate(requests))
-        while places := lacking(requests, outputs):
+        while incomplete := incomplete_requests(requests, outputs):
             more = await generate(
-                [once_more(requests[place], outputs[place]) for place in places]
+                [once_more(requests[index], outputs[index]) for index in incomplete]
             )
-            for place, output in zip(places, more, strict=True):
-                outputs[place] = _together(
-                    outputs[place], output, requests[place].options.n
+            for index, output in zip(incomplete, more, strict=True):
+                outputs[index] = _join_candidates(
+                    outputs[index], output, requests[index].options.n
                 )
         return outputs
 
     return ask_async if is_async(generate) else ask
 
 
-def _together(first: Output, second: Output, wanted: int) -> Output:
-    """Candidates of two calls as those of one, no more than wanted; a call that failed or gave none fails both."""
+def _join_candidates(first: Output, second: Output, wanted: int) -> Output:
+    """Join the candidates of two calls, at most `wanted`; return the failure if the second call failed or gave none."""
     if second.error is not None or not second.candidates:
         return second if second.error is not None else replace(second, candidates=())
     return replace(first, candidates=(*first.candidates, *second.candidates)[:wanted])
 
 
-def _hearing(
+def _convert_audio(
     generate: Callable[[Sequence[Request]], Any], abilities: Abilities, reference: str
 ) -> Callable[[Sequence[Request]], Any]:
-    """`generate` with the clips of the requests as the model declares it wants them; the answer's details say how."""
+    """Wrap `generate` to convert audio to the declared rate and channels.
 
-    def heard(
+    The output's details record the changes.
+    """
+
+    def convert(
         requests: Sequence[Request],
     ) -> tuple[list[Request], list[tuple[str, ...]]]:
         pairs = [fitted(request.prompt, abilities) for request in requests]
@@ -336,23 +361,23 @@ def _hearing(
             replace(r, prompt=p) for r, (p, _) in zip(requests, pairs, strict=True)
         ], [done for _, done in pairs]
 
-    def noted(
+    def add_notes(
         outputs: Sequence[Output], done: Sequence[tuple[str, ...]]
     ) -> list[Output]:
         return [
-            replace(output, details={**output.details, "audio": list(what)})
-            if what
+            replace(output, details={**output.details, "audio": list(changes)})
+            if changes
             else output
-            for output, what in zip(outputs, done, strict=True)
+            for output, changes in zip(outputs, done, strict=True)
         ]
 
     def ask(requests: Sequence[Request]) -> list[Output]:
-        fitting, done = heard(requests)
-        return noted(generate(fitting), done)
+        fitting, done = convert(requests)
+        return add_notes(generate(fitting), done)
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
-        fitting, done = heard(requests)
-        return noted(await generate(fitting), done)
+        fitting, done = convert(requests)
+        return add_notes(await generate(fitting), done)
 
     return ask_async if is_async(generate) else ask
 
@@ -396,9 +421,10 @@ def _matched(
 def _failed(
     error: Exception | SystemExit, requests: Sequence[Request], reference: str
 ) -> list[Output]:
-    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits.
+    """Return the failure of a single request; re-raise the error for a larger batch, which the caller then halves.
 
-    Of a wrong shape halves would not tell which answer belongs to which request, so the whole batch fails.
+    With a wrong number of answers, halves would not show which answer belongs to which request, so
+    the whole batch fails.
     """
     if isinstance(error, WrongShape):
         return [Output.failed("exception", str(error), retryable=False)] * len(requests)
@@ -407,5 +433,5 @@ def _failed(
     if isinstance(error, UsageError):
         raise ModelError(
             str(error)
-        ) from error  # of a user's code it is no fault of the run's settings
+        ) from error  # an error of the user's code, not of the run's settings
     raise error

@@ -1,4 +1,4 @@
-"""Gemini models by their own `generateContent`: contents and parts, all media inline, thoughts kept apart."""
+"""Gemini models through `generateContent`: contents and parts, media inline, thoughts kept separate."""
 
 import base64
 import re
@@ -7,30 +7,41 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..core import (
+    Abilities,
     Audio,
     Candidate,
     Image,
-    Json,
     Media,
     Message,
     Output,
     Part,
+    Prompt,
     Reasoning,
     Request,
     Text,
     Token,
+    ToolCall,
+    ToolResult,
     Usage,
     UsageError,
     shorten,
 )
-from ..core.request import canonical
+from ..core.message import part_text
+from ..core.tools import read_arguments
 from ..media.portable import Formats
+from .carrying import ALL_MEDIA, INSTRUCTION_ROLES, Carrier
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, enough, filtered, refuse_options
 from .inline_media import USUAL_RATE, as_wav, from_base64, from_data_url
+from .reply_checks import check_reply
 
-INSTRUCTING = frozenset({"system", "developer"})
+CARRIER = Carrier(
+    "generateContent",
+    media=ALL_MEDIA,
+    roles=INSTRUCTION_ROLES | {"user", "assistant"},
+    system_first=True,
+)
 UNKNOWN = ("min_p", "repetition_penalty")
 SAME_MEANING = {
     "temperature": "temperature",
@@ -42,31 +53,25 @@ SAME_MEANING = {
     "frequency_penalty": "frequencyPenalty",
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-BLOCKED = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "IMAGE_RECITATION",
-        "IMAGE_PROHIBITED_CONTENT",
-    }
-)
+BLOCKED = frozenset({
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_RECITATION",
+    "IMAGE_PROHIBITED_CONTENT",
+})  # fmt: skip
 FAILED = frozenset(
     {"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"}
 )
-"""Ends of an answer that are faults of the service, whatever was written until then."""
+"""Finish reasons that are faults of the service, regardless of the text so far."""
 ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
+CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+"""Modes of function calling by our names of a tool choice."""
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
-"""Samples of 16 bits and one channel, with no file around them."""
+"""Raw samples of 16 bits and one channel, without a file header."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
 @dataclass
 class Gemini(HttpModel):
-    """A model behind `generateContent`. One attempt a call: the scheduler tries again."""
+    """A model behind `generateContent`. A call makes one attempt; the scheduler retries."""
 
     scheme: ClassVar[str] = "gemini"
     public_url: ClassVar[str] = "https://generativelanguage.googleapis.com/v1beta"
@@ -78,11 +83,11 @@ class Gemini(HttpModel):
     accepts: tuple[str, ...] = ("text", "image", "audio", "video")
     produces: tuple[str, ...] = ("text",)
     thinking: int | None = None
-    """Tokens to think with before the answer; -1 leaves it to the model, 0 switches it off where that is possible."""
+    """Tokens to think with before the answer; -1 leaves it to the model, 0 switches thinking off if possible."""
     show_thoughts: bool = True
-    """Whether what is thought comes back; it is kept apart from the answer."""
+    """Whether thoughts are returned; they are separate from the answer."""
     voice: str | None = None
-    """Who speaks where audio is asked for, by the service's names; else the service chooses."""
+    """The voice of audio answers, by the service's names; by default the service chooses."""
 
     def __post_init__(self) -> None:
         if self.thinking is not None and (
@@ -100,7 +105,7 @@ class Gemini(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, and what is added to every request."""
+        """Return the name, the URL and what is added to every request."""
         return {
             **super().identity,
             "thinking": self.thinking,
@@ -109,33 +114,47 @@ class Gemini(HttpModel):
 
     @property
     def formats(self) -> Formats:
-        """As its documentation lists them."""
+        """Return the formats that its documentation lists."""
         return {
             "image": {"png", "jpeg", "webp", "heic"},
             "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"},
         }
 
+    def carrier(self, prompt: Prompt) -> Carrier:
+        """Return what one request can hold."""
+        return CARRIER
+
+    @property
+    def abilities(self) -> Abilities:
+        """Return what was declared; every model takes tools."""
+        return replace(super().abilities, tools=True)
+
     async def _answer(self, request: Request) -> Output:
-        name = self.name if "/" in self.name else f"models/{self.name}"
-        answer = await self._post(f"{name}:generateContent", self._question(request))
+        """Send a request and read the answer."""
+        name = self.name
+        if "/" not in name:
+            name = f"models/{name}"
+        body = self._question(request)
+        answer = await self._post(f"{name}:generateContent", body)
         output = _read(answer)
-        return (
-            output
-            if output.stop_reason == "content_filter"
-            else enough(output, request.options.n)
-        )
+        if output.stop_reason == "content_filter":
+            return output
+        output = check_reply(output, request, self.name, answer.get("modelVersion"))
+        return enough(output, request.options.n)
 
     def _question(self, request: Request) -> dict[str, Any]:
         refuse_options(request, UNKNOWN, "generateContent")
         spoken = [message for message in request.messages if message.parts is not None]
-        body: dict[str, Any] = {
-            "contents": [_content(m) for m in spoken if m.role not in INSTRUCTING]
-        }
+        turns = [m for m in spoken if m.role not in INSTRUCTION_ROLES]
+        body: dict[str, Any] = {"contents": _contents(turns)}
         system = [
-            {"text": message.text} for message in spoken if message.role in INSTRUCTING
+            {"text": message.text}
+            for message in spoken
+            if message.role in INSTRUCTION_ROLES
         ]
         if system:
             body["systemInstruction"] = {"parts": system}
+        body |= _tool_fields(request.prompt)
         settings = self._settings(request)
         return {**body, "generationConfig": settings} if settings else body
 
@@ -192,7 +211,7 @@ class Gemini(HttpModel):
             for detail in details
             for violation in detail.get("violations") or ()
         ]
-        # A limit of a whole day does not pass while a run waits.
+        # A daily limit does not pass while a run waits.
         if any(
             "PerDay" in str(violation.get("quotaId", "")) for violation in violations
         ):
@@ -204,16 +223,66 @@ class Gemini(HttpModel):
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
-    """Seconds of `google.rpc.RetryInfo`, which stands in the body instead of a header."""
+    """Return the seconds of `google.rpc.RetryInfo`, which is in the body instead of a header."""
     delays = [_SECONDS.match(str(detail.get("retryDelay", ""))) for detail in details]
     return next((float(delay[1]) for delay in delays if delay), None)
 
 
-def _content(message: Message) -> dict[str, Any]:
-    parts = [
-        _part(part) for part in message.parts or () if not isinstance(part, Reasoning)
-    ]
-    return {"role": "model" if message.role == "assistant" else "user", "parts": parts}
+def _tool_fields(prompt: Prompt) -> dict[str, Any]:
+    """Return the members of a body that offer tools."""
+    if prompt.parallel_calls is not None:
+        raise UsageError(
+            "generateContent has no setting for parallel calls",
+            fix="leave parallel_calls out",
+        )
+    fields: dict[str, Any] = {}
+    if prompt.tools:
+        declarations = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parametersJsonSchema": tool.parameters,
+            }
+            for tool in prompt.tools
+        ]
+        fields["tools"] = [{"functionDeclarations": declarations}]
+    choice = prompt.tool_choice
+    if choice is not None:
+        config: dict[str, Any] = {"mode": CHOICES.get(choice, "ANY")}
+        if choice not in CHOICES:
+            config["allowedFunctionNames"] = [choice]
+        fields["toolConfig"] = {"functionCallingConfig": config}
+    return fields
+
+
+def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the turns. Results of tools that follow each other are one turn, each with its tool's name."""
+    names: dict[str, str] = {}
+    contents: list[dict[str, Any]] = []
+    follows_results = False
+    for message in turns:
+        names.update((call.id, call.name) for call in message.calls)
+        parts: list[dict[str, Any]] = []
+        for part in message.parts or ():
+            if isinstance(part, ToolResult):
+                parts += _result(part, names.get(part.call_id, ""))
+            elif not isinstance(part, Reasoning):
+                parts.append(_part(part))
+        if message.results and follows_results:
+            contents[-1]["parts"] += parts
+        else:
+            role = "model" if message.role == "assistant" else "user"
+            contents.append({"role": role, "parts": parts})
+        follows_results = bool(message.results)
+    return contents
+
+
+def _result(result: ToolResult, name: str) -> list[dict[str, Any]]:
+    """Return a result, and its media as parts of their own after it."""
+    key = "error" if result.error else "result"
+    response = {"name": name, "response": {key: result.text}}
+    media = [_part(part) for part in result.parts if isinstance(part, Media)]
+    return [{"functionResponse": response}, *media]
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -225,9 +294,16 @@ def _part(part: Part) -> dict[str, Any]:
                 "data": base64.b64encode(part.data()).decode("ascii"),
             }
         }
-    if isinstance(part, Json):
-        return {"text": canonical(part.value).decode()}
-    return {"text": part.text}
+    if isinstance(part, ToolCall):
+        arguments = part.arguments
+        if isinstance(arguments, str):
+            # The service takes only objects; the text shows the model what it wrote.
+            arguments = {"arguments": arguments}
+        call: dict[str, Any] = {"functionCall": {"name": part.name, "args": arguments}}
+        if part.signature:
+            call["thoughtSignature"] = part.signature
+        return call
+    return {"text": part_text(part)}
 
 
 def _read(answer: Any) -> Output:
@@ -256,6 +332,8 @@ def _candidate(candidate: Any) -> Candidate:
             parts.append(
                 Reasoning(part["text"]) if part.get("thought") else Text(part["text"])
             )
+        elif isinstance(call := part.get("functionCall"), Mapping):
+            parts.append(_read_call(call, part.get("thoughtSignature")))
         elif isinstance(inline := part.get("inlineData"), Mapping):
             parts.append(_medium(str(inline.get("mimeType", "")), inline.get("data")))
         elif isinstance(named := part.get("fileData"), Mapping):
@@ -266,7 +344,7 @@ def _candidate(candidate: Any) -> Candidate:
         )
     if reason in FAILED or (
         reason not in ENDED
-        and not any(isinstance(part, (Text, Image, Audio)) for part in parts)
+        and not any(isinstance(p, (Text, Image, Audio, ToolCall)) for p in parts)
     ):
         message = f"the service broke the answer off, finishReason {reason!r}: {shorten(dict(candidate))}"
         raise Malformed(message, passes=reason in FAILED)
@@ -277,7 +355,15 @@ def _candidate(candidate: Any) -> Candidate:
         if reason
         else None
     )
+    if stop == "stop" and any(isinstance(part, ToolCall) for part in parts):
+        stop = "tool_calls"
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
+
+
+def _read_call(call: Mapping[str, Any], signature: Any) -> ToolCall:
+    name = str(call.get("name") or "")
+    arguments = read_arguments(call.get("args"))
+    return ToolCall(str(call.get("id") or ""), name, arguments, str(signature or ""))
 
 
 def _medium(kind: str, data: Any) -> Image | Audio:
@@ -307,7 +393,7 @@ def _tokens(result: Any) -> tuple[Token, ...]:
 
 
 def _usage(usage: Any) -> Usage | None:
-    """What was thought is paid for as output, but counted beside it."""
+    """Return the token counts; thoughts are billed as output, but the service counts them separately."""
     if not isinstance(usage, Mapping):
         return None
     thought = count_of(usage, "thoughtsTokenCount")

@@ -1,8 +1,8 @@
-"""GGUF weights run in this process by llama.cpp: chat, completion and likelihood.
+"""GGUF weights run in this process by llama.cpp: chat, completion and likelihood. Greedy by default.
 
-Greedy unless a temperature is given. An answer must not depend on the question before it, whose beginning may still be
-in the cache. With flash attention it does, so that is off, at no cost in speed; and where the cache would leave only
-the last token of a prompt to compute, which llama.cpp does by another route, the prompt is computed whole.
+An answer must not depend on the previous question, whose prefix may still be in the cache. Flash attention
+would make it depend, so it is off, at no cost in speed. If the cache left only the last token of a prompt to
+compute, llama.cpp would use another code path, so the prompt is computed as a whole.
 """
 
 import importlib.metadata
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,43 +33,48 @@ from .chat_format import (
     chat_messages,
     option_fields,
     read_answer,
-    split_thinking,
 )
 from .draws import generator_for
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
-from .local_transformers.fitting import cut_details, fit, shortened
-from .local_transformers.local_model import LocalModel
-from .local_transformers.prompts import Renderer
-from .local_transformers.text import plan_pairs, refused_prompt, weighed_output
+from .prompting.fitting import cut_details, fit, shortened
+from .prompting.local_model import LocalModel
+from .prompting.renderer import Renderer
+from .prompting.weighing import plan_pairs, refused_prompt, weighed_output
+from .tool_prompting import speaks_of_tools
 from .weights import weights_digest
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
+METADATA_CHUNKS = 64
+"""Megabytes at the start of a file that are searched for metadata. A vocabulary takes up to 20."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is put to llama.cpp: messages, a text, or the token ids of a prompt that was cut."""
+    """The input of llama.cpp: messages, a text, or the token ids of a cut prompt."""
 
     body: Mapping[str, Any]
     is_chat: bool
     cut: int = 0
-    """Tokens left out of the prompt."""
+    """Number of tokens cut from the prompt."""
 
 
 @dataclass
 class Gguf(LocalModel):
-    """A model in a GGUF file. One question at a time; the common beginning of two prompts is computed once."""
+    """A model in a GGUF file. It answers one question at a time and computes the common prefix of two prompts
+    once.
+    """
 
     batch_size: ClassVar[int] = 1
     preflight_loads: ClassVar[bool] = True
     """llama.cpp has no tokenizer without the weights."""
 
     context: int = 4096
-    """Tokens of prompt and answer together; 0 takes what the model was trained with."""
+    """Tokens of prompt and answer together; 0 uses the length of the training."""
     threads: int = 1
-    """Two compute threads on a busy machine wait for each other: more helps only on idle cores."""
+    """Compute threads. More than two help only on idle cores, because they wait for each other."""
     gpu_layers: int = 0
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
     _renderer: Renderer | None = field(
@@ -105,12 +111,26 @@ class Gguf(LocalModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Text in, text out, and the likelihood of given continuations."""
-        return Abilities(likelihood=True, logprobs=True, tokens=True)
+        """Accepts text, returns text, and gives likelihoods of continuations."""
+        has_template = self._has_template()
+        return Abilities(
+            likelihood=True,
+            logprobs=True,
+            tokens=True,
+            chat=has_template,
+            tools=self._can_take_tools(has_template),
+        )
+
+    def _has_template(self) -> bool | None:
+        """Return True if the file has a chat template; `None` if the file is not known yet."""
+        if self.chat_template is not None:
+            return True
+        file: Path | None = vars(self).get("_file")
+        return None if file is None else holds_template(file)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The weights by digest, the engine by version, and the settings that can change an answer."""
+        """The digest of the weights, the version of the engine, and the settings that can change an answer."""
         return {
             "gguf": self._file.name,
             "sha256": weights_digest(self._file),
@@ -120,10 +140,11 @@ class Gguf(LocalModel):
             "gpu_layers": self.gpu_layers,
             "chat_template": self.chat_template,
             **({"truncate": self.truncate} if self.truncate != "refuse" else {}),
+            **({"tool_syntax": self.tool_syntax} if self.tool_syntax else {}),
         }
 
     def load(self) -> None:
-        """Reads the weights; done by the first question if nobody did it before."""
+        """Load the weights, unless they are loaded."""
         with self._lock:
             if self._engine is None:
                 self._engine = Engine(
@@ -133,7 +154,11 @@ class Gguf(LocalModel):
                     self.gpu_layers,
                     self.chat_template,
                 )
-                self._renderer = Renderer(self._engine.tokenizer, where=self.path)
+                self._renderer = Renderer(
+                    self._engine.tokenizer,
+                    where=self.path,
+                    tool_syntax=self.tool_syntax,
+                )
                 ask = self._engine.ask
                 self._weigher = Weigher(
                     lambda body: ask(False, {**WHOLE_DISTRIBUTION, **body}),
@@ -142,24 +167,25 @@ class Gguf(LocalModel):
 
     @property
     def tokenizer(self) -> Any:
-        """What cuts texts into the model's tokens; the weights are read for it."""
+        """The tokenizer of the model. Reading it loads the weights."""
         return self._prompts.tokenizer
 
     def close(self) -> None:
-        """Frees the weights."""
+        """Release the weights."""
         with self._lock:
             self._engine = self._renderer = self._weigher = self._last = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One answer after another."""
-        return [self._alone(self._answer, request) for request in requests]
+        """Generate the answers one after another."""
+        outputs = [self._alone(self._answer, request) for request in requests]
+        return self._with_calls(outputs, requests)
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """The likelihoods of each request's continuations, one request after another."""
+        """Compute the likelihoods of each request's continuations, one request after another."""
         return [self._alone(self._weighed, request) for request in requests]
 
     def _alone(self, ask: Callable[[Request], Output], request: Request) -> Output:
-        """One request, whose failure is its own."""
+        """Answer one request. If it fails, only this request fails."""
         self.load()
         with self._lock:
             try:
@@ -208,7 +234,7 @@ class Gguf(LocalModel):
         )
 
     def _fitting(self, request: Request) -> Question:
-        """The prompt as it is, or cut as far as its answer needs room."""
+        """Return the prompt, cut if its answer would not fit otherwise."""
         prompt = request.prompt
         if self.truncate != "refuse":
             tokens = self._prompts.encode(prompt)
@@ -222,12 +248,18 @@ class Gguf(LocalModel):
             if size < len(tokens):
                 body = {"prompt": list(shortened(tokens, size, self.truncate))}
                 return Question(body, is_chat=False, cut=len(tokens) - size)
+        if speaks_of_tools(prompt):
+            return self._question_with_tools(prompt)
         whole = (
             {"messages": chat_messages(prompt)}
             if prompt.is_chat
             else {"prompt": prompt.text}
         )
         return Question(whole, prompt.is_chat)
+
+    def _question_with_tools(self, prompt: Prompt) -> Question:
+        """Return the prompt as a text: calls are read here, not by llama.cpp, whose grammars change answers."""
+        return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
         chat = question.is_chat
@@ -240,17 +272,10 @@ class Gguf(LocalModel):
             answer = self._ask(chat, {**body, "cache_prompt": False})
         self._last = question.body
         output = read_answer(answer, keep_top=bool(request.options.logprobs))
-        if chat:
-            return _going_on(output, request.prompt)
-        # Of a chat that went in as token ids, llama.cpp does not know that it is one.
-        return (
-            split_thinking(output)
-            if question.cut and request.prompt.is_chat
-            else output
-        )
+        return _going_on(output, request.prompt) if chat else output
 
     def _weighed(self, request: Request) -> Output:
-        """Its continuations, or its whole text, behind as much context as fits."""
+        """Return the likelihoods of the continuations, or of the whole text, after as much context as fits."""
         assert self._weigher is not None, "load comes first"
         self._last = None
         # llama.cpp counts the last token too, though it is only predicted.
@@ -299,6 +324,9 @@ class Gguf(LocalModel):
             body["json_schema"] = {"type": "object"}
         if "repetition_penalty" in body:
             body["repeat_penalty"] = body.pop("repetition_penalty")
+        if request.prompt.tools:
+            syntax = self._prompts.tool_writing.syntax
+            body["preserved_tokens"] = list(syntax.marks if syntax else ())
         if options.logprobs is not None:
             # With 0 llama.cpp reports nothing at all; the one alternative is dropped when reading.
             body["top_logprobs" if chat else "logprobs"] = max(1, options.logprobs)
@@ -312,7 +340,7 @@ def _too_long(length: int, context: int) -> Output:
 
 
 def _going_on(output: Output, prompt: Prompt) -> Output:
-    """The answer without what it was begun with in the prompt, which llama.cpp gives back as the model's own words."""
+    """Return the answer without the beginning that the prompt gave, which llama.cpp repeats."""
     spoken = [message for message in prompt.messages if message.parts is not None]
     begun = spoken[-1].text if spoken and spoken[-1].role == "assistant" else ""
     if not begun:
@@ -341,7 +369,7 @@ def _computed_last_token_alone(answer: Any) -> bool:
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:
-    """Tokens of several draws of one prompt: the prompt counts once."""
+    """Return the token counts of several samples of one prompt. The prompt counts once."""
     usages = [output.usage for output in outputs if output.usage is not None]
     if not usages:
         return None
@@ -351,3 +379,18 @@ def _added(outputs: Sequence[Output]) -> Usage | None:
         sum(u.output_tokens or 0 for u in usages),
         first.cached_tokens,
     )
+
+
+@lru_cache(maxsize=8)
+def holds_template(file: Path) -> bool:
+    """Return True if the metadata of a GGUF file, which come before its weights, name a chat template."""
+    key, rest = b"tokenizer.chat_template", b""
+    with file.open("rb") as stream:
+        for _ in range(METADATA_CHUNKS):
+            chunk = stream.read(1 << 20)
+            if not chunk:
+                return False
+            if key in rest + chunk:
+                return True
+            rest = chunk[-len(key) :]
+    return False

@@ -1,7 +1,7 @@
-"""llama.cpp in this process: it reads the weights, answers questions and tells how texts are cut into tokens.
+"""llama.cpp in this process: it loads the weights, answers questions and tokenizes texts.
 
-Its own server gives access to the tokenizer; it listens on the loopback interface of this machine, and no proxy lies
-between.
+Its tokenizer is available through its own server, which listens on the loopback interface and is asked without
+a proxy.
 """
 
 import http.client
@@ -19,9 +19,10 @@ PATIENCE_SECONDS = 60.0
 
 
 class ServerTokenizer:
-    """Asks a running server how texts are cut into tokens, and what its chat template makes of messages.
+    """The tokenizer of a running server, and its chat template.
 
-    It has the methods that `Renderer` asks of a tokenizer, so that prompts become token ids as elsewhere.
+    It has the methods that `Renderer` needs of a tokenizer, so that prompts become token ids as for other
+    models.
     """
 
     def __init__(self, address: str, key: str) -> None:
@@ -45,21 +46,21 @@ class ServerTokenizer:
 
     @property
     def bos_token(self) -> str | None:
-        """What a text begins with, where the file names it."""
+        """The token before a text, if the file names it."""
         return self._properties.get("bos_token") or None
 
     @cached_property
     def bos_token_id(self) -> int | None:
-        """The id of what a text begins with."""
+        """The id of the token before a text."""
         return self._single(self.bos_token)
 
     @cached_property
     def eos_token_id(self) -> int | None:
-        """The id of what a text ends with."""
+        """The id of the token after a text."""
         return self._single(self._properties.get("eos_token"))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """The ids of a text; special tokens written in it count as such."""
+        """Return the ids of a text. Special tokens in the text are read as such."""
         body = {
             "content": text,
             "add_special": add_special_tokens,
@@ -69,13 +70,13 @@ class ServerTokenizer:
         return ids
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool) -> str:
-        """The text of some ids; the server always writes special tokens out."""
+        """Return the text of some ids. The server always writes special tokens out."""
         assert not skip_special_tokens
         text: str = self._asked("POST", "/detokenize", {"tokens": list(ids)})["content"]
         return text
 
     def is_whole(self, token: int) -> bool:
-        """Whether a token consists of whole characters; in languages with many, some are parts of one."""
+        """Return True if a token consists of whole characters; some tokens are parts of one."""
         is_whole = self._whole.get(token)
         if is_whole is None:
             is_whole = self._whole[token] = "\ufffd" not in self.decode(
@@ -85,7 +86,7 @@ class ServerTokenizer:
 
     @cached_property
     def plain(self) -> int:
-        """Some token that consists of whole characters."""
+        """A token that consists of whole characters."""
         return self.encode("a", add_special_tokens=False)[-1]
 
     def apply_chat_template(
@@ -93,14 +94,17 @@ class ServerTokenizer:
         messages: Sequence[Mapping[str, Any]],
         *,
         add_generation_prompt: bool = True,
+        tools: Sequence[Mapping[str, Any]] | None = None,
         **_how: Any,
     ) -> str:
-        """The messages as one text; an answer begun in the last of them is left open."""
+        """Return the messages as one text. A last message that begins the answer stays open."""
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
-        body = {
-            "messages": list(messages),
+        body: dict[str, Any] = {
+            "messages": [_with_texts(message) for message in messages],
             "add_generation_prompt": add_generation_prompt or goes_on,
         }
+        if tools:
+            body["tools"] = list(tools)
         text: str = self._asked("POST", "/apply-template", body)["prompt"]
         # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
         return (
@@ -142,8 +146,23 @@ class ServerTokenizer:
         return answer
 
 
+def _with_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message whose tool calls have their arguments as text, as llama.cpp takes them."""
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    spelled = []
+    for call in calls:
+        function = dict(call["function"])
+        if not isinstance(function["arguments"], str):
+            arguments = function["arguments"]
+            function["arguments"] = json.dumps(arguments, ensure_ascii=False)
+        spelled.append({**call, "function": function})
+    return {**message, "tool_calls": spelled}
+
+
 class TooLong(Exception):
-    """The prompt does not fit."""
+    """Raised for a prompt that does not fit."""
 
     def __init__(self, tokens: int, context: int) -> None:
         super().__init__(f"{tokens} tokens, {context} fit")
@@ -194,7 +213,7 @@ class Engine:
         self.tokenizer = ServerTokenizer(self._server.listening_address, key)
 
     def ask(self, is_chat: bool, body: Mapping[str, Any]) -> Any:
-        """The answer; raises `TooLong` for a prompt that does not fit, `ModelError` for any other refusal."""
+        """Return the answer. Raise `TooLong` for a prompt that does not fit, `ModelError` for other errors."""
         handle = (
             self._server.handle_chat_completions
             if is_chat

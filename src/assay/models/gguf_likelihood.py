@@ -1,11 +1,10 @@
-"""Likelihoods from llama.cpp, which reports only what it writes: it is made to write the continuation.
+"""Likelihoods from llama.cpp, which reports log-probabilities only for tokens that it generates.
 
-A grammar of token ids leaves it no choice, and the log-probabilities it reports are those from before the grammar. What
-they are depends a little on whether a token is computed alone or beside others, so both are kept the same for all: the
-context goes in first, with nothing written, and each continuation then finds it in the cache.
-
-A token that is a part of a character is never reported, since llama.cpp writes characters whole: a continuation with
-such tokens is weighed one token after another, by the list of what might have been written in its place.
+A grammar of token ids forces it to generate the continuation; the reported log-probabilities are those before
+the grammar. They depend a little on whether a token is computed alone or in a batch, so every continuation is
+computed the same way: the context first, without generating, and then the continuation from the cache.
+llama.cpp never reports a token that is a part of a character. A continuation with such tokens is computed token
+by token, from the list of the most probable alternatives.
 """
 
 import math
@@ -15,31 +14,33 @@ from typing import Any
 from ..core import Likelihood
 from .chat_format import Malformed
 from .gguf_engine import ServerTokenizer
-from .local_transformers.likelihood import Pair
+from .prompting.pairs import Pair
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Puts a body to llama.cpp; raises where it answers with an error."""
+"""Sends a body to llama.cpp. Raises if it answers with an error."""
 LISTED = (256, 4096, 1_000_000)
-"""How many of the most probable tokens are looked through for one that is not reported by itself, at last all."""
+"""Sizes of the list of probable tokens to search for one that is not reported by itself; the last is the
+vocabulary.
+"""
 FORCED = 1e6
-"""A bias that leaves no choice; what is reported is from before it."""
+"""A bias that leaves only one token. Reported values are those before the bias."""
 
 
 class Weigher:
-    """Weighs continuations one after another; remembers what is in the cache."""
+    """Computes likelihoods of continuations one after another, and remembers what is in the cache."""
 
     def __init__(self, complete: Complete, vocabulary: ServerTokenizer) -> None:
         self._complete = complete
         self._vocabulary = vocabulary
         self._context: tuple[int, ...] | None = None
-        """What was put in last; `None` where others may have used the cache since."""
+        """The last context in the cache; `None` if other calls may have used the cache since."""
 
     def forget(self) -> None:
-        """Somebody else uses the cache."""
+        """Note that another call uses the cache."""
         self._context = None
 
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:
-        """The likelihood of each, and how many tokens of the contexts did not have to be computed."""
+        """Return the likelihood of each pair, and the number of context tokens that came from the cache."""
         cached = 0
         found: dict[int, Likelihood] = {}
         # Continuations of one context stand together: rarely, one begins within the last token of the others' context.
@@ -94,7 +95,7 @@ class Weigher:
     def _spelled(
         self, context: tuple[int, ...], continuation: tuple[int, ...]
     ) -> Likelihood:
-        """The likelihood of a continuation that is put in one token after another."""
+        """Return the likelihood of a continuation that is computed token by token."""
         found = [
             self._next((*context, *continuation[:at]), token)
             for at, token in enumerate(continuation)
@@ -106,7 +107,7 @@ class Weigher:
         )
 
     def _next(self, before: tuple[int, ...], token: int) -> tuple[float, bool]:
-        """The log-probability of one token, and whether none had a higher one."""
+        """Return the log-probability of one token, and whether no token had a higher one."""
         is_whole = self._vocabulary.is_whole(token)
         for listed in (1,) if is_whole else LISTED:
             body = {

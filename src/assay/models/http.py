@@ -1,6 +1,6 @@
-"""One HTTP question, one attempt, over connections that are kept open for the next.
+"""An HTTP client that makes one attempt per call and keeps connections open for the next.
 
-What a failure means is in `http_failures`; nothing here tries again.
+`http_failures` says what a failure means; nothing is retried here.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from .http_failures import HttpFailure, Refused, parsed, retry_after
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 MOST_IDS = 256
-"""Ids of answers that are remembered, to see whether a server repeats them."""
+"""Answer ids that are remembered for each server, to notice repeated ones."""
 
 
 @dataclass
 class Client:
-    """Posts, and keeps idle connections by event loop and origin."""
+    """Send requests, and keep idle connections by event loop and origin."""
 
     limits: Limits = field(default_factory=Limits)
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
@@ -35,24 +35,24 @@ class Client:
     _heads: dict[tuple[Any, ...], tuple[Origin, bytes]] = field(
         default_factory=dict, init=False, repr=False
     )
-    """By what was asked: an endpoint has a handful of URLs, each with the headers of its model."""
+    """Request heads by URL and headers; an endpoint has only a few."""
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
-    """Where an answer once came from: a server that never gave one is soon taken for a wrong address."""
+    """Servers that have answered; a server that never has may be a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
-    """When a server that was not there was first looked for."""
+    """When the first connection to an absent server was tried."""
     _seen: dict[Origin, deque[str]] = field(
         default_factory=dict, init=False, repr=False
     )
-    """Ids of the latest answers."""
+    """Ids of the latest answers, by server."""
     _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
     """Servers whose ids repeat for different questions."""
 
     async def post(
         self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
     ) -> Any:
-        """The decoded JSON of one attempt; raises `Refused` for an error status, `HttpFailure` for the rest.
+        """Return the decoded JSON of one attempt; raise `Refused` for an error status, `HttpFailure` otherwise.
 
-        An answer that has come before is asked for once more over a connection of its own.
+        If the server repeats an earlier response (same id), ask once more on a new connection.
         """
         is_new = False
         data = msgspec.json.encode(body)
@@ -76,31 +76,40 @@ class Client:
         headers: Mapping[str, str],
         content_type: str = "application/json",
     ) -> Reply:
-        """The answer as it came; raises as `post` does."""
+        """Return the reply to a POST request undecoded; raise as `post` does."""
         origin, connection, reply = await self._exchange(
             url, data, headers, content_type
         )
         self._keep(origin, connection)
         return reply
 
+    async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
+        """Return the reply to a GET request; raise as `post` does."""
+        origin, connection, reply = await self._exchange(url, None, headers, "")
+        self._keep(origin, connection)
+        return reply
+
     async def _exchange(
         self,
         url: str,
-        data: bytes,
+        data: bytes | None,
         headers: Mapping[str, str],
         content_type: str,
         *,
         is_new: bool = False,
     ) -> tuple[Origin, Connection, Reply]:
+        """Send one request, a GET if `data` is None, and return the reply with its connection."""
         key = (url, content_type, *headers.items())
-        origin, head = self._heads.get(key) or self._heads.setdefault(
-            key, _head(url, headers, content_type)
-        )
+        if key not in self._heads:
+            self._heads[key] = _head(url, headers, content_type)
+        origin, head = self._heads[key]
+        if data is None:
+            question = head + b"\r\n"
+        else:
+            question = b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data)
         try:
             connection = await self._connection(origin, is_new=is_new)
-            reply = await connection.exchange(
-                b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data)
-            )
+            reply = await connection.exchange(question)
         except TimeoutError as error:
             raise HttpFailure("timeout", str(error), retryable=True) from error
         except TooLarge as error:
@@ -118,22 +127,22 @@ class Client:
         if reply.status >= 300:
             self._keep(origin, connection)
             if reply.status == 407 and origin.proxy is not None:
-                raise origin.proxy.wants_login()
+                raise origin.proxy.login_failure()
             raise Refused(reply.status, reply.headers, reply.body)
         return origin, connection, reply
 
     def _keep(self, origin: Origin, connection: Connection) -> None:
-        """Keeps a connection for the next question, if it may be used again."""
+        """Keep a connection for the next request, if it may be used again."""
         if connection.is_open:
             self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(
                 connection
             )
 
     def _is_repeated(self, answer: Any, origin: Origin, connection: Connection) -> bool:
-        """Whether an answer has come over this connection before: a server sent it twice, and late.
+        """Return True if an answer has come over this connection before: the server sent it twice.
 
-        The first answer of a connection can be to no other question. Where one has an id that others had, ids of this
-        server say nothing: many that are made for tests give every answer the same.
+        The first answer of a connection cannot belong to an earlier request. If it has the id of another answer, the
+        ids of this server are not unique, as with many test servers, and are no longer compared.
         """
         name = (
             (answer.get("id") or answer.get("responseId"))
@@ -153,16 +162,16 @@ class Client:
         return False
 
     async def close(self) -> None:
-        """Closes the connections of the running loop; those at work close when they are cancelled."""
+        """Close the idle connections of the running loop; busy ones close when they are cancelled."""
         for connections in self._idle.pop(asyncio.get_running_loop(), {}).values():
             for connection in connections:
                 connection.close()
-        await asyncio.sleep(0)  # lets the transports say goodbye before the loop ends
+        await asyncio.sleep(0)  # let the transports close before the loop ends
 
     async def _connection(self, origin: Origin, *, is_new: bool) -> Connection:
         idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
         while idle and not is_new:
-            # The one used last is the least likely to have been closed by the server meanwhile.
+            # Prefer the connection used last: the server is least likely to have closed it.
             connection = idle.pop()
             if connection.is_open:
                 return connection
@@ -176,7 +185,7 @@ class Client:
         return connection
 
     def _may_come(self, origin: Origin) -> bool:
-        """Whether a server that gave no answer may still give one: it was there before, or may be starting."""
+        """Return True if a server that does not answer may come back: it answered before, or may be starting."""
         now = time.monotonic()
         return (
             origin in self._reached
@@ -202,7 +211,14 @@ class Client:
 
 
 def decoded(reply: Reply) -> Any:
-    """The JSON of an answer; raises `HttpFailure` where it is none."""
+    """Return the JSON of an answer; raise `HttpFailure` if it has none."""
+    kind = reply.headers.get("content-type", "").lower()
+    if kind.startswith("text/event-stream"):
+        message = (
+            "the server streams its answer (text/event-stream), which was not asked for"
+        )
+        fix = "leave `stream` out of `body`, or set it to false"
+        raise HttpFailure("bad_response", f"{message}; fix: {fix}", retryable=False)
     try:
         return parsed(reply.body)
     except ValueError as error:
@@ -216,17 +232,18 @@ def decoded(reply: Reply) -> Any:
 def _head(
     url: str, headers: Mapping[str, str], content_type: str
 ) -> tuple[Origin, bytes]:
-    """Where to, and all lines of the head but the length: the same for every question of a run."""
+    """Return where to send a request, and the lines of its head but the length; a GET has no content type."""
     origin, named = target(url)
     lines = [
-        f"POST {named} HTTP/1.1",
+        f"{'POST' if content_type else 'GET'} {named} HTTP/1.1",
         f"Host: {origin.named}",
         "Accept: */*",
         "Accept-Encoding: gzip, deflate",
         "User-Agent: assay",
-        f"Content-Type: {content_type}",
-        *(f"{name}: {value}" for name, value in headers.items()),
     ]
+    if content_type:
+        lines.append(f"Content-Type: {content_type}")
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     if origin.proxy is not None and origin.proxy.login and not origin.is_tls:
         lines.append(f"Proxy-Authorization: {origin.proxy.login}")
     return origin, ("\r\n".join(lines) + "\r\n").encode("latin-1")

@@ -1,8 +1,7 @@
-"""An HTTP/1.1 answer, read from the bytes a server sends: by length, in chunks or until it hangs up.
+"""Read an HTTP/1.1 response from bytes: by length, in chunks or until the connection ends.
 
-The bytes are parsed by httptools (llhttp, in C; `decisions/`). Here stands what a client of endpoints adds to it:
-limits, and whether the next answer may come over the same connection. Where two readers of the same bytes could
-disagree it may not; where lengths contradict each other, the answer is none.
+httptools parses the bytes (llhttp, in C; `decisions/`). This module adds limits, and decides whether the connection may
+be used again: not if two parsers could read the response differently. Contradicting lengths are an error.
 """
 
 import re
@@ -16,13 +15,21 @@ MOST_FRAMING = 8
 """Bytes received for one byte of the body, beyond the head: a chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
-"""How a server that expects TLS answers a question in plain text."""
+"""The first bytes of a server that expects TLS and gets plain text."""
+_FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
+"""Characters that no reader allows in a header; other control characters are read, and the connection is closed."""
+_TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
+_FOLDED = re.compile(rb"\n[ \t]").search
+"""A header that goes on in the next line."""
+SMALL_PIECE = 4 * 1024
+"""Pieces of a body that are smaller are joined: a list of single bytes takes eight times their size."""
+JOINED_PIECE = 64 * 1024
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
 @dataclass(slots=True)
 class Reply:
-    """A whole answer; header names are in lower case."""
+    """A whole response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,15 +37,15 @@ class Reply:
 
 
 class BrokenOff(ConnectionError):
-    """The connection ended, or what came over it is no HTTP, before the answer was whole."""
+    """The connection ended, or sent something other than HTTP, before the response was complete."""
 
 
 class TooLarge(Exception):
-    """The answer is larger than allowed."""
+    """The response is larger than allowed."""
 
 
 class Unreadable(Exception):
-    """What the server speaks will be no better next time; `kind` is that of the failure."""
+    """The response cannot be read, and a retry would not change that; `kind` is that of the failure."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -46,7 +53,7 @@ class Unreadable(Exception):
 
 
 class Answer:
-    """One answer as it comes in; the methods `on_…` are called by the parser."""
+    """One response as it arrives; the parser calls the methods `on_…`."""
 
     __slots__ = (
         "_body",
@@ -59,6 +66,7 @@ class Answer:
         "_most",
         "_parser",
         "_received",
+        "_small",
         "_status",
         "_tail",
         "is_followed",
@@ -70,31 +78,33 @@ class Answer:
         self._most = most_bytes
         self._parser: HttpResponseParser | None = HttpResponseParser(self)
         self._head = b""
-        """What came until the head was whole; then the head."""
+        """The bytes until the head is complete, then the head."""
         self._headers: dict[str, str] = {}
         self._status = 0
         self._has_head = self._is_between = self._is_done = False
         self._body: list[bytes] = []
+        self._small = bytearray()
+        """Small pieces of the body that are not in `_body` yet."""
         self._fault: Exception | None = None
-        """What is wrong with the answer, where the parser takes it."""
+        """An error in a response that the parser accepts."""
         self._received = 0
         self._tail = b""
-        """The last bytes that came."""
+        """The last bytes that arrived."""
         self.size = 0
-        """Bytes of the body that came so far."""
+        """Bytes of the body so far."""
         self.is_plain = True
-        """Whether every reader would see the same in it."""
+        """Whether every parser would read it in the same way."""
         self.is_followed = False
-        """Whether bytes came behind it, with its last ones."""
+        """Whether more bytes followed it."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything came at all."""
+        """Whether anything of the final response has arrived."""
         return self._has_head or (bool(self._head) and not self._is_between)
 
     @property
     def expected(self) -> int:
-        """Bytes of the body, as far as its head says; 0 where it does not."""
+        """Bytes of the body as the head announces them; 0 if it does not."""
         return (
             int(self._headers.get("content-length", 0))
             if self._has_head and not self._is_chunked
@@ -103,7 +113,7 @@ class Answer:
 
     @property
     def may_be_followed(self) -> bool:
-        """Whether, once it is whole, the next answer may come over the same connection."""
+        """Whether the connection may be used again once the response is complete."""
         if not self._is_done or not self.is_plain or self.is_followed:
             return False
         return "connection" not in self._headers or "close" not in words(
@@ -115,7 +125,7 @@ class Answer:
         return "transfer-encoding" in self._headers
 
     def take_in(self, data: bytes) -> Reply | None:
-        """A further piece; the answer, once it is whole."""
+        """Take in further bytes; return the response once it is complete."""
         self._received += len(data)
         if not self._has_head:
             self._take_head(data)
@@ -136,25 +146,28 @@ class Answer:
         return self._reply()
 
     def ended(self) -> Reply | None:
-        """The answer that ends with its connection; `None` where more was to come."""
+        """Return the response that ends with its connection, or None if it is incomplete."""
         if not self._has_head or self._is_chunked or "content-length" in self._headers:
             return None
         return self._reply()
 
     def _reply(self) -> Reply:
-        self._parser = None  # the two hold each other: a large body must not wait for the garbage collector
+        self._parser = None  # breaks a reference cycle: a large body must not wait for the garbage collector
+        self._join_small_pieces()
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body = []
         return Reply(self._status, self._headers, body)
 
     def _take_head(self, data: bytes) -> None:
         self._head += data
-        if self._head[:7] != START[: len(self._head)]:
+        start = self._head[: len(START)]
+        if not START.startswith(start):
             raise _not_http(self._head[:200])
         self._feed(data)
         if not self._has_head and len(self._head) > MOST_HEAD_BYTES:
             raise BrokenOff("the head of the answer does not end")
-        if self._has_head and (end := self._head.find(b"\r\n\r\n")) >= 0:
+        end = self._head.find(b"\r\n\r\n")
+        if self._has_head and end >= 0:
             self._head = self._head[: end + 4]
 
     def _feed(self, data: bytes) -> None:
@@ -163,7 +176,7 @@ class Answer:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if self._is_done:
-                self.is_followed = True  # and what is behind the answer is none of it
+                self.is_followed = True  # what follows the response is not part of it
             elif not self._has_head and self.is_plain:
                 self._read_once_more()
             elif self._fault is None:
@@ -173,42 +186,60 @@ class Answer:
                 )
 
     def _read_once_more(self) -> None:
-        """Reads the head with what RFC 9112 lets a recipient allow: lines that end with a bare LF, chunks and a length.
+        """Read the head again with what a recipient may allow: bare LF, chunks and a length, control characters.
 
-        Others may read it differently, so it is the last answer of its connection.
+        Others may read it differently, so it is the last answer of its connection. `on_header` refuses the control
+        characters that h11 refuses.
         """
         self.is_plain, self._headers = False, {}
         self._parser = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
-            lenient_optional_cr_before_lf=True, lenient_chunked_length=True
+            lenient_optional_cr_before_lf=True,
+            lenient_chunked_length=True,
+            lenient_headers=not _FOLDED(self._head),
         )
         self._feed(self._head)
 
     def _has_more(self) -> bool:
-        """Whether bytes came behind the answer; the parser passes over empty lines there."""
+        """Return True if bytes followed the response; the parser skips empty lines there."""
         if self._is_chunked:
             return self._tail[-4:] != b"\r\n\r\n" or self._tail[:1] == b"\n"
         return self._received != len(self._head) + self.size
 
     def on_message_begin(self) -> None:
-        """The first byte of this answer, or of what comes behind it."""
+        """Note the first byte of this response, or of one that follows it."""
         self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:
-        """What stands behind the number."""
+        """Check the reason phrase."""
         if _CONTROL(reason):
             self.is_plain = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A line of the head; those of a trailer are passed over."""
+        """Take one line of the head; lines of a trailer are ignored."""
+        if not self.is_plain:
+            self._check_header(name, value)
         if not self._has_head:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             self._headers[key] = (
                 f"{self._headers[key]}, {text}" if key in self._headers else text
             )
 
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        """Refuse a header that a lenient parser takes and h11 does not."""
+        if not _TOKEN(name):
+            problem = "Invalid header field char"
+        elif _FORBIDDEN(value):
+            problem = "Invalid header value char"
+        else:
+            return
+        line = name.decode("latin-1")[:60]
+        self._fault = BrokenOff(
+            f"the answer is not well-formed HTTP: {problem} ({line!r})"
+        )
+
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """Check the complete head."""
         if self._is_done or self._parser is None:
             return
         self._status = status = self._parser.get_status_code()
@@ -237,17 +268,29 @@ class Answer:
             self.is_plain = False
 
     def on_body(self, piece: bytes) -> None:
-        """A piece of the body, without the frames of chunks."""
+        """Take a piece of the body, without the framing of chunks."""
         if self._is_done or self._fault is not None:
             return
         self.size += len(piece)
         if self.size > self._most:
             self._fault = TooLarge()
             return
+        if len(piece) < SMALL_PIECE:
+            self._small += piece
+            if len(self._small) >= JOINED_PIECE:
+                self._join_small_pieces()
+            return
+        self._join_small_pieces()
         self._body.append(piece)
 
+    def _join_small_pieces(self) -> None:
+        """Move the small pieces that came last to the body, as one."""
+        if self._small:
+            self._body.append(bytes(self._small))
+            self._small.clear()
+
     def on_message_complete(self) -> None:
-        """The answer is whole, or was a word in between: then it is still to come."""
+        """Note the end of the response, or of an interim (1xx) response that precedes it."""
         if self._status < 200 and not self._is_done:
             self._headers, self._status, self.is_plain, self._is_between = (
                 {},
@@ -269,5 +312,5 @@ def _not_http(start: bytes) -> Exception:
 
 
 def words(value: str) -> list[str]:
-    """A header that lists words."""
+    """Return the words of a comma-separated header."""
     return [word.strip() for word in value.lower().split(",")]

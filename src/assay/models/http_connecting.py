@@ -1,6 +1,6 @@
-"""Getting a connection to a server: name, TLS and proxy, and what it means when one of them fails.
+"""Open a connection to a server, with name resolution, TLS and proxy, and classify failures.
 
-A wrong name and a certificate nobody vouches for stay wrong: they are not tried again. A server that is gone may come
+An unknown host and an untrusted certificate are permanent faults and not retried. A server that is down may come
 back.
 """
 
@@ -32,14 +32,14 @@ NOT_TLS = frozenset(
         "RECORD_LAYER_FAILURE",
     }
 )
-"""What OpenSSL says when a server answers in plain text."""
+"""OpenSSL's messages when a server answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where connections go to; those of one origin can be used for one another's questions."""
+    """The target of connections; connections to the same origin are interchangeable."""
 
     host: str
     port: int
@@ -62,7 +62,7 @@ class Origin:
 
 
 def target(url: str) -> tuple[Origin, str]:
-    """The origin of a URL, and what the first line of a question names: the path, or for a proxy the whole URL."""
+    """Return the origin of a URL and the target of its request line: the path, or the whole URL for a proxy."""
     parts = urlsplit(url)
     is_tls = parts.scheme == "https"
     host = parts.hostname or ""
@@ -80,9 +80,9 @@ def target(url: str) -> tuple[Origin, str]:
 async def connect(
     origin: Origin, make: Callable[[], Connection], seconds: float
 ) -> Connection:
-    """A new connection; raises `HttpFailure` where there is none to be had."""
+    """Open a new connection; raise `HttpFailure` if that is not possible."""
     proxy = origin.proxy
-    place, host = (
+    peer, host = (
         (f"the proxy {proxy.named}", proxy.host)
         if proxy
         else (origin.named, origin.host)
@@ -92,8 +92,8 @@ async def connect(
         async with asyncio.timeout(seconds):
             return await _connected(origin, make)
     except TimeoutError as error:
-        # Nobody took the call: whatever is the matter, it is the server that is away, and no answer that is slow.
-        message = f"no connection to {place} within {seconds:g} s; fix: {fix}"
+        # No connection was accepted: the server is away, not slow to answer.
+        message = f"no connection to {peer} within {seconds:g} s; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
     except ssl.SSLCertVerificationError as error:
         message = (
@@ -104,13 +104,13 @@ async def connect(
     except ssl.SSLError as error:
         reason = getattr(error, "reason", None) or str(error)
         is_plain = reason in NOT_TLS
-        what = (
+        problem = (
             "does not speak TLS; fix: start base_url with http://"
             if is_plain
             else f"TLS failed: {reason}"
         )
         raise HttpFailure(
-            "tls", f"{origin.named} {what}", retryable=not is_plain
+            "tls", f"{origin.named} {problem}", retryable=not is_plain
         ) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
@@ -123,12 +123,12 @@ async def connect(
             if error.errno
             else str(error) or type(error).__name__
         )
-        message = f"cannot connect to {place}: {reason}; fix: {fix}"
+        message = f"cannot connect to {peer}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
 
 
 async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connection:
-    """A connection to the server, or to the proxy; for TLS behind a proxy, a tunnel through it."""
+    """Connect to the server or to the proxy; for TLS behind a proxy, open a tunnel."""
     context = trust_context() if origin.is_tls else None
     if origin.proxy is not None and context is not None:
         return await _tunnelled(origin.proxy, origin, make, context)
@@ -179,14 +179,14 @@ async def _tunnelled(
 
 
 class _Tunnel(asyncio.Protocol):
-    """What a proxy answers to CONNECT, up to the empty line behind it."""
+    """Receives a proxy's answer to CONNECT, up to the empty line after its headers."""
 
     def __init__(self) -> None:
         self.head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._received = b""
 
     def data_received(self, data: bytes) -> None:
-        """A piece of it; more than a head is no answer to CONNECT."""
+        """Collect received bytes, and finish at the empty line or when there are too many for an answer to CONNECT."""
         self._received += data
         is_whole = (
             self._received.endswith(b"\r\n\r\n")
@@ -196,7 +196,7 @@ class _Tunnel(asyncio.Protocol):
             self.head.set_result(self._received)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The proxy hung up; what it said before may say why."""
+        """Finish when the proxy closes the connection; the bytes received so far may say why."""
         if not self.head.done():
             self.head.set_result(self._received)
 
@@ -213,7 +213,7 @@ def _check_tunnel(head: bytes, proxy: Proxy) -> None:
         message = f"the proxy {proxy.named} does not speak HTTP: {line[:60]!r}; fix: {PROXY_FIX}"
         raise HttpFailure("connection", message, retryable=False)
     if status[1] == "407":
-        raise proxy.wants_login()
+        raise proxy.login_failure()
     if not status[1].startswith("2") or not head.endswith(b"\r\n\r\n"):
         message = f"the proxy refused the connection: {line[:80]}"
         raise HttpFailure("connection", message, retryable=status[1].startswith("5"))

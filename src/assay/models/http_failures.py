@@ -1,7 +1,6 @@
-"""What a failed HTTP attempt means: whether another try may help, and after how long.
+"""Classify a failed HTTP attempt: whether a retry may help, and after how long.
 
-Whoever calls decides nothing about retries: a failure says whether another try may help, the scheduler tries.
-Secrets are taken out of every message made here.
+A failure says whether a retry may help; only the scheduler retries. Secrets are removed from every message.
 """
 
 import json
@@ -18,7 +17,7 @@ from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
-"""What a status that may pass means; 503 is a server that is there, and not ready or too busy."""
+"""Failure kinds of temporary statuses; 503 is a server that is running, but not ready or too busy."""
 _OVERFLOW = re.compile(
     r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens"
 )
@@ -30,7 +29,7 @@ MOST_VALUES = 4_000_000
 
 
 def parsed(body: bytes) -> Any:
-    """The JSON of a body; raises `ValueError` where it is none, or would take far more memory than its text."""
+    """Parse a JSON body; raise `ValueError` if it is not JSON, or would take far more memory than its text."""
     if (
         len(body) > MOST_VALUES
         and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES
@@ -42,13 +41,13 @@ def parsed(body: bytes) -> Any:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return json.loads(
                 body
-            )  # slower, but it lets half a surrogate pair and a byte-order mark pass
+            )  # slower, but accepts half a surrogate pair and a byte-order mark
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 class HttpFailure(Exception):
-    """An attempt that brought no answer, with what that means."""
+    """An attempt that brought no answer, with its classification."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class HttpFailure(Exception):
         )
 
     def as_output(self, secrets: Iterable[str] = ()) -> Output:
-        """The failure as an output, on one line and without secrets."""
+        """Return the failure as an output, on one line and without secrets."""
         message = " ".join(without(self.message, secrets).split())
         return Output.failed(
             self.kind, message, retryable=self.retryable, retry_after=self.retry_after
@@ -75,7 +74,7 @@ class HttpFailure(Exception):
 
 
 class Refused(Exception):
-    """An answer with an error status, before it is decided what it means."""
+    """An answer with an error status, not yet classified."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(f"HTTP {status}")
@@ -92,7 +91,7 @@ class Refused(Exception):
         return error if isinstance(error, Mapping) else {"message": str(error)}
 
     def failure(self) -> HttpFailure:
-        """What the status means."""
+        """Return the failure that the status stands for."""
         words = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
         message = f"HTTP {self.status}: {str(words)[:300]}".strip().rstrip(":")
         if 300 <= self.status < 400:
@@ -102,19 +101,17 @@ class Refused(Exception):
             return HttpFailure("auth", message, retryable=False)
         if self.status == 429 and self.error.get("code") == "insufficient_quota":
             return HttpFailure("quota", message, retryable=False)
-        if self.status in (400, 413) and _OVERFLOW.search(
-            f"{self.error.get('code')} {self.error.get('type')} {words}"
-        ):
+        description = f"{self.error.get('code')} {self.error.get('type')} {words}"
+        if self.status in (400, 413) and _OVERFLOW.search(description):
             return HttpFailure("context", message, retryable=False)
         kind = KINDS.get(self.status, "http")
         retryable = self.status in RETRYABLE or self.status >= 500
-        return HttpFailure(
-            kind, message, retryable=retryable, retry_after=retry_after(self.headers)
-        )
+        seconds = retry_after(self.headers)
+        return HttpFailure(kind, message, retryable=retryable, retry_after=seconds)
 
     @property
     def _target(self) -> str:
-        """Where a redirect leads, without what may be secret in it."""
+        """The target of a redirect, without parts that may be secret."""
         try:
             parts = urlsplit(self.headers.get("location", ""))
         except ValueError:
@@ -128,7 +125,7 @@ class Refused(Exception):
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server asked to wait, from a number or a date."""
+    """Return the seconds that the server asked to wait, given as a number or a date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

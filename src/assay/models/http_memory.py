@@ -1,7 +1,7 @@
-"""Memory of answers on their way: all connections of the process share one budget.
+"""Memory for responses that are being received: all connections of the process share one budget.
 
-An answer may be large and many come at once. One that finds no room is not read on until others are done: its server
-waits, as a full TCP window makes it. Where nobody else moves, one always does, so that it ends.
+Responses may be large, and many arrive at once. A response that gets no memory is not read until others are done; the
+full TCP window makes its server wait. If all others wait too, one response always continues, so that it ends.
 """
 
 import asyncio
@@ -11,38 +11,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 FREE_BYTES = 64 * 1024
-"""What every answer may hold without asking."""
+"""What every response may use without asking."""
 MOST_BYTES = 96 * 1024 * 1024
-"""What all of them may hold beyond that; one answer alone may be larger."""
+"""What all responses may use beyond that; a single response may be larger."""
 
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """What one answer holds."""
+    """The memory of one response."""
 
     resume: Callable[[], None]
-    """Called, in the event loop that asked, once there is room."""
+    """Called, in the event loop that asked, once there is memory."""
     loop: asyncio.AbstractEventLoop
     held: int = 0
     wanted: int = 0
-    """What it waits for; 0 where it does not wait."""
+    """The bytes it waits for; 0 if it does not wait."""
 
 
 class Memory:
-    """Gives room to answers in the order in which they asked for it."""
+    """Grants memory to responses in the order in which they asked."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._used = 0
         self._moving = 0
-        """Answers that hold room and do not wait for more: they will give it back."""
+        """The number of responses that hold memory and do not wait for more: they will release it."""
         self._first: Share | None = None
-        """The one that may go beyond what there is, because all others wait; always the same one until it is done."""
+        """The response that may exceed the budget because all others wait; the same one until it is done."""
         self._waiting: deque[Share] = deque()
         self._lock = threading.Lock()
 
     def take(self, share: Share, count: int) -> bool:
-        """Whether there is room for so many more bytes; else `resume` is called when there is."""
+        """Reserve `count` more bytes and return True, or return False and call `resume` once they are available."""
         with self._lock:
             self._moving -= share.held > 0
             if share is self._first or (
@@ -56,7 +56,7 @@ class Memory:
             return not share.wanted
 
     def give_back(self, share: Share) -> None:
-        """All that an answer held; it may still be waiting for more."""
+        """Release everything that a response holds, even if it still waits for more."""
         with self._lock:
             if share.wanted:
                 self._waiting.remove(share)

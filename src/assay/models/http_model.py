@@ -1,6 +1,6 @@
-"""What all models behind a URL have in common: place, key, limits, and one attempt a request.
+"""What all models behind a URL share: URL, key, limits, and one attempt per request.
 
-The key comes from the environment and is seen nowhere else: not in errors, not in the identity, not in `repr`.
+The key comes from the environment and appears nowhere else: not in errors, the identity or `repr`.
 """
 
 import asyncio
@@ -14,10 +14,21 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
+from ..core import (
+    EMPTY,
+    Abilities,
+    Candidate,
+    DataError,
+    Output,
+    Prompt,
+    Request,
+    Usage,
+    UsageError,
+)
 from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
 from ..media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats, needs_change, portable
 from .answers import failure
+from .carrying import Carrier
 from .chat_format import Malformed
 from .http import Client, HttpFailure, Limits, Refused, decoded
 
@@ -37,7 +48,7 @@ Ask = Callable[[Request], Awaitable[Output]]
 
 @dataclass
 class HttpModel(ABC):
-    """A model behind a URL. One attempt a call: the scheduler tries again."""
+    """A model behind a URL. A call makes one attempt; the scheduler retries."""
 
     reference: ClassVar[str] = "name"
     scheme: ClassVar[str]
@@ -45,9 +56,9 @@ class HttpModel(ABC):
     url_env: ClassVar[str]
     """The environment variable that names another URL."""
     key_header: ClassVar[str]
-    """The header that carries the key, with `{}` in its place."""
+    """The header with the key, written as `{}`."""
     assumes_version: ClassVar[bool] = False
-    """Whether a URL without a path means the version of the public service, as the service's own libraries take it."""
+    """Whether a URL without a path gets the version of the public service, as in the service's own libraries."""
 
     name: str
     """The model's name at the endpoint."""
@@ -71,7 +82,7 @@ class HttpModel(ABC):
     total_timeout: float = 600.0
     max_response_bytes: int = 32 * 1024 * 1024
     start_timeout: float = 5.0
-    """How long a server that was never there is waited for: it may be starting."""
+    """How long to wait for a server that has never answered: it may be starting."""
 
     def __post_init__(self) -> None:
         self.accepts, self.produces = (
@@ -112,15 +123,15 @@ class HttpModel(ABC):
         ):
             self._url += version[0]
         self._place, _, self._query = self._url.partition("?")
-        # As it is written, so that a key which changes in the environment leaves the model the same.
-        place = self._url if not url or not REFERENCE.search(url) else url
+        # Use the URL as the user wrote it, so that a key that changes in the environment does not change the identity.
+        location = self._url if not url or not REFERENCE.search(url) else url
         further = {"headers": dict(self.headers)} if self.headers else {}
         self.written: Mapping[str, Any] = {
-            "base_url": place,
+            "base_url": location,
             "body": dict(self.body),
             **further,
         }
-        """What may hold secrets, for whoever keeps them out of records."""
+        """Options that may hold secrets, which are redacted in records."""
         self.base_url, self.body = self._url, filled(self.body, "the body")
         headers = {
             name: filled(value, "a header").strip()
@@ -149,37 +160,45 @@ class HttpModel(ABC):
 
     @property
     def abilities(self) -> Abilities:
-        """As declared: an endpoint cannot be asked what its model takes and makes."""
+        """Return what was declared: an endpoint does not say what its model takes and makes."""
         return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, and what is added to every request; a digest in place of each key."""
+        """Return the name, the URL and what is added to every request; a digest replaces each key."""
         return {self.scheme: self.name, **veiled(self.written)}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One attempt for each request."""
+        """Make one attempt for each request."""
         outputs = [await self._attempt(request, self._answer) for request in requests]
-        for place, request in enumerate(requests):
+        for index, request in enumerate(requests):
             if request.options.n > 1:
-                outputs[place] = self._with_paid(request, outputs[place])
+                outputs[index] = self._with_paid(request, outputs[index])
         return outputs
 
     async def close(self) -> None:
-        """Closes the connections of the running event loop."""
+        """Close the connections of the running event loop."""
         await self._client.close()
 
     @property
     def formats(self) -> Formats:
-        """The formats of media that the endpoint takes; others are sent as PNG or WAV."""
+        """Return the formats of media that the endpoint takes; others are sent as PNG or WAV."""
         return {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
 
     @abstractmethod
+    def carrier(self, prompt: Prompt) -> Carrier:
+        """Return what the request for a prompt can hold."""
+
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a request cannot carry the whole prompt, or None if it can."""
+        return self.carrier(prompt).refusal(prompt)
+
+    @abstractmethod
     async def _answer(self, request: Request) -> Output:
-        """Asks, and reads the answer."""
+        """Send a request and read the answer."""
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        """What an error status means; an output where it is an answer after all, as a content filter is."""
+        """Return what an error status means; an output if it is an answer, as for a content filter."""
         return refused.failure()
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -204,6 +223,8 @@ class HttpModel(ABC):
     async def _attempt(self, request: Request, ask: Ask) -> Output:
         started = time.perf_counter()
         done: tuple[str, ...] = ()
+        if refusal := self.refusal(request.prompt):
+            return Output.failed("data", str(refusal), retryable=False)
         try:
             if request.prompt.media and needs_change(request.prompt, self.formats):
                 prompt, done = await asyncio.to_thread(
@@ -212,10 +233,10 @@ class HttpModel(ABC):
                 request = replace(request, prompt=prompt)
             output = await ask(request)
         except Refused as refused:
-            meant = self._refused(refused)
-            if isinstance(meant, HttpFailure):
-                return self._failed(meant, refused.status)
-            output = meant
+            outcome = self._refused(refused)
+            if isinstance(outcome, HttpFailure):
+                return self._failed(outcome, refused.status)
+            output = outcome
         except HttpFailure as error:
             return self._failed(error)
         except Malformed as error:
@@ -229,7 +250,7 @@ class HttpModel(ABC):
         if output.seconds is None and output.error is None:
             object.__setattr__(
                 output, "seconds", time.perf_counter() - started
-            )  # just made: nobody else has it yet
+            )  # just created, and not shared yet
         return (
             replace(output, details={**output.details, "media": list(done)})
             if done
@@ -245,7 +266,7 @@ class HttpModel(ABC):
         return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
-        """`n` candidates from an endpoint that gives one a call; what came before a failure is not drawn anew."""
+        """Collect `n` candidates from an endpoint that gives one per call; a retry keeps those received."""
         if request.options.n == 1:
             return await ask(request)
         outputs = self._drawn_of(request)
@@ -265,7 +286,7 @@ class HttpModel(ABC):
         )
 
     def _drawn_of(self, request: Request) -> list[Output]:
-        """What was drawn for a request so far: kept by whoever asks, who asks for the same until it has come."""
+        """Return the candidates of a request so far, kept per task: a task retries its request until it is done."""
         previous, outputs = self._drawn.get(_this_task(), (None, []))
         if previous is not request:
             outputs = []
@@ -273,9 +294,13 @@ class HttpModel(ABC):
         return outputs
 
     def _with_paid(self, request: Request, output: Output) -> Output:
-        """An output, where not all came that were to be drawn, with the tokens of those that did."""
+        """Return a failed output with the tokens of the candidates that came before the failure."""
         previous, outputs = self._drawn.get(_this_task(), (None, []))
-        usage = _added([one.usage for one in outputs]) if previous is request else None
+        usage = (
+            _added([output_part.usage for output_part in outputs])
+            if previous is request
+            else None
+        )
         return output if usage is None else replace(output, usage=usage)
 
 
@@ -286,7 +311,7 @@ def _this_task() -> "asyncio.Task[Any]":
 
 
 def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
-    """Kinds of parts, from a list or as they are typed: `text,audio`."""
+    """Return kinds of parts, from a list or from text such as `text,audio`."""
     named = (
         tuple(value.replace(" ", "").split(","))
         if isinstance(value, str)
@@ -302,7 +327,7 @@ def kinds(value: str | Sequence[str], option: str) -> tuple[str, ...]:
 
 
 def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
-    """The abilities of a chat model that cannot be asked for them; log-probabilities show when they are asked for."""
+    """Return the abilities of a chat endpoint as declared; whether it reports log-probabilities is not known."""
     return Abilities(
         frozenset(accepts),
         frozenset(produces),
@@ -313,7 +338,7 @@ def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
 
 
 def enough(output: Output, expected: int) -> Output:
-    """An endpoint that ignores `n` must not make pass@k look worse than it is, nor mix in what nobody asked for."""
+    """Return the output, or a failure if the endpoint gave another number of candidates: pass@k needs all."""
     count = len(output.candidates)
     if count == expected or not count:
         return output
@@ -327,7 +352,7 @@ def enough(output: Output, expected: int) -> Output:
 def refuse_options(
     request: Request, unknown: Sequence[str], whose: str, fix: str | None = None
 ) -> None:
-    """Raises for a generation option that an endpoint does not have: the answer would not be what was asked for."""
+    """Raise for a generation option that an endpoint does not have."""
     for name in unknown:
         if getattr(request.options, name) not in (None, ()):
             raise UsageError(
@@ -337,19 +362,19 @@ def refuse_options(
 
 
 def without_seed(output: Output, request: Request) -> Output:
-    """The answer of an API that has no seed: the record says that one was asked for."""
+    """Return the output of an API without seeds; its details say that one was asked for."""
     if request.options.seed is None and request.seed is None:
         return output
     return replace(output, details={**output.details, "ignored": ["seed"]})
 
 
 def filtered() -> Output:
-    """A refusal by the endpoint itself."""
+    """Return the output of a refusal by the endpoint itself."""
     return Output((Candidate((), "content_filter"),))
 
 
 def _added(usages: Sequence[Usage | None]) -> Usage | None:
-    """Tokens of several calls: each is paid for."""
+    """Return the sum of several calls' usage: each is billed."""
     counts = [usage for usage in usages if usage is not None]
     if not counts:
         return None
@@ -373,9 +398,9 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (name + value).isprintable() or not (name + value).isascii():
-            what = f"the header {name!r} holds a line break or a letter that no header can carry"
+            message = f"the header {name!r} holds a line break or a letter that no header can carry"
             raise UsageError(
-                what, fix="check the environment variable its value comes from"
+                message, fix="check the environment variable its value comes from"
             )
 
 

@@ -1,6 +1,6 @@
-"""Proxies: which one a question goes through, as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY say.
+"""Choose the proxy for a request from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-Proxies that speak HTTP in plain text are used, with a login where the URL has one; others are refused in words.
+Only plain HTTP proxies are supported, with a login if the URL has one; others are refused with an error.
 """
 
 import base64
@@ -20,34 +20,36 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where to connect to instead of the server."""
+    """The host to connect to instead of the server."""
 
     host: str
     port: int
     login: str = field(default="", repr=False)
-    """The value of `Proxy-Authorization`; empty where the URL names nobody."""
+    """The value of `Proxy-Authorization`; empty if the URL has no login."""
 
     @property
     def named(self) -> str:
         """`host:port`, for messages."""
         return f"{with_brackets(self.host)}:{self.port}"
 
-    def wants_login(self) -> HttpFailure:
-        """What its status 407 means."""
-        what = "refuses the login of its URL" if self.login else "asks for a login"
+    def login_failure(self) -> HttpFailure:
+        """Return the failure for status 407."""
+        problem = "refuses the login of its URL" if self.login else "asks for a login"
         fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
         return HttpFailure(
-            "connection", f"the proxy {self.named} {what}; fix: {fix}", retryable=False
+            "connection",
+            f"the proxy {self.named} {problem}; fix: {fix}",
+            retryable=False,
         )
 
 
 def with_brackets(host: str) -> str:
-    """A host as it stands before a port: IPv6 addresses in brackets."""
+    """Return a host as it is written before a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
-    """The proxy for a server, if there is one; raises `HttpFailure` for one of a kind we do not speak."""
+    """Return the proxy for a server, or None; raise `HttpFailure` for an unsupported kind of proxy."""
     settings = getproxies()
     url = settings.get(scheme) or settings.get("all")
     if not url:
@@ -66,8 +68,8 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
             "connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False
         ) from error
     if parts.scheme != "http" or not parts.hostname:
-        place = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"
-        message = f"the proxy {place} cannot be used: only http:// proxies are spoken to; fix: {FIX}"
+        address = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"
+        message = f"the proxy {address} cannot be used: only http:// proxies are spoken to; fix: {FIX}"
         raise HttpFailure("connection", message, retryable=False)
     return Proxy(parts.hostname, number, _login(parts))
 
@@ -80,7 +82,7 @@ def _login(parts: SplitResult) -> str:
 
 
 def is_exempt(host: str, port: int, listed: str) -> bool:
-    """Whether NO_PROXY names a server: by host or domain, address or network, with a port or without; `*` is all."""
+    """Return True if NO_PROXY names a server: by host, domain, address or network, with or without a port."""
     host = host.strip("[]").rstrip(".").lower()
     address = _address(host)
     for entry in re.split(r"[\s,]+", listed.lower()):
@@ -107,11 +109,11 @@ def is_exempt(host: str, port: int, listed: str) -> bool:
 
 
 def _split(entry: str) -> tuple[str, int | None]:
-    found = _ENTRY.fullmatch(entry)
-    if found is None:
+    match = _ENTRY.fullmatch(entry)
+    if match is None:
         return entry, None  # an IPv6 address or network without brackets
-    port = found["inner_port"] or found["port"]
-    return found["inner"] or found["name"], int(port) if port else None
+    port = match["inner_port"] or match["port"]
+    return match["inner"] or match["name"], int(port) if port else None
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,6 +1,6 @@
-"""Unpacking answers: bounded in members, output and CPU time, and off the event loop where it may take long.
+"""Decompress responses with limits on members, size and CPU time, outside the event loop if it may take long.
 
-A server chooses what it packs: ten megabytes may hold ten gigabytes, or a million members that hold nothing.
+The server chooses what it compresses: ten megabytes may hold ten gigabytes, or a million empty members.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ THREADS = 2
 
 
 async def unpack(body: bytes, encoding: str, most: int) -> bytes:
-    """A body without its `Content-Encoding`; raises `TooLarge` where it has more than `most` bytes."""
+    """Undo a body's `Content-Encoding`; raise `TooLarge` if it has more than `most` bytes."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not body:
         return body
@@ -56,13 +56,13 @@ def _threads() -> ThreadPoolExecutor:
 def inflate(
     body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True
 ) -> bytes:
-    """The bytes that were packed; gzip may come in several members, deflate with or without its frame."""
+    """Return the decompressed bytes; gzip may have several members, deflate may lack its header."""
     unpacking = _Unpacking(memoryview(body), most, is_wanted)
     try:
         unpacking.run()
         return bytes(unpacking.plain)
     finally:
-        unpacking.plain.clear()  # an error holds on to its frames, and these to what they read
+        unpacking.plain.clear()  # an error keeps its frames alive, and these keep what they read
 
 
 class _Unpacking:
@@ -72,7 +72,7 @@ class _Unpacking:
         self.packed, self.most, self.is_wanted = packed, most, is_wanted
         self.plain = bytearray()
         self.start = 0
-        """Where the next member starts."""
+        """The start of the next member."""
         self.until = time.thread_time() + MOST_SECONDS
 
     def run(self) -> None:
@@ -85,7 +85,7 @@ class _Unpacking:
                         raise
                     self._take_member(
                         -zlib.MAX_WBITS
-                    )  # deflate without its frame, as some servers send it
+                    )  # raw deflate without a header, as some servers send it
             except zlib.error as error:
                 raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
             if self.start == len(self.packed):
@@ -95,21 +95,21 @@ class _Unpacking:
         )
 
     def _take_member(self, bits: int) -> None:
-        """Adds what one member holds to `plain`."""
+        """Decompress one member and add it to `plain`."""
         unpacker, start = zlib.decompressobj(bits), self.start
         while not unpacker.eof:
             piece = self.packed[start : start + SLICE_BYTES]
-            found = unpacker.decompress(
+            chunk = unpacker.decompress(
                 piece, min(self.most + 1 - len(self.plain), PIECE_BYTES)
             )
-            self.plain += found
+            self.plain += chunk
             if len(self.plain) > self.most:
                 raise TooLarge
-            # At the end of a member zlib may name what follows it twice.
+            # At the end of a member, zlib may report the bytes after it twice.
             consumed = len(piece) - len(
                 unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
             )
-            if not consumed and not found and not unpacker.eof:
+            if not consumed and not chunk and not unpacker.eof:
                 raise zlib.error("it breaks off")
             start += consumed
             if time.thread_time() > self.until:
@@ -118,5 +118,5 @@ class _Unpacking:
                     f"the answer takes longer than {MOST_SECONDS:g} s to unpack",
                 )
             if not self.is_wanted():
-                raise BrokenOff("nobody waits for the answer any more")
+                raise BrokenOff("the answer is no longer needed")
         self.start = start

@@ -1,7 +1,6 @@
-"""Media in an endpoint's answer: the bytes that came with it.
+"""Read media from the bytes in an endpoint's answer.
 
-An answer is not trusted to name what is opened: a path in it would be a file of whoever asks, and an address a place in
-their network.
+Paths and URLs in an answer are never opened: they would name files and hosts of the machine that asks.
 """
 
 import io
@@ -17,13 +16,13 @@ BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
 """Formats of audio clips whose beginning is so long that samples never look like it."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
-"""How MP3 begins where it begins with more than two bytes of its own, which samples may well be."""
+"""The beginnings of MP3 files that cannot be raw samples; the shorter ones can."""
 
 M = TypeVar("M", bound=Media)
 
 
 class Malformed(ValueError):
-    """A body that is JSON but not an answer; `passes` says whether another try may bring one."""
+    """A body that is JSON but not an answer; `passes` says whether a retry may bring one."""
 
     def __init__(self, message: str, *, passes: bool = True) -> None:
         super().__init__(message)
@@ -31,18 +30,20 @@ class Malformed(ValueError):
 
 
 def from_base64(kind: type[M], text: Any) -> M:
-    """The medium whose bytes an answer spells out; raises `Malformed` for anything else."""
+    """Decode the base64 medium in an answer; raise `Malformed` for anything else."""
     if isinstance(text, str) and text.startswith("data:"):
         return from_data_url(kind, text)
     if not isinstance(text, str) or not text:
         raise Malformed(
-            f"the {kind.kind} in the answer is no base64 text: {shorten(text)}"
+            f"the {kind.kind} in the answer is not base64 text: {shorten(text)}"
         )
     try:
         return kind(decode_base64(text))
     except DataError as strict:
         try:
-            return kind(decode_base64("".join(text.split())))  # some break their lines
+            return kind(
+                decode_base64("".join(text.split()))
+            )  # some servers break lines
         except DataError:
             raise Malformed(
                 f"the {kind.kind} in the answer: {strict.what}, got {shorten(text)}"
@@ -50,7 +51,7 @@ def from_base64(kind: type[M], text: Any) -> M:
 
 
 def from_data_url(kind: type[M], url: Any) -> M:
-    """The medium in a `data:` URL; raises `Malformed` for a path or an address, which are never opened."""
+    """Decode the medium in a `data:` URL; raise `Malformed` for a path or an address, which are never opened."""
     if not isinstance(url, str) or not url.startswith("data:"):
         raise Malformed(
             f"the answer names an {kind.kind} instead of holding it, which is not opened: {shorten(url)}; "
@@ -60,13 +61,13 @@ def from_data_url(kind: type[M], url: Any) -> M:
     head, _, data = url.partition(",")
     if not head.endswith(";base64"):
         raise Malformed(
-            f"the {kind.kind} in the answer is no base64: {shorten(url)}", passes=False
+            f"the {kind.kind} in the answer is not base64: {shorten(url)}", passes=False
         )
     return from_base64(kind, data)
 
 
 def image_at(holder: Any) -> Image:
-    """The image of an `image_url`, which holds its URL or is it."""
+    """Decode the image of an `image_url`, which is a URL or an object that holds it."""
     return from_data_url(
         Image, holder.get("url") if isinstance(holder, dict) else holder
     )
@@ -75,7 +76,7 @@ def image_at(holder: Any) -> Image:
 def playable(
     audio: Audio, audio_format: str | None = None, rate: int = USUAL_RATE
 ) -> Audio:
-    """A clip that can be played: bare samples get a file around them where `audio_format` says that they are bare."""
+    """Return a playable clip: raw samples become a WAV file if `audio_format` says that they are raw."""
     first = audio.data()[:16]
     if (
         audio_format not in BARE_FORMATS
@@ -87,7 +88,7 @@ def playable(
 
 
 def as_wav(samples: bytes, rate: int) -> bytes:
-    """Samples of 16 bits and one channel as a WAV file."""
+    """Write 16-bit samples of one channel as a WAV file."""
     file = io.BytesIO()
     with wave.open(file, "wb") as audio:
         audio.setnchannels(1)

@@ -1,7 +1,7 @@
-"""Any service that the library litellm speaks to: `litellm/PROVIDER/NAME`.
+"""Any service that litellm supports: `litellm/PROVIDER/NAME`.
 
-Its own retries are off, so that there is one layer that tries again, and it is told not to fetch its price list when it
-is imported. Keys come from the environment under the names litellm gives them.
+litellm's own retries are off, so that only the scheduler retries, and it does not fetch its price list when imported.
+Keys come from the environment under the names litellm gives them.
 """
 
 import importlib.util
@@ -14,12 +14,30 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..core import EMPTY, Abilities, MissingExtra, Output, Request, Usage, UsageError
+from ..core import (
+    EMPTY,
+    Abilities,
+    DataError,
+    MissingExtra,
+    Output,
+    Prompt,
+    Request,
+    Usage,
+    UsageError,
+)
 from ..core.secrets import veiled
 from .answers import failure
-from .chat_format import Malformed, chat_messages, option_fields, read_answer
+from .carrying import CHAT
+from .chat_format import (
+    Malformed,
+    chat_messages,
+    option_fields,
+    read_answer,
+    tool_fields,
+)
 from .http import HttpFailure, Refused
 from .http_model import as_declared, enough, filtered, kinds
+from .reply_checks import check_reply
 
 _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials",
@@ -29,7 +47,7 @@ _NO_KEY = re.compile(
 
 @dataclass
 class LiteLLM:
-    """A model reached through litellm. One attempt a call: the scheduler tries again."""
+    """A model reached through litellm. A call makes one attempt; the scheduler retries."""
 
     reference: ClassVar[str] = "name"
 
@@ -66,22 +84,28 @@ class LiteLLM:
 
     @property
     def abilities(self) -> Abilities:
-        """As declared; whether a service reports log-probabilities shows when it is asked for them."""
-        return as_declared(self.accepts, self.produces)
+        """Return what was declared; whether a service reports log-probabilities is not known."""
+        return replace(as_declared(self.accepts, self.produces), tools=True)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, and what is added to every request."""
+        """Return the name, the URL and what is added to every request."""
         return {
             "litellm": self.name,
             **veiled({"base_url": self.base_url, "body": dict(self.body)}),
         }
 
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a chat request cannot carry the whole prompt, or None if it can."""
+        return CHAT.refusal(prompt)
+
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One attempt for each request."""
+        """Make one attempt for each request."""
         return [await self._attempt(request) for request in requests]
 
     async def _attempt(self, request: Request) -> Output:
+        if refusal := self.refusal(request.prompt):
+            return Output.failed("data", str(refusal), retryable=False)
         litellm = _library()
         started = time.perf_counter()
         try:
@@ -101,15 +125,16 @@ class LiteLLM:
             ).as_output()
         except Exception as error:  # noqa: BLE001 - the boundary to the library: becomes a counted failure
             return _failure(litellm, error, self.name).as_output()
-        return enough(
-            replace(output, usage=_priced(output.usage, answer)), request.options.n
-        )
+        output = replace(output, usage=_priced(output.usage, answer))
+        output = check_reply(output, request, self.name, getattr(answer, "model", None))
+        return enough(output, request.options.n)
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
         arguments: dict[str, Any] = {
             "model": self.name,
             "messages": chat_messages(request.prompt),
+            **tool_fields(request.prompt),
         }
         arguments |= option_fields(options, request.seed, chat=True)
         arguments |= {"timeout": self.timeout, "num_retries": 0, "max_retries": 0}
@@ -128,16 +153,16 @@ def _library() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
-    # It prints advice to stdout with every error, in the middle of what is read by programs.
+    # It prints advice to stdout with every error, into output that programs read.
     litellm.suppress_debug_info = True
     return litellm
 
 
 def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
-    """What a library's error means; its class says more than its status."""
+    """Return what an error of the library means; its class says more than its status."""
     exceptions = litellm.exceptions
     if _NO_KEY.search(_said(error)):
-        # Found before anything is sent, and told as if the server had failed or could not be reached.
+        # litellm reports a missing key as a failure of the server.
         missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
         fix = f"set {missing} in the environment" if missing else _said(error)
         return HttpFailure(
@@ -165,12 +190,12 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
 
 
 def _said(error: Exception) -> str:
-    """What the library says, in one line: it appends a traceback."""
+    """Return the library's message without the traceback it appends."""
     text = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
     return text.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 
 
 def _priced(usage: Usage | None, answer: Any) -> Usage | None:
-    """With what litellm's price list says it cost."""
+    """Return the usage with the cost by litellm's price list."""
     cost = (getattr(answer, "_hidden_params", None) or {}).get("response_cost")
     return usage if usage is None or not cost else replace(usage, cost=float(cost))

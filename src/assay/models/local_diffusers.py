@@ -1,7 +1,7 @@
-"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process, drawing from words or changing an image by them.
+"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process that draws from text or edits an image.
 
-Every image has a seed of its own, made of the sample and the candidate's number: the third image of a sample is
-the same whether two or ten were asked for, and whatever else is drawn beside it.
+Every image has its own seed, made from the sample and the candidate's number. The third image of a sample is the
+same whether two or ten were requested, and independent of the rest of the batch.
 """
 
 import importlib.metadata
@@ -28,11 +28,11 @@ from ..core import (
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
 from .answers import failure
-from .diffusers_loading import load_whole, quietly
+from .diffusers_loading import load_complete, quietly
 from .draws import generator_for
 from .http_model import refuse_options
 from .local_transformers.loading import Source, is_path
-from .local_transformers.local_model import check_counts
+from .prompting.local_model import check_counts
 from .specialists.base import asked_text
 from .weights import weights_digest
 
@@ -46,13 +46,13 @@ PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
 class Pipeline(Source):
-    """Where a pipeline comes from: a folder of folders."""
+    """The source of a pipeline: a folder with subfolders."""
 
     index = "model_index.json"
     what = "pipeline"
 
     def digests(self, place: Path) -> dict[str, str]:
-        """All files of the folder by digest."""
+        """Return the digests of all files in the folder."""
         files = sorted(
             file
             for file in place.rglob("*")
@@ -70,21 +70,21 @@ class LocalDiffusers:
     path: str
     """A pipeline's folder (with `model_index.json`), or a hub name."""
     pipeline: str | None = None
-    """The pipeline class to load it as, where it should not be the folder's own: `StableDiffusionImg2ImgPipeline`."""
+    """The pipeline class, if it is not the one the folder names: `StableDiffusionImg2ImgPipeline`."""
     dtype: str = "auto"
     """float32, bfloat16, float16; by default full precision on a CPU, bfloat16 on a GPU."""
     device: str | None = None
-    """cpu, cuda, cuda:1; by default a GPU where there is one."""
+    """cpu, cuda, cuda:1; by default a GPU if there is one."""
     revision: str | None = None
     variant: str | None = None
-    """Which of several sets of weights, as `fp16`."""
+    """The variant of the weights, such as `fp16`."""
     steps: int | None = None
     guidance: float | None = None
     height: int | None = None
     width: int | None = None
     negative_prompt: str | None = None
     strength: float | None = None
-    """How far an image may be changed, for pipelines that have such a setting."""
+    """How much an image may change, for pipelines with this setting."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of each call, as the pipeline takes them."""
     batch_size: int = 16
@@ -122,7 +122,7 @@ class LocalDiffusers:
 
     @property
     def abilities(self) -> Abilities:
-        """Words in, and an image where the pipeline's call takes one; told by its class, without loading weights."""
+        """Text in, and images if the pipeline's call takes them; read from its class, without loading weights."""
         takes_images = "image" in self._parameters()
         return Abilities(
             accepts=frozenset({"text", "image"} if takes_images else {"text"}),
@@ -136,15 +136,17 @@ class LocalDiffusers:
         name = self.pipeline or str(self.source.config().get("_class_name", ""))
         import diffusers
 
-        with quietly():  # a pipeline's imports warn of libraries that it does not need
-            found = getattr(diffusers, name, None)
-        if found is None:
+        with (
+            quietly()
+        ):  # a pipeline's imports warn about libraries that it does not need
+            pipeline_class = getattr(diffusers, name, None)
+        if pipeline_class is None:
             raise UsageError(
                 f"diffusers knows no pipeline {name!r}",
                 where=self.path,
                 fix="-a pipeline=CLASS",
             )
-        return found
+        return pipeline_class
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -163,7 +165,7 @@ class LocalDiffusers:
         }
 
     def load(self) -> None:
-        """Reads the weights, if nobody did before."""
+        """Load the weights, if they are not loaded yet."""
         import torch
 
         with self._lock:
@@ -185,10 +187,10 @@ class LocalDiffusers:
             arguments: dict[str, Any] = {
                 name: value for name, value in options.items() if value
             }
-            self._settings()  # one the pipeline does not have is found before its weights are read
+            self._settings()  # report an unknown setting before the weights are read
             try:
                 arguments[_dtype_argument()] = getattr(torch, dtype)
-                pipe = load_whole(
+                pipe = load_complete(
                     self._class(), self.source.folder(), arguments, self.path
                 )
             except (OSError, ValueError, TypeError) as error:
@@ -209,11 +211,11 @@ class LocalDiffusers:
         return self.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
     def report_to(self, meter: Meter) -> None:
-        """Each step of drawing is counted there from now on."""
+        """Count each drawing step on the meter from now on."""
         self._meter = meter
 
     def _reporting(self, count: int) -> dict[str, Any]:
-        """What has the pipeline say when a step is done, where it can: `count` requests are drawn together."""
+        """Return the argument that makes the pipeline report each step of `count` requests, if it can."""
         if "callback_on_step_end" not in self._parameters():
             return {}
 
@@ -227,23 +229,24 @@ class LocalDiffusers:
         return {"callback_on_step_end": step}
 
     def close(self) -> None:
-        """Lets the weights go."""
+        """Release the weights."""
         with self._lock:
             self._pipe = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """`n` images for each request; requests without images of their own are drawn together."""
+        """Draw `n` images for each request; requests without input images are drawn together."""
+        name = f"diffusers/{self.path}, which draws,"
         for request in requests:
-            refuse_options(request, UNKNOWN, f"diffusers/{self.path}, which draws,")
+            refuse_options(request, UNKNOWN, name)
         self.load()
         answers: dict[int, Output] = {}
         with self._lock, self._meter.batch(len(requests)):
             for numbers in self._batches(requests):
-                answers.update(self._drawn(numbers, requests))
+                answers.update(self._draw(numbers, requests))
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
-        """Numbers of requests to draw in one call: equal in how many images they want, and without any themselves."""
+        """Yield the indices of requests to draw in one call: same number of images, and no input images."""
         at_once = self.pictures or AT_ONCE["cpu" if self._device() == "cpu" else "cuda"]
         waiting: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
@@ -256,10 +259,10 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(
+    def _draw(
         self, numbers: Sequence[int], requests: Sequence[Request]
     ) -> dict[int, Output]:
-        """One call for all of them; where it fails, the caller asks again in halves."""
+        """Draw several requests in one call; if it fails, the caller repeats them in halves."""
         try:
             return dict(
                 zip(
@@ -301,7 +304,7 @@ class LocalDiffusers:
         else:
             texts = [text for text in texts for _ in range(count)]
         if "output_type" in self._parameters():
-            # As bytes, what is not finite would be black, and scored.
+            # Converted to bytes, values that are not finite would become black pixels and be scored.
             arguments.setdefault("output_type", "np")
         with torch.inference_mode():
             reporting = self._reporting(len(requests))
@@ -317,12 +320,14 @@ class LocalDiffusers:
             )
         seconds = (time.perf_counter() - started) / len(requests)
         outputs = []
-        for place, row in enumerate(seeds):
-            span = slice(place * count, (place + 1) * count)
+        for number, row in enumerate(seeds):
+            span = slice(number * count, (number + 1) * count)
             if not all(map(_is_finite, result.images[span])):
-                what = "the pipeline computed an image that is not finite"
+                problem = "the pipeline computed an image that is not finite"
                 outputs.append(
-                    Output.failed("non_finite", f"{self.path}: {what}", retryable=False)
+                    Output.failed(
+                        "non_finite", f"{self.path}: {problem}", retryable=False
+                    )
                 )
                 continue
             candidates = tuple(
@@ -339,13 +344,18 @@ class LocalDiffusers:
         return outputs
 
     def _settings(self) -> dict[str, Any]:
-        """What every call is given; a setting the pipeline does not have is a fault, not passed over."""
-        wanted = {"num_inference_steps": self.steps, "guidance_scale": self.guidance}
-        wanted |= {name: getattr(self, name) for name in PLANNED}
-        settings = {name: value for name, value in wanted.items() if value is not None}
+        """Return the settings of every call; raise for a setting that the pipeline does not have."""
+        candidates = {
+            "num_inference_steps": self.steps,
+            "guidance_scale": self.guidance,
+        }
+        candidates |= {name: getattr(self, name) for name in PLANNED}
+        settings = {
+            name: value for name, value in candidates.items() if value is not None
+        }
         parameters = self._parameters()
         for name in (*settings, *self.call_args):
-            # Many calls take any further argument for old names' sake, and pass it over.
+            # Many calls accept any further argument for the sake of old names, and ignore it.
             if name not in parameters:
                 raise UsageError(
                     f"{self._class().__name__} has no setting {name!r}", where=self.path
@@ -354,14 +364,14 @@ class LocalDiffusers:
 
 
 def _is_finite(image: Any) -> bool:
-    """Whether an image has a number in every place; one of bytes has."""
+    """Return True if every value of an image is finite, which is always so for bytes."""
     import numpy as np
 
     return not isinstance(image, np.ndarray) or bool(np.isfinite(image).all())
 
 
 def _dtype_argument() -> str:
-    """How diffusers calls the precision to load with: it has been renamed."""
+    """Return diffusers' name for the precision option, which was renamed."""
     numbers = importlib.metadata.version("diffusers").split(".")[:2]
     return (
         "dtype"

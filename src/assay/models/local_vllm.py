@@ -1,7 +1,8 @@
 """`vllm/PATH_OR_ID`: vLLM in this process.
 
-Prompts are rendered and weighed as the `hf` backend does it, so that the two can be compared; vLLM batches and caches
-beginnings by itself. Prompts with media go through its chat, since only it knows where its models want them.
+Prompts are rendered, and likelihoods computed, as by the `hf` backend, so that the two can be compared. vLLM
+batches requests and caches prefixes itself. Prompts with media go through its chat interface, because only vLLM
+knows where its models expect media.
 """
 
 import importlib.util
@@ -14,10 +15,12 @@ from typing import Any
 from ..core import (
     Abilities,
     Candidate,
+    DataError,
     Likelihood,
     Meter,
     MissingExtra,
     Output,
+    Prompt,
     Request,
     TemplateError,
     Text,
@@ -25,44 +28,40 @@ from ..core import (
     Usage,
 )
 from .answers import failure
+from .carrying import CHAT, Carrier
 from .chat_format import chat_messages
 from .draws import generator_for
-from .local_transformers.fitting import cut_details, fit, shortened, too_long
-from .local_transformers.likelihood import Pair
 from .local_transformers.loading import Kind, Source, kind_of
-from .local_transformers.local_model import LocalModel
 from .local_transformers.model import ACCEPTS
-from .local_transformers.prompts import Renderer, special_ids
-from .local_transformers.text import plan_pairs, refused_prompt, weigh_planned
+from .prompting.fitting import cut_details, fit, shortened, too_long
+from .prompting.local_model import LocalModel
+from .prompting.pairs import Pair
+from .prompting.renderer import Renderer, special_ids
+from .prompting.weighing import plan_pairs, refused_prompt, weigh_planned
+from .reasoning_marks import decode_with_marks, mark_tokens, opening_mark
 from .vllm_progress import bar_for
 
 SAMPLED = (
-    "top_p",
-    "top_k",
-    "min_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-    "logprobs",
-)
-"""Options that vLLM calls by the same name."""
+    "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
+)  # fmt: skip
+"""Options that have the same name in vLLM."""
 
 
 @dataclass
 class LocalVllm(LocalModel):
-    """A model from a folder or the hub, served by vLLM's engine inside this process."""
+    """A model from a folder or the hub, run by vLLM's engine in this process."""
 
     dtype: str = "auto"
     revision: str | None = None
     tensor_parallel: int = 1
-    """GPUs one copy of the model is spread over."""
+    """Number of GPUs for one copy of the model."""
     memory: float = 0.9
-    """The share of a GPU's memory that vLLM may take."""
+    """The share of a GPU's memory that vLLM may use."""
     context: int | None = None
-    """Tokens of prompt and answer together; by default what the model was trained with."""
+    """Tokens of prompt and answer together; by default the length of the training."""
     quantization: str | None = None
     batch_size: int = 512
-    """Requests handed over at once: vLLM keeps as many of them going as its memory holds."""
+    """Requests per batch. vLLM schedules as many of them at once as its memory allows."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `vllm.LLM`."""
     trust_remote_code: bool = False
@@ -93,17 +92,22 @@ class LocalVllm(LocalModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Read off the configuration: no weight is loaded for it."""
+        """The abilities that the configuration shows. No weights are loaded."""
         return Abilities(
             accepts=ACCEPTS[self._kind],
             likelihood=self._kind == "text",
             logprobs=True,
             tokens=True,
+            chat=self._has_template(),
+            tools=self._can_take_tools(self._has_template()),
         )
+
+    def _has_template(self) -> bool | None:
+        return self.chat_template is not None or self.source.has_chat_template()
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Weights and configuration by digest, and the settings that can change an answer."""
+        """The digests of weights and configuration, and the settings that can change an answer."""
         names = (
             "dtype",
             "max_tokens",
@@ -111,6 +115,7 @@ class LocalVllm(LocalModel):
             "truncate",
             "quantization",
             "chat_template",
+            "tool_syntax",
         )
         settings = {
             name: getattr(self, name)
@@ -121,7 +126,7 @@ class LocalVllm(LocalModel):
         return {**self.source.identity(), **settings, **further, "engine": "vllm"}
 
     def load(self) -> None:
-        """Starts the engine; done by the first question if nobody did it before."""
+        """Start the engine, unless it runs."""
         with self._lock:
             if self._llm is not None:
                 return
@@ -145,25 +150,26 @@ class LocalVllm(LocalModel):
                 self._llm.get_tokenizer(),
                 chat_template=self.chat_template,
                 where=self.path,
+                tool_syntax=self.tool_syntax,
             )
 
     def report_to(self, meter: Meter) -> None:
-        """Prompts that vLLM is done with are counted there from now on."""
+        """Count the prompts that vLLM has finished on a meter from now on."""
         self._meter = meter
 
     def close(self) -> None:
-        """Lets the engine go."""
+        """Release the engine."""
         with self._lock:
             self._llm = self._renderer = None
 
     @property
     def tokenizer(self) -> Any:
-        """What cuts texts into the model's tokens; the engine is started for it."""
+        """The tokenizer of the model. Reading it starts the engine."""
         return self.renderer.tokenizer
 
     @property
     def renderer(self) -> Renderer:
-        """Where text becomes token ids."""
+        """Converts prompts to token ids."""
         self.load()
         assert self._renderer is not None
         return self._renderer
@@ -178,10 +184,22 @@ class LocalVllm(LocalModel):
             load_tokenizer(self.source),
             chat_template=self.chat_template,
             where=self.path,
+            tool_syntax=self.tool_syntax,
         )
 
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a prompt with media cannot be sent whole, or None if it can."""
+        if not prompt.media:
+            return super().refusal(prompt)
+        if prompt.tools:
+            fix = "hf/… takes both, or leave one of them out"
+            return DataError("vllm/… takes no tools with media", fix=fix)
+        if prompt.continuations is not None or prompt.rolling:
+            return Carrier("a vLLM likelihood request").refusal(prompt)
+        return CHAT.refusal(prompt)
+
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
+        """Generate all answers: requests with media through vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
             by_chat = [
                 at for at, request in enumerate(requests) if request.prompt.media
@@ -220,7 +238,8 @@ class LocalVllm(LocalModel):
                     chat_template=self.chat_template,
                 ),
             )
-        return [outputs[at] for at in range(len(requests))]
+        answers = [outputs[index] for index in range(len(requests))]
+        return self._with_calls(answers, requests)
 
     def _prompt_ids(self, request: Request) -> list[int] | Output:
         try:
@@ -250,7 +269,9 @@ class LocalVllm(LocalModel):
         requests: Sequence[Request],
         call: Callable[[Sequence[int], list[Any]], Any],
     ) -> dict[int, Output]:
-        """One call for all; where it fails, the caller asks again in halves, so that a fault costs its own sample."""
+        """Make one call for all requests. If it fails, the caller repeats it in halves to isolate the faulty
+        request.
+        """
         if not places:
             return {}
         try:
@@ -293,13 +314,16 @@ class LocalVllm(LocalModel):
         )
 
     def _read(self, request: Request, result: Any) -> Output:
+        ids = result.prompt_token_ids or ()
         candidates = tuple(
             Candidate(
-                (Text(one.text),), one.finish_reason, _tokens(one), tuple(one.token_ids)
+                (Text(self._text(request, completion, ids)),),
+                completion.finish_reason,
+                _tokens(completion),
+                tuple(completion.token_ids),
             )
-            for one in result.outputs
+            for completion in result.outputs
         )
-        ids = result.prompt_token_ids or ()
         usage = Usage(
             len(ids),
             sum(len(one.token_ids) for one in candidates),
@@ -310,14 +334,27 @@ class LocalVllm(LocalModel):
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
         return Output(candidates, usage=usage, details=cut_details(cut, squeezed))
 
+    def _text(self, request: Request, completion: Any, prompt: Sequence[int]) -> str:
+        """Return what was written, with the marks of reasoning that vLLM or the chat template left out."""
+        if request.think_tags is False:
+            return str(completion.text)
+        tokenizer = self.renderer.tokenizer
+        text = str(completion.text)
+        marks = mark_tokens(tokenizer, with_tools=bool(request.prompt.tools))
+        if any(token in marks for token in completion.token_ids):
+            text = decode_with_marks(tokenizer, completion.token_ids, marks)
+            for stop in request.options.stop:
+                text = text.partition(stop)[0]
+        return opening_mark(tokenizer, prompt) + text
+
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Weighs continuations by the log-probabilities vLLM reports for the tokens of a prompt."""
+        """Compute likelihoods from the log-probabilities that vLLM reports for prompt tokens."""
         with self._lock, self._meter.batch(len(requests)):
             self.load()
             return self._weighed(requests)
 
     def _weighed(self, requests: Sequence[Request]) -> list[Output]:
-        """One call for all; where it fails, the caller asks again in halves."""
+        """Make one call for all requests. If it fails, the caller repeats it in halves."""
         try:
             # One token is only predicted, and vLLM must be allowed to write one.
             longest, policy = self._longest() - 2, self.truncate
@@ -350,17 +387,23 @@ def _too_long(length: int, longest: int) -> Output:
 
 
 def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Likelihood:
-    """The sum over the continuation's tokens; the first token of a prompt has nothing before it and no number."""
-    values, greedy = [], True
-    for place in range(pair.start, len(pair.tokens)):
-        found = (reported[place] or {}).get(pair.tokens[place])
-        values.append(math.nan if found is None else float(found.logprob))
-        greedy &= found is not None and found.rank == 1
-    return Likelihood(math.fsum(values), greedy, len(values))
+    """Return the sum over the continuation's tokens. The first token of a prompt has no log-probability."""
+    logprobs: list[float] = []
+    is_greedy = True
+    for index in range(pair.start, len(pair.tokens)):
+        alternatives = reported[index] or {}
+        entry = alternatives.get(pair.tokens[index])
+        if entry is None:
+            logprobs.append(math.nan)
+            is_greedy = False
+            continue
+        logprobs.append(float(entry.logprob))
+        is_greedy = is_greedy and entry.rank == 1
+    return Likelihood(math.fsum(logprobs), is_greedy, len(logprobs))
 
 
 def _tokens(completion: Any) -> tuple[Token, ...]:
-    """Each written token with its alternatives, the most probable first."""
+    """Return each generated token with its alternatives, the most probable first."""
     tokens = []
     for token, alternatives in zip(
         completion.token_ids, completion.logprobs or (), strict=False

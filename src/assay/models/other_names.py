@@ -1,6 +1,6 @@
-"""Model names that other tools use, as assay writes them: `hf` with `pretrained=PATH`, a folder, `Qwen/Qwen3-8B`.
+"""Translate model names of other tools into assay's: `hf` with `pretrained=PATH`, a folder, `Qwen/Qwen3-8B`.
 
-Plain data and small rules: nothing is imported or downloaded to translate a name.
+Only data and small rules: translating a name imports and downloads nothing.
 """
 
 import difflib
@@ -18,43 +18,23 @@ from . import embedded
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A model's name and options in assay's own words."""
+    """A model's name and options in assay's spelling."""
 
     name: str
     args: Mapping[str, Any]
     note: str = ""
-    """What was understood, for the user; empty where the name was assay's already."""
+    """A note to the user about the translation; empty if the name was assay's already."""
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 API_PATHS = ("/chat/completions", "/completions", "/responses")
 
-HOSTED = frozenset(
-    {
-        "azure",
-        "azureai",
-        "bedrock",
-        "cloudflare",
-        "cohere",
-        "deepseek",
-        "fireworks",
-        "fireworks_ai",
-        "goodfire",
-        "grok",
-        "groq",
-        "huggingface",
-        "mistral",
-        "openrouter",
-        "perplexity",
-        "sagemaker",
-        "together",
-        "together_ai",
-        "vertex",
-        "vertex_ai",
-        "xai",
-    }
-)
+HOSTED = frozenset({
+    "azure", "azureai", "bedrock", "cloudflare", "cohere", "deepseek", "fireworks", "fireworks_ai", "goodfire", "grok",
+    "groq", "huggingface", "mistral", "openrouter", "perplexity", "sagemaker", "together", "together_ai", "vertex",
+    "vertex_ai", "xai",
+})  # fmt: skip
 """Services that inspect_ai and litellm put before the slash."""
 SERVERS = {
     "ollama": 11434,
@@ -72,12 +52,9 @@ HF_OPTIONS = {
     "torch_dtype": "dtype",
 }
 VLLM_OPTIONS = {
-    "max_length": "context",
-    "max_model_len": "context",
-    "max_gen_toks": "max_tokens",
-    "tensor_parallel_size": "tensor_parallel",
-    "gpu_memory_utilization": "memory",
-}
+    "max_length": "context", "max_model_len": "context", "max_gen_toks": "max_tokens",
+    "tensor_parallel_size": "tensor_parallel", "gpu_memory_utilization": "memory",
+}  # fmt: skip
 HTTP_OPTIONS = {
     "num_concurrent": "concurrency",
     "timeout": "total_timeout",
@@ -95,34 +72,34 @@ HTTP_DROPPED = (
     "custom_prefix_token_id",
     "use_fast_tokenizer",
 )
-"""Options of lm-eval's endpoint models that have no part in what assay sends."""
+"""Options of lm-eval's endpoint models that do not affect what assay sends."""
 
 Rule = Callable[[Mapping[str, Any]], Naming]
 
 
 def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
-    """A name as assay writes it; what is no habit of another tool comes back as it was."""
+    """Translate a name into assay's spelling; return a name that no other tool uses unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
-        found = BACKENDS[folded](args)
-        if found.name == name:
-            return found
+        naming = BACKENDS[folded](args)
+        if naming.name == name:
+            return naming
         unused = [
             option
             for option in HTTP_DROPPED
-            if option in args and option not in found.args
+            if option in args and option not in naming.args
         ]
         also = (
             f" ({', '.join(unused)}: not used)"
-            if unused and found.name.startswith("openai/")
+            if unused and naming.name.startswith("openai/")
             else ""
         )
-        return replace(found, note=f"--model {name} is {found.name} here{also}")
+        return replace(naming, note=f"--model {name} is {naming.name} here{also}")
     if name.startswith("mockllm/"):
         return Naming(
             "scripted",
             args,
-            f"--model {name} is scripted here (-a answers=… says what it answers)",
+            f"--model {name} is scripted here (-a answers=… sets its answers)",
         )
     if _is_ours(name):
         return _with_model_path(name, args)
@@ -140,7 +117,7 @@ def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
 
 
 def takes_device(name: str) -> bool:
-    """Whether a model has an option that says which device of this machine it computes on."""
+    """Return True if the model has an option for the device on which it computes."""
     return in_our_words(name, {"pretrained": "x"}).name.partition("/")[0] in (
         "hf",
         "diffusers",
@@ -161,7 +138,7 @@ def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
     if difflib.get_close_matches(scheme.lower(), registry.names(), n=1, cutoff=0.8):
         return Naming(
             name, args
-        )  # a misspelled backend: whoever resolves the name says so
+        )  # a misspelled backend, which is reported when the name is resolved
     if scheme == "google" and rest.startswith("gemini"):
         return Naming(f"gemini/{rest}", args, f"--model {name} is gemini/{rest} here")
     if scheme.lower() in HOSTED:
@@ -210,13 +187,15 @@ def _adapted_model(file: Path) -> str:
 
 
 def _with_model_path(name: str, args: Mapping[str, Any]) -> Naming:
-    """inspect_ai's `hf/local` with `model_path=PATH`."""
+    """Translate inspect_ai's `hf/local` with `model_path=PATH`."""
     scheme, slash, _ = name.partition("/")
     if not slash or scheme not in ("hf", "vllm") or "model_path" not in args:
         return Naming(name, args)
-    rest = {option: value for option, value in args.items() if option != "model_path"}
-    ours = f"{scheme}/{args['model_path']}"
-    return Naming(ours, rest, f"--model {name} with model_path is {ours} here")
+    other_options = dict(args)
+    path = other_options.pop("model_path")
+    assay_name = f"{scheme}/{path}"
+    note = f"--model {name} with model_path is {assay_name} here"
+    return Naming(assay_name, other_options, note)
 
 
 def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
@@ -265,7 +244,7 @@ def _renamed(
 
 
 def _bare_url(url: Any) -> Any:
-    """A URL without the path of one API, which other tools want and assay adds."""
+    """Remove the API path from a URL, which other tools require and assay adds itself."""
     ending = next(
         (
             path
@@ -298,4 +277,4 @@ BACKENDS: Mapping[str, Rule] = {
         ("dummy", "mock_llm", "mockllm"), lambda args: Naming("scripted", args)
     ),
 }
-"""Names of backends in lm-eval and evalscope, folded, and what makes each of them a model of assay's."""
+"""Names of backends in lm-eval and evalscope, folded, with the rule that translates each."""

@@ -1,8 +1,8 @@
-"""Answers from an earlier run: its journal asked again, without a model.
+"""Repeat the answers of an earlier run from its journal, without a model.
 
-An answer is found by the request's key; else by sample id and repeat, and then only if the prompt is the one that was
-asked. Of several answers to one request the last that succeeded counts. Of a run that asked several models, which one
-is meant must be said.
+An answer is looked up by the request's key; else by sample id and repeat, and then only if the
+prompt is the same. If a
+request has several answers, the last successful one counts. If the run asked several models, the user must name one.
 """
 
 import warnings
@@ -21,16 +21,12 @@ from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plai
 JOURNAL = "records.jsonl"
 MANIFEST = "run.json"
 KIND_OF_SUFFIX = {
-    "wav": "audio",
-    "flac": "audio",
-    "ogg": "audio",
-    "mp3": "audio",
-    "mp4": "video",
-    "webm": "video",
-    "avi": "video",
-}
+    "wav": "audio", "flac": "audio", "ogg": "audio", "mp3": "audio", "mp4": "video", "webm": "video", "avi": "video"
+}  # fmt: skip
 HELPER_MARK = "#"
-"""Stands between the name of a task and the role of a helper model in the journal."""
+"""Separates the name of a task from the role of a helper model in the journal."""
+RESULTS = f"{HELPER_MARK}tools"
+"""The end of the task of lines that hold the results of tool calls, which no model answered."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 
@@ -39,7 +35,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """What is needed of a line to find it again; the rest is read when it is asked for."""
+    """The fields needed to find a line again; the rest is read on demand."""
 
     kind: str = ""
     id: str = ""
@@ -52,14 +48,14 @@ class _Head(msgspec.Struct):
 
 @dataclass
 class Replay:
-    """The model of an earlier run, as far as its journal goes."""
+    """The model of an earlier run, limited to the answers in its journal."""
 
     reference: ClassVar[str] = "run"
 
     run: str
     """The folder of the run."""
     model: str | None = None
-    """Whose answers: needed when the run asked several models."""
+    """The model whose answers are used; required if the run asked several."""
     _by_key: dict[str, int] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -79,8 +75,15 @@ class Replay:
 
     @property
     def abilities(self) -> Abilities:
-        """Whatever the run could do: what it did not is found when it is asked."""
-        return Abilities(accepts=ANY, produces=ANY, likelihood=True, logprobs=True)
+        """Everything: a missing answer is found only when it is requested."""
+        return Abilities(
+            accepts=ANY,
+            produces=ANY,
+            likelihood=True,
+            logprobs=True,
+            chat=True,
+            tools=True,
+        )
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -88,7 +91,7 @@ class Replay:
         return {"replay": file_digest(self._journal), "model": self.model}
 
     def load(self) -> None:
-        """Indexes the journal: where each answer starts."""
+        """Index the journal: the offset of each answer."""
         if self._loaded:
             return
         failed: set[int] = set()
@@ -98,7 +101,7 @@ class Replay:
         planned = self._planned()
         tasks = set(planned)
         for offset, head in self._heads():
-            if head.kind != "output":
+            if head.kind != "output" or head.task.endswith(RESULTS):
                 continue
             tasks.add(head.task)
             if self.model is not None:
@@ -106,7 +109,7 @@ class Replay:
             elif HELPER_MARK not in head.task or head.task in planned:
                 models[_owner(head, owners)] = None
             elif not _is_helper(head, tasks):
-                marked.append(head)  # until all tasks are known
+                marked.append(head)  # decided once all tasks are known
             if self.model is not None and head.model != self.model:
                 continue
             if head.output.error is not None:
@@ -123,13 +126,13 @@ class Replay:
         if models and (
             len(models) > 1 if self.model is None else self.model not in models
         ):
-            what = (
+            problem = (
                 f"{len(models)} models"
                 if self.model is None
                 else f"no model {self.model!r}"
             )
             fix = f"say whose answers are wanted: -a model=NAME, one of {', '.join(models)}"
-            raise UsageError(f"the run asked {what}", where=self.run, fix=fix)
+            raise UsageError(f"the run asked {problem}", where=self.run, fix=fix)
         for offsets in self._by_sample.values():
             offsets.sort(
                 key=lambda offset: (offset not in failed, offset), reverse=True
@@ -137,12 +140,12 @@ class Replay:
         self._loaded = True
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The recorded answers; a prompt that was never asked is an error."""
+        """Return the recorded answers; a prompt that was never asked gives an error."""
         self.load()
         return [self._find(request) for request in requests]
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """The recorded likelihoods."""
+        """Return the recorded likelihoods."""
         return self.generate(requests)
 
     def _find(self, request: Request) -> Output:
@@ -153,16 +156,34 @@ class Replay:
         prompt = prompt_to_plain(request.prompt)
         for offset in offsets:
             line = self._line(offset)
+            if line.get("follows"):
+                line = {**line, "prompt": self._whole_prompt(line, offsets)}
             if _same_question(line, prompt, request.prompt.continuations):
                 return self._output(line)
-        what = (
+        problem = (
             "was asked something else in that run"
             if offsets
             else "was never asked in that run"
         )
         fix = "give the model that should answer, or the run that asked it"
-        error = UsageError(f"sample {request.id!r} {what}", where=self.run, fix=fix)
+        error = UsageError(f"sample {request.id!r} {problem}", where=self.run, fix=fix)
         return Output.failed("not_recorded", str(error), retryable=False)
+
+    def _whole_prompt(
+        self, line: Mapping[str, Any], offsets: Sequence[int]
+    ) -> list[Any]:
+        """Return the prompt of a later round in full. Its line has only what came after the round before."""
+        prompt = list(line.get("prompt") or ())
+        while line.get("follows"):
+            number = line.get("round", 0) - 1
+            lines = (self._line(offset) for offset in offsets)
+            before = [entry for entry in lines if entry.get("round", 0) == number]
+            if not before:
+                return prompt
+            line = before[0]
+            spoken = [turn for turn in line.get("prompt") or () if "content" in turn]
+            prompt = [*spoken, *prompt]
+        return prompt
 
     def _output(self, line: Mapping[str, Any]) -> Output:
         return output_from_plain(line["output"], _Media(self._journal.parent / "media"))
@@ -174,7 +195,7 @@ class Replay:
         return line
 
     def _planned(self) -> frozenset[str]:
-        """The tasks that the run names as its own; none where it does not say."""
+        """Return the tasks named in the run's manifest, or none if it cannot be read."""
         try:
             manifest = msgspec.json.decode(
                 (self._journal.parent / MANIFEST).read_bytes()
@@ -202,7 +223,7 @@ class Replay:
                 try:
                     yield offset, decoder.decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    # Only the last line can be torn: the writer was stopped in the middle of it.
+                    # Only the last line can be incomplete: the writer was stopped while writing it.
                     if line.endswith(b"\n"):
                         raise StoreError(
                             f"not a record: {error}", where=f"{self._journal}:{number}"
@@ -218,12 +239,12 @@ class Replay:
 
 
 def _owner(head: _Head, owners: dict[str, str]) -> str:
-    """Whose an answer is: a key is of one model, whatever it was called; under another name stand copies."""
+    """Return the model that owns an answer. A key belongs to one model; other names with the same key are copies."""
     return owners.setdefault(head.key, head.model) if head.key else head.model
 
 
 def _is_helper(head: _Head, tasks: Set[str]) -> bool:
-    """Whether a judge was asked, which is no model the run compares: for a task named after another and its role."""
+    """Return True if the answer is a judge's, whose task is named `TASK#ROLE` after another task."""
     return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 
@@ -238,7 +259,7 @@ def _same_question(
 
 
 class _Media(dict[str, Media]):
-    """The media of a run folder by digest, opened when they are asked for."""
+    """The media of a run folder by digest, opened on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

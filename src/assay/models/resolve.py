@@ -1,6 +1,6 @@
-"""From a name to a model: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`, `worker/detector`.
+"""Build a model from its name: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`, `worker/detector`.
 
-Nothing heavy is loaded here: a model loads itself when it is first asked.
+Nothing heavy is loaded here: a model loads itself with the first request.
 """
 
 import inspect
@@ -17,6 +17,7 @@ from . import embedded
 from .building import check_alike, check_declared
 from .function import FunctionModel, with_options
 from .other_names import in_our_words
+from .server_pool import ServerPool, urls_of
 
 DEFAULT_MODEL = "smollm2"
 
@@ -24,15 +25,15 @@ DEFAULT_MODEL = "smollm2"
 def build_model(
     name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None
 ) -> Model:
-    """The model a name stands for, built from its options; an unknown name or option is an error with the nearest.
+    """Build the model that a name stands for; an unknown name or option is an error that suggests the nearest one.
 
-    `dialect` says which system a user's file was written for, where that cannot be told from the file.
+    `dialect` names the toolkit a user's file was written for, if the file itself does not show it.
     """
     if is_reference(name) and not _is_worker(name):
         for recognise in model_recognisers():
-            guest: Model | None = recognise(name, args, dialect)
-            if guest is not None:
-                return guest
+            model: Model | None = recognise(name, args, dialect)
+            if model is not None:
+                return model
         return _from_file(name, args)
     naming = in_our_words(name, args)
     name, args = naming.name, naming.args
@@ -46,7 +47,7 @@ def build_model(
         thing = registry.get(scheme)
         field = getattr(thing, "reference", None)
         if isinstance(field, str):
-            return _adapted(thing, scheme, {field: rest, **args})
+            return _behind_urls(thing, scheme, {field: rest, **args})
         raise UsageError(
             f"model {scheme!r} takes nothing after the slash, got {rest!r}"
         )
@@ -65,13 +66,23 @@ def build_model(
     )
 
 
+def _behind_urls(thing: Any, scheme: str, args: Mapping[str, Any]) -> Model:
+    """Return a model, or a pool of servers if `base_url` names several."""
+    urls = urls_of(args.get("base_url"))
+    if len(urls) < 2 or not hasattr(thing, "url_env"):
+        return _adapted(thing, scheme, args)
+    return ServerPool.of(
+        [_adapted(thing, scheme, {**args, "base_url": url}) for url in urls]
+    )
+
+
 def _is_worker(name: str) -> bool:
-    """`worker/FILE.py:Class` names a file that another process runs; a file in a folder called worker is a file."""
+    """Return True for `worker/FILE.py:Class`; an existing file in a folder called worker is just a file."""
     return name.startswith("worker/") and not Path(split_reference(name)[0]).is_file()
 
 
 def adapt_model(thing: Any, name: str = "") -> Model:
-    """A model given as an object: a model as it is, a function or another object adapted."""
+    """Return a model given as an object: a model unchanged, a function or another object adapted."""
     return _adapted(
         thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY
     )
@@ -90,7 +101,7 @@ def _from_file(name: str, args: Mapping[str, Any]) -> Model:
 
 
 def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
-    """A class that is a model already is built as it is; everything else is adapted."""
+    """Build a class that is already a model as it is, and adapt everything else."""
     if (
         inspect.isclass(thing)
         and hasattr(thing, "abilities")
@@ -102,7 +113,7 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
             and model.identity is thing.identity
             and args
         ):
-            _tell_apart(model, thing.identity, args, name)
+            _add_options_to_identity(model, thing.identity, args, name)
     elif isinstance(thing, Model) and not inspect.isclass(thing) and not args:
         model = thing
     else:
@@ -112,10 +123,10 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
     return model
 
 
-def _tell_apart(
+def _add_options_to_identity(
     model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str
 ) -> None:
-    """Gives an object its own identity where its class has one for all, whatever their options."""
+    """Give an object its own identity if its class has one identity for all options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:

@@ -1,7 +1,8 @@
-"""The sandbox as a helper of scorers: it is asked to run a program, and answers with the verdict.
+"""The sandbox as a helper model of scorers: the request is a program, the answer is the verdict.
 
-So an execution is a request like any other: keyed by program, tests, limits and tier, kept in the journal, not made
-again while none of these has changed, and failed without a verdict where the sandbox itself fails.
+So an execution is a request like any other. Its key covers program, tests, limits and tier, the
+journal keeps it, it is
+repeated only if one of these changes, and it fails without a verdict if the sandbox itself fails.
 """
 
 import asyncio
@@ -15,14 +16,23 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..core import Abilities, Output, Request, UsageError
-from ..sandbox import Engine, SandboxError, TestsError, Tier, best_tier
+from ..core.output import INTERRUPTED
+from ..sandbox import (
+    Engine,
+    SandboxError,
+    StoppedError,
+    Stopper,
+    TestsError,
+    Tier,
+    best_tier,
+)
 from ..sandbox.asking import ToRun, perform
 from ..sandbox.interpreters import own_python
 
 
 @dataclass
 class SandboxModel:
-    """Runs programs by the best tier of this machine; `sandbox/TIER` names another."""
+    """Runs programs in the best sandbox tier of this machine; `sandbox/TIER` chooses another."""
 
     tier: str = "auto"
     """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own rights, never as root."""
@@ -37,6 +47,7 @@ class SandboxModel:
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
 
     def __post_init__(self) -> None:
+        self._stopper = Stopper()
         self._tier: Tier = best_tier(
             self.tier, Engine(self.engine, self.image, self.template)
         )
@@ -56,14 +67,22 @@ class SandboxModel:
         }
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The verdict on each program."""
+        """Return the verdict on each program."""
         loop = asyncio.get_running_loop()
         return await asyncio.gather(
-            *(loop.run_in_executor(self._threads, self._run, one) for one in requests)
+            *(
+                loop.run_in_executor(self._threads, self._run, request)
+                for request in requests
+            )
         )
 
+    def interrupt(self) -> None:
+        """End the programs that run now, without a verdict on them, and start no other."""
+        self._stopper.stop()
+
     async def close(self) -> None:
-        """Starts nothing more."""
+        """End running programs, and start no more."""
+        self._stopper.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     @cached_property
@@ -72,15 +91,17 @@ class SandboxModel:
 
     def _run(self, request: Request) -> Output:
         try:
-            verdict = perform(
-                self._tier, ToRun.from_text(request.prompt.messages[-1].text)
-            )
+            execution = ToRun.from_text(request.prompt.messages[-1].text)
         except (ValueError, KeyError, TypeError):
             return Output.failed(
                 "data",
                 "the sandbox is asked by scorers, with programs",
                 retryable=False,
             )
+        try:
+            verdict = perform(self._tier, execution, self._stopper)
+        except StoppedError as error:
+            return Output.failed(INTERRUPTED, str(error), retryable=False)
         except (UsageError, TestsError) as error:
             return Output.failed("data", str(error), retryable=False)
         except (SandboxError, OSError) as error:

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for tests, and for `assay check`."""
+"""A model that gives prepared answers, for tests and for `assay check`."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,10 +29,12 @@ class Scripted:
     answers: Any = "echo"
     """A list (in turn, then from the start), a mapping from the asked text, a function of the request, `echo`, or one
     answer for all. An answer that is an exception is raised inside the model, as an accident would be."""
+    rounds: Any = None
+    """In place of `answers`: the answer of each round of a sample, the last one for all later rounds."""
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
-    """Whether it weighs continuations; the earlier one is then always the more probable."""
+    """Whether it supports likelihoods; an earlier continuation is then always more probable."""
     concurrency: int | None = None
     calls: list[Request] = field(
         default_factory=list, init=False, repr=False, compare=False
@@ -51,23 +53,25 @@ class Scripted:
 
     @property
     def abilities(self) -> Abilities:
-        """What was declared."""
+        """The abilities that were declared."""
         return Abilities(
             frozenset(self.accepts),
             frozenset(self.produces),
             likelihood=self.weighs,
             logprobs=True,
+            chat=True,
+            tools=True,
         )
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The script itself."""
-        answers = self.answers
+        answers = self.answers if self.rounds is None else ["rounds", self.rounds]
         named = getattr(answers, "__qualname__", None) if callable(answers) else None
         return {"scripted": named or digest_of(answers)[:16]}
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The next answers of the script."""
+        """Return the next answers of the script."""
         self.calls.extend(requests)
         return [self._say(request) for request in requests]
 
@@ -94,6 +98,9 @@ class Scripted:
             return failure(error, "scripted")
 
     def _choose(self) -> Callable[[Request], Any]:
+        if self.rounds is not None:
+            rounds = self.rounds if isinstance(self.rounds, list) else [self.rounds]
+            return lambda request: rounds[min(_round_of(request), len(rounds) - 1)]
         answers = self.answers
         if callable(answers):
             return answers  # type: ignore[no-any-return]
@@ -103,13 +110,21 @@ class Scripted:
             return lambda _: answers[next(self._turn) % len(answers)]
         if answers == "echo":
             return _asked
-        # On the command line `answers=4` is a number; it is what the model is to say all the same.
+        # On the command line `answers=4` is a number; the model answers with its text.
         answer = str(answers) if isinstance(answers, (int, float, bool)) else answers
         return lambda _: answer
 
 
+def _round_of(request: Request) -> int:
+    """Return how often the model has answered in this conversation."""
+    role = request.prompt.role
+    return sum(
+        1 for message in request.messages if message.parts and message.role == role
+    )
+
+
 def _asked(request: Request) -> str:
-    """What the last turn said; of a prompt with free roles, the whole text."""
+    """Return the text of the last turn, or the whole text of a prompt with free roles."""
     if not request.prompt.is_chat:
         return as_text(request)
     spoken = [

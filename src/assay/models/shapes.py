@@ -1,6 +1,6 @@
-"""Shapes of what a model gives back: one output for each request, and in each an answer or the weights asked for.
+"""Check the shape of what a model returns: one output a request, with an answer or the requested likelihoods.
 
-What has another shape is never taken for an answer, right or wrong: it becomes a failure that says what was returned.
+Any other shape is never scored as an answer. It becomes a failure that says what was returned.
 """
 
 import inspect
@@ -10,20 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import Candidate, Likelihood, Output, Part, Request, Text, shorten
-from .contents import as_number, fault_in, settled
+from .contents import as_number, fault_in, normalize_numbers
 
 WEIGHED = "return one log-probability, (log-probability, is greedy) or Likelihood for each continuation"
 BUILT = "return an Output with an answer, as in Output.of(text)"
 ROUNDING = 1e-3
-"""How far above 0 a log-probability may come out by rounding alone."""
+"""How far above 0 a log-probability may be through rounding."""
 
 
 class WrongShape(TypeError):
-    """Raised where what a model returned is not one value for each request."""
+    """The model did not return one value for each request."""
 
 
 def matched(values: Any, requests: Sequence[Request], reference: str) -> Sequence[Any]:
-    """Values, one for each request; anything else is a `WrongShape` that names the model."""
+    """Return the values if there is one for each request; raise a `WrongShape` that names the model otherwise."""
     if type(values) is list and len(values) == len(requests):
         return values
     values = list(values) if isinstance(values, Iterator) else values
@@ -55,7 +55,7 @@ def matched(values: Any, requests: Sequence[Request], reference: str) -> Sequenc
 
 
 def checked(value: Any, request: Request, reference: str) -> Output:
-    """What a model returned for one request, if it is an output one can work with; else the failure that says why."""
+    """Return a model's output for one request if it is usable, else a failure that says why not."""
     if not isinstance(value, Output):
         return _failed(
             f"{reference} returned {described(value)} for one request; {BUILT}"
@@ -69,7 +69,7 @@ def checked(value: Any, request: Request, reference: str) -> Output:
         )
         if shaped.error is not None:
             return shaped
-        value = settled(shaped)
+        value = normalize_numbers(shaped).separated(request.think_tags)
     fault = fault_in(value)
     return (
         value
@@ -94,9 +94,9 @@ def _answered(output: Output, request: Request, reference: str) -> Output:
 
 
 def too_few(output: Output, expected: int, reference: str) -> Output:
-    """The failure of an output with fewer candidates than were asked for: pass@k would look worse than it is.
+    """Return the failure of an output with too few candidates, which would lower pass@k.
 
-    A prompt that a content filter refused has refused all of them.
+    If a content filter refused the prompt, it refused all candidates, and the output is returned.
     """
     if all(
         candidate.stop_reason == "content_filter" for candidate in output.candidates
@@ -111,14 +111,14 @@ def too_few(output: Output, expected: int, reference: str) -> Output:
 
 
 def weighed(output: Output, request: Request, reference: str) -> Output:
-    """An output with one log-probability for each continuation; else the failure that says what is wrong with them."""
+    """Return an output with one log-probability for each continuation, else a failure that says what is wrong."""
     expected = len(request.prompt.continuations or ("",))
     if len(output.likelihoods) != expected:
         return _failed(
             f"{reference} weighed {len(output.likelihoods)} of {expected} continuations"
         )
     plain = True
-    for place, likelihood in enumerate(output.likelihoods, 1):
+    for number, likelihood in enumerate(output.likelihoods, 1):
         logprob = (
             as_number(likelihood.logprob)
             if isinstance(likelihood, Likelihood)
@@ -126,17 +126,19 @@ def weighed(output: Output, request: Request, reference: str) -> Output:
         )
         if logprob is None:
             return _failed(
-                f"{reference} returned {shorten(likelihood)} for continuation {place}; {WEIGHED}"
+                f"{reference} returned {shorten(likelihood)} for continuation {number}; {WEIGHED}"
             )
         plain = plain and logprob is likelihood.logprob
         if math.isnan(logprob):
-            message = f"{reference} returned nan for continuation {place} of {expected}"
+            message = (
+                f"{reference} returned nan for continuation {number} of {expected}"
+            )
             return _failed(
                 f"{message}; a log-probability is a number up to 0, look for an overflow",
                 "non_finite",
             )
         if logprob > ROUNDING:
-            message = f"{reference} returned {logprob:g} for continuation {place} of {expected}"
+            message = f"{reference} returned {logprob:g} for continuation {number} of {expected}"
             return _failed(
                 f"{message}; a log-probability is at most 0: take math.log of a probability"
             )
@@ -148,14 +150,14 @@ def weighed(output: Output, request: Request, reference: str) -> Output:
 
 
 def _plain(likelihood: Likelihood) -> Likelihood:
-    """The same with a plain number for its log-probability, whatever library that is of."""
+    """Return the likelihood with a plain number as its log-probability."""
     number = as_number(likelihood.logprob)
     assert number is not None, "looked at before"
     return replace(likelihood, logprob=number, greedy=bool(likelihood.greedy))
 
 
 def described(value: Any) -> str:
-    """What was returned, in a few words."""
+    """Describe a returned value in a few words."""
     if inspect.isasyncgen(value):
         return "an async generator"
     if isinstance(value, Output):
@@ -171,7 +173,7 @@ def described(value: Any) -> str:
 
 def _has_parts(candidate: Candidate) -> bool:
     parts = candidate.parts
-    # Most have one text and nothing else; the longer look would be the slower one.
+    # Most outputs have one text and nothing else, so check that first.
     is_plain = len(parts) == 1 and type(parts[0]) is Text
     return is_plain or (
         isinstance(parts, (tuple, list))

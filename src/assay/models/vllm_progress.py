@@ -1,4 +1,4 @@
-"""How far vLLM is with a batch: it tells a bar of tqdm's kind, and this one adds to a meter instead of drawing."""
+"""Report vLLM's progress with a batch: a replacement of its tqdm bar that adds to a meter instead of drawing."""
 
 import inspect
 import time
@@ -10,7 +10,7 @@ from ..core import Meter
 
 
 class MeterBar:
-    """As much of tqdm's bar as vLLM calls: a count of prompts that are done, or a loop over prompts to be added."""
+    """The part of tqdm's bar that vLLM uses: a count of finished prompts, or a loop over prompts to be added."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class MeterBar:
         self.postfix: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        """The prompts that are added; none of them is done."""
+        """Iterate over the prompts that are added; adding finishes none of them."""
         return iter(self._iterable)
 
     @property
@@ -40,21 +40,21 @@ class MeterBar:
         return {"elapsed": max(time.monotonic() - self._started, 1e-6)}
 
     def update(self, n: float = 1) -> None:
-        """So many of the prompts are done."""
+        """Count `n` more prompts as done."""
         self.n += n
         self._meter.advance(self._each * n)
 
     def refresh(self, *args: Any, **settings: Any) -> None:
-        """There is nothing to draw."""
+        """Do nothing: there is nothing to draw."""
 
     def close(self) -> None:
-        """There is nothing to take away."""
+        """Do nothing: there is nothing to remove."""
 
 
 def bar_for(generate: Callable[..., Any], meter: Meter, share: float) -> Any:
-    """What `use_tqdm` of one of vLLM's calls is given: a bar where that version takes one, else `False`.
+    """Return the `use_tqdm` argument for one of vLLM's calls: a bar if that version takes one, else `False`.
 
-    `share` is how much of the batch the call is about.
+    `share` is the part of the batch that the call covers.
     """
     try:
         annotation = inspect.signature(generate).parameters["use_tqdm"].annotation

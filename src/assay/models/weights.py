@@ -1,4 +1,4 @@
-"""Weights on disk: their digest, remembered so that a file of many gigabytes is hashed once; and what they lack."""
+"""Digests of weight files, cached so that a large file is hashed once; and checks for missing weights."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ SHOWN = 3
 
 
 def weights_digest(path: Path) -> str:
-    """sha256 of a file; kept in the user's cache under path, size and time of change."""
+    """Return the SHA-256 of a file, cached by path, size and modification time in the user's cache folder."""
     file = path.resolve()
     stat = file.stat()
     name = hashlib.sha256(
@@ -33,13 +33,13 @@ def weights_digest(path: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """Where assay keeps what can be made again."""
+    """Return the folder for data that can be recomputed."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "assay"
 
 
 def _remember(note: Path, digest: str) -> None:
-    """A cache that cannot be written costs time, not the run."""
+    """Store a digest in the cache; if the cache is not writable, do nothing."""
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
         draft = note.with_suffix(f".{os.getpid()}")
@@ -50,7 +50,7 @@ def _remember(note: Path, digest: str) -> None:
 
 
 def check_complete(missing: Iterable[str], where: str) -> None:
-    """Raises where weights are missing; heads that are tied and what transformers knows to be made anew are not."""
+    """Raise if weights are missing; the caller leaves out tied heads and weights that transformers recreates."""
     names = sorted(missing)
     if not names:
         return
@@ -59,7 +59,7 @@ def check_complete(missing: Iterable[str], where: str) -> None:
 
 
 def not_computed(missing: Iterable[str], model: Any) -> list[str]:
-    """Missing weights without the tables of sines and cosines, as Whisper's positions: they are no learned numbers."""
+    """Return the missing weights without sine and cosine tables, such as Whisper's positions, which are not learned."""
     names = list(missing)
     if not names:
         return names
@@ -73,9 +73,9 @@ def not_computed(missing: Iterable[str], model: Any) -> list[str]:
 
 
 def _is_waves(tensor: Any) -> bool:
-    """Whether a table has a sine beside each cosine, in any order: the squares of a row add up to half its width.
+    """Return True if a table has a sine for each cosine, in any order: the squares of a row add up to half its width.
 
-    Told by its numbers, as models of one family differ: where one computes such a table, another leaves random ones.
+    The numbers decide, because models of one family differ: some compute this table, others leave it random.
     """
     if (
         tensor.is_meta
@@ -90,6 +90,6 @@ def _is_waves(tensor: Any) -> bool:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """Join the first names, and add how many more there are."""
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

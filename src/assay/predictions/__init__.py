@@ -1,4 +1,4 @@
-"""Outputs that exist already: a file of predictions in place of a model."""
+"""Existing outputs: a file of predictions instead of a model."""
 
 from .model import Predictions
 

@@ -1,8 +1,7 @@
-"""Predictions as a model: `predictions/FILE` answers each sample with what the file has for its id.
+"""Predictions as a model: `predictions/FILE` answers each sample with the file's row for its id.
 
-A sample that the file does not have is a `model_error`: nothing is invented for it, and it does not count against the
-error budget. The key of a request has what the file says of its sample, not the file: where some rows were edited,
-only those are asked for again.
+A sample without a row is a `model_error`; it does not count against the error budget. The request key contains the
+sample's row, not the whole file, so that after an edit only the changed rows are asked again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +30,7 @@ from ..core import (
 )
 from ..core.output import MISSING
 from ..datasets.faults import RowFault
+from ..datasets.hub import refuse_url
 from ..datasets.media import KINDS, SUFFIXES, URLS, medium_of
 from ..datasets.reach import Reach
 from ..media.checks import check_media
@@ -44,7 +44,10 @@ LONGEST_NAME = 1024
 
 @dataclass
 class Predictions:
-    """A file of predictions: JSONL, JSON, CSV, TSV or Parquet, with the columns `id` and `prediction`."""
+    """A file of predictions: JSONL, JSON, CSV, TSV or Parquet, with the columns `id` and `prediction`.
+
+    Results of other tools that `assay show` reads are accepted, too.
+    """
 
     reference: ClassVar[str] = "file"
 
@@ -54,13 +57,15 @@ class Predictions:
     prediction: str = PREDICTION
     """The column that holds the answers: text, a list of candidates, or the path of the medium a task asks for."""
     image: str | None = None
-    """The column of images (default: `image`, `images`, `image_path`, where there is one)."""
+    """The column of images (default: `image`, `images` or `image_path`, if there is one)."""
     audio: str | None = None
-    """The column of audio, found alike."""
+    """The column of audio, with similar defaults."""
     video: str | None = None
-    """The column of videos, found alike."""
+    """The column of videos, with similar defaults."""
+    task: str | None = None
+    """The task whose answers are taken, if the file is the results of another tool and holds several."""
     media_root: str | None = None
-    """The folder that holds the media (default: that of the file)."""
+    """The folder that holds the media (default: the folder of the file)."""
     _table: Table | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,13 +75,15 @@ class Predictions:
 
     @property
     def abilities(self) -> Abilities:
-        """Takes any prompt, and gives any answer that can be written down; likelihoods are not among them."""
-        return Abilities(accepts=ANY, produces=ANY)
+        """Accepts any prompt and returns any answer that can be written down; likelihoods are not supported."""
+        return Abilities(accepts=ANY, produces=ANY, tools=True)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The file by digest, the columns, and when media it names were last changed."""
+        """The file's digest, the columns, and the modification times of the media it names."""
         columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
+        if self.task is not None:
+            columns["task"] = self.task
         return {
             SCHEME: file_digest(self._path),
             "columns": columns,
@@ -86,7 +93,7 @@ class Predictions:
     key_identity: ClassVar[Mapping[str, Any]] = {SCHEME: "by id"}
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
-        """What the answer to a request hangs on beside its prompt: what the file has for its sample."""
+        """Return what the answer depends on besides the prompt: the file's row for the sample."""
         row = self._row(id, epoch, round)
         digest = (
             None
@@ -95,12 +102,22 @@ class Predictions:
         )
         return {"sample": id, ROUND: round, PREDICTION: digest}
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    def text_of(self, id: str) -> str | None:
+        """Return the first prediction for a sample as text, or `None` if there is none."""
+        row = self._row(id, 0, 0)
+        return None if row is None or not row.candidates else str(row.candidates[0])
+
     def ids(self) -> Mapping[str, int]:
-        """The ids of the file, in its order, and how many predictions each has."""
+        """Return the ids of the file in order, with the number of predictions of each."""
         return self._read().ids
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """What the file has for each sample."""
+        """Return the file's answer for each sample."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -148,7 +165,7 @@ class Predictions:
         return Candidate((*parts, *map(as_part, media)))
 
     def _column_media(self, row: Row) -> list[Media]:
-        """The media of the columns that hold them, in their order."""
+        """Return the media of the media columns, in order."""
         table = self._read()
         return [
             self._medium(piece, kind, column)
@@ -169,14 +186,14 @@ class Predictions:
         return medium_of(cell, kind, column, self._reach)
 
     def _named_files(self, row: Row) -> list[Path]:
-        """The files of media that a row names; a wrong name is found when its sample is asked for."""
+        """Return the files of media that a row names. A wrong name is reported when its sample is asked."""
         columns = [row.media.get(column) for column, _ in self._read().media]
         media = [
-            one
+            piece
             for cell in columns
-            for one in (cell if isinstance(cell, (list, tuple)) else (cell,))
+            for piece in (cell if isinstance(cell, (list, tuple)) else (cell,))
         ]
-        found = []
+        paths = []
         for cell in (*row.candidates, *media):
             if (
                 isinstance(cell, str)
@@ -184,11 +201,11 @@ class Predictions:
                 and len(cell) <= LONGEST_NAME
             ):
                 with suppress(RowFault):
-                    found.append(self._reach.file(cell, "media", self.prediction))
-        return [path for path in found if path.is_file()]
+                    paths.append(self._reach.file(cell, "media", self.prediction))
+        return [path for path in paths if path.is_file()]
 
     def _media_times(self) -> str | None:
-        """A digest of the sizes and times of all files that rows name; `None` where they name none."""
+        """Return a digest of the sizes and times of all files that rows name, or `None` if they name none."""
         files = [
             path
             for rows in self._read().rows.values()
@@ -214,18 +231,30 @@ class Predictions:
 
     def _read(self) -> Table:
         if self._table is None:
-            self._table = read_table(
-                self._path, Named(self.id, self.prediction, self._named_media())
-            )
+            columns = self.id, self.prediction, self._named_media()
+            are_usual = columns == ("id", PREDICTION, {})
+            named = Named(*columns, task=self.task, are_usual=are_usual)
+            self._table = read_table(self._path, named)
         return self._table
 
 
 def _found(file: str) -> Path:
-    """The file; where there is none, one of that name in a folder called `predictions`, which people also type."""
+    """Return the path, or a file of that name in the folder `predictions`, which users may omit.
+
+    Raise if there are two such files: `predictions/FILE` is a path, too.
+    """
+    refuse_url(file)
     path = Path(file).expanduser()
     inner = Path(SCHEME) / file
     if not path.exists() and inner.is_file():
         return inner
+    is_plain = not file.startswith(".") and not path.is_absolute()
+    if is_plain and _are_two_files(path, inner):
+        raise UsageError(
+            f"there are two files of predictions: {path} and {inner}",
+            where=f"{SCHEME}/{file}",
+            fix=f"{SCHEME}/./{path} or {SCHEME}/./{inner}",
+        )
     if path.exists() and not path.is_file():
         raise UsageError(
             "no predictions: a folder, not a file", where=str(path), fix="name one file"
@@ -233,8 +262,15 @@ def _found(file: str) -> Path:
     return path
 
 
+def _are_two_files(path: Path, other: Path) -> bool:
+    """Return True if both files exist and differ."""
+    if not path.is_file() or not other.is_file():
+        return False
+    return file_digest(path) != file_digest(other)
+
+
 def _text_parts(cell: Any) -> list[Part]:
-    """Text as it is, numbers as they are written; an object is its JSON, as text and as itself."""
+    """Return a cell as parts: text unchanged, numbers as written, an object as JSON text and as itself."""
     if isinstance(cell, str):
         return [Text(cell)]
     if isinstance(cell, bytes):
@@ -252,7 +288,7 @@ def _text_parts(cell: Any) -> list[Part]:
 
 
 def _described(fault: RowFault | DataError) -> str:
-    """What is wrong with a row; how to fix it is said in the words of the model's own options."""
+    """Return what is wrong with a row, with the fix in terms of the model's own options."""
     got = (
         f", got {shorten(fault.got)}"
         if isinstance(fault, RowFault) and fault.got is not None

@@ -1,7 +1,7 @@
-"""The table of predictions: one file, read once, its rows by sample id.
+"""The table of predictions: one file, read once, with rows by sample id.
 
-Any format that data may have is read. The rows of one id stay in the order of the file: they are its repeats (epochs).
-A column `round`, where there is one, counts the rounds of a dialogue from 0.
+Any data format is supported. The rows of one id stay in the order of the file: they are its repeats (epochs). An
+optional column `round` counts the rounds of a dialogue from 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from ..datasets.cells import as_id, is_missing
 from ..datasets.faults import RowFault
 from ..datasets.files import open_file, why_no_data
 from ..datasets.media import media_columns
+from ..imports import format_of, is_format
 
 ROUND = "round"
 
@@ -25,7 +26,11 @@ class Named:
     id: str
     prediction: str
     media: Mapping[str, str]
-    """By kind: the column that holds media of that kind."""
+    """The column of each kind of media."""
+    task: str | None = None
+    """The task whose answers are taken, where results of another tool hold several."""
+    are_usual: bool = False
+    """True if the user named no columns, so that the file may be the results of another tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +41,18 @@ class Row:
     """Its line or row in the file."""
     prediction: Any
     media: Mapping[str, Any]
-    """By column, the cells that hold or name media."""
+    """The cells that hold or name media, by column."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was predicted: null, which is not the same as an empty answer."""
+        """True if nothing was predicted: null, which differs from an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )
 
     @property
     def candidates(self) -> list[Any]:
-        """The answers: the elements of a list, else the cell alone; without those that are null."""
+        """The answers: the elements of a list, else the cell alone; without nulls."""
         cells = (
             self.prediction
             if isinstance(self.prediction, (list, tuple))
@@ -57,7 +62,7 @@ class Row:
 
     @property
     def digest(self) -> str:
-        """Of what the file says; the bytes of files that it names are not read."""
+        """Digest of the row. Files that it names are not read."""
         return digest_of([self.prediction, dict(self.media)])[:16]
 
 
@@ -66,13 +71,13 @@ class Table:
     """All predictions of a file."""
 
     rows: Mapping[tuple[str, int], Sequence[Row]]
-    """By sample id and round of the dialogue, the repeats in the order of the file."""
+    """The repeats in the order of the file, by sample id and round of the dialogue."""
     media: tuple[tuple[str, type[Media]], ...]
-    """The columns that hold media, and of which kind."""
+    """The columns that hold media, with their kinds."""
 
     @property
     def ids(self) -> dict[str, int]:
-        """How many repeats each sample has, in the order of the file."""
+        """The number of repeats of each sample, in the order of the file."""
         counts: dict[str, int] = {}
         for (id, _), rows in self.rows.items():
             counts[id] = max(counts.get(id, 0), len(rows))
@@ -80,15 +85,17 @@ class Table:
 
 
 def read_table(path: Path, named: Named) -> Table:
-    """The predictions of a file; raises for a file that is missing, empty or unreadable, and for wrong columns."""
+    """Read the predictions of a file. Raise if it is missing, empty or unreadable, or if columns are wrong."""
     if not path.is_file():
-        what, fix = (
+        reason, fix = (
             ("a folder, not a file", "name one file")
             if path.is_dir()
             else why_no_data(path)
         )
-        raise UsageError(f"no predictions: {what}", where=str(path), fix=fix)
-    shard = open_file(path)
+        raise UsageError(f"no predictions: {reason}", where=str(path), fix=fix)
+    if named.are_usual and is_format(path):
+        return _foreign_table(path, named.task)
+    shard = open_file(path, zeros=True)
     rows: dict[tuple[str, int], list[Row]] = {}
     checked: tuple[str, ...] | None = None
     media: dict[str, type[Media]] = {}
@@ -97,17 +104,17 @@ def read_table(path: Path, named: Named) -> Table:
             raise row
         assert not isinstance(
             row, Sample
-        )  # only code gives samples, and this is a file
+        )  # Only code yields samples, and this is a file.
         names = tuple(row)
         if names != checked:
             media.update(_media_of(names, named, f"{path}:{number}"))
             checked = names
         try:
-            place = as_id(row[named.id], named.id), _round_of(row)
+            key = as_id(row[named.id], named.id), _round_of(row)
         except RowFault as fault:
             raise fault.at(str(path), number) from fault
         cells = {column: row.get(column) for column in media}
-        rows.setdefault(place, []).append(Row(number, row.get(named.prediction), cells))
+        rows.setdefault(key, []).append(Row(number, row.get(named.prediction), cells))
     if not rows:
         raise DataError(
             "the file holds no rows", file=str(path), fix="write at least one row"
@@ -115,20 +122,49 @@ def read_table(path: Path, named: Named) -> Table:
     return Table(rows, tuple(media.items()))
 
 
+def _foreign_table(path: Path, task_name: str | None) -> Table:
+    """Return the answers in the results of another tool, by sample id. Failed samples have none."""
+    run = format_of(path).read(path)
+    tasks = [task for task in run.tasks if task_name in (None, task.task)]
+    if len(tasks) != 1:
+        names = ", ".join(dict.fromkeys(task.task for task in run.tasks))
+        what = "several tasks" if tasks else f"no task {task_name!r}"
+        raise UsageError(
+            f"these results hold {what}",
+            where=str(path),
+            fix=f"-a task=NAME names one of {names}",
+        )
+    rows: dict[tuple[str, int], list[Row]] = {}
+    for number, sample in enumerate(tasks[0].samples(), 1):
+        if sample.output is None or sample.output.error is not None:
+            continue
+        texts = [candidate.text for candidate in sample.output.candidates]
+        rows.setdefault((sample.id, 0), []).append(Row(number, texts, {}))
+    if not rows:
+        raise DataError(
+            f"the results of {run.tool} hold no answers",
+            file=str(path),
+            fix="name the file with the samples",
+        )
+    return Table(rows, ())
+
+
 def _media_of(
     names: tuple[str, ...], named: Named, where: str
 ) -> dict[str, type[Media]]:
-    """The columns of media among these; raises where the columns that are needed are not there."""
+    """Return the media columns among these. Raise if a required column is missing."""
     if named.id not in names:
         raise _no_column(named.id, "id", names, where)
     free = [name for name in names if name not in (named.id, named.prediction)]
-    found, absent = media_columns(names, named.media, free)
+    media, absent = media_columns(names, named.media, free)
     if absent:
-        kind = next(kind for kind, column in named.media.items() if absent[0] in column)
-        raise _no_column(absent[0], kind, names, where)
-    if named.prediction not in names and not found:
+        missing = absent[0]
+        for kind, column in named.media.items():
+            if missing in column:
+                raise _no_column(missing, kind, names, where)
+    if named.prediction not in names and not media:
         raise _no_column(named.prediction, "prediction", names, where)
-    return dict(found)
+    return dict(media)
 
 
 def _no_column(wanted: str, part: str, names: Sequence[str], where: str) -> UsageError:

@@ -1,4 +1,4 @@
-"""Jinja, rendered in a sandbox from plain values alone."""
+"""Jinja, rendered in a sandbox from plain values only."""
 
 from .limits import RunawayTemplate
 from .sandbox import PlainSandbox

@@ -1,7 +1,7 @@
-"""Limits of a template: how much it may write and how many steps it may take, so that none runs away.
+"""Limits of a template: how much text it may produce and how many steps it may take.
 
-Every piece of text a template makes, every step of a loop and every call is charged to one budget for each rendering;
-operations that make much of little (`"x" * 10**9`, `center(10**9)`, `replace`) are charged before they are done.
+Every piece of text, every step of a loop and every call is charged to the budget of one rendering. Operations that
+produce much from little (`"x" * 10**9`, `center(10**9)`, `replace`) are charged before they run.
 """
 
 import re
@@ -14,13 +14,13 @@ from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
 MAX_CHARACTERS = 20_000_000
-"""Characters that one rendering may make, intermediate texts counted too: several million tokens."""
+"""Characters that one rendering may produce, including intermediate texts: several million tokens."""
 STEP = 16
-"""What a call or a step of a loop costs, in characters."""
+"""The cost of a call or a step of a loop, in characters."""
 MAX_BITS = 20_000
-"""Bits of a whole number."""
+"""Maximum bits of a whole number."""
 MAX_WIDTH = 100_000
-"""Characters that a field of a format may be padded to."""
+"""Maximum characters that a field of a format may be padded to."""
 
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
 _left: ContextVar[list[int] | None] = ContextVar(
@@ -29,7 +29,7 @@ _left: ContextVar[list[int] | None] = ContextVar(
 
 
 class RunawayTemplate(SecurityError):
-    """A template that makes more than a prompt can hold."""
+    """A template that produces more than a prompt can hold."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class RunawayTemplate(SecurityError):
 
 
 def limited(render: Callable[[], str]) -> str:
-    """What a rendering gives, within a budget of its own."""
+    """Render within a new budget."""
     token = _left.set([MAX_CHARACTERS])
     try:
         return render()
@@ -47,7 +47,7 @@ def limited(render: Callable[[], str]) -> str:
 
 
 def spend(characters: int) -> None:
-    """Charges the rendering that is under way; while a template is compiled, each operation by itself."""
+    """Charge the current rendering. While a template is compiled, check each operation on its own."""
     left = _left.get()
     if left is None:
         if characters > MAX_CHARACTERS:
@@ -59,7 +59,7 @@ def spend(characters: int) -> None:
 
 
 def spend_on(value: Any) -> int:
-    """Charges for a value written out, and returns its size; a list that holds one text often is as long as written."""
+    """Charge for a value written as text, and return its size. Repeated texts in a list count each time."""
     if isinstance(value, str):
         size = len(value)
         spend(size)
@@ -71,19 +71,19 @@ def spend_on(value: Any) -> int:
         spend(STEP * len(value))
         return sum(map(spend_on, value))
     if isinstance(value, Undefined) and value._undefined_exception is SecurityError:
-        value._fail_with_undefined_error()  # a list would write what may not be touched as a word
+        value._fail_with_undefined_error()  # Fail here, because a list would print a forbidden value as a word.
     spend(STEP)
     return STEP
 
 
 def finalized(value: Any) -> Any:
-    """A value as `{{ … }}` writes it, charged for."""
+    """Charge for a value that `{{ … }}` writes, and return it."""
     spend_on(value)
     return value
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Pieces of a text as one; stops as soon as they are too many."""
+    """Join pieces of a text. Stop as soon as there are too many."""
     parts: list[str] = []
     for piece in pieces:
         spend(len(piece))
@@ -92,13 +92,13 @@ def joined(pieces: Iterable[str]) -> str:
 
 
 def concatenated(values: Sequence[Any]) -> str:
-    """`a ~ b`."""
+    """Return `a ~ b`."""
     spend_on(values)
     return "".join(map(str, values))
 
 
 def stepped(values: Any) -> Any:
-    """What a loop goes over, each step of it charged."""
+    """Return the values of a loop, and charge for each step."""
     try:
         spend(STEP * len(values))
     except TypeError:
@@ -113,33 +113,44 @@ def _counted(values: Iterator[Any]) -> Iterator[Any]:
 
 
 def check_operator(operator: str, left: Any, right: Any) -> None:
-    """Charges for what an operator makes before it is made."""
+    """Charge for what an operator will produce, before it runs."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         _check_number(operator, left, right)
     elif operator == "%" and isinstance(left, str):
         check_percent(left, right)
     elif operator == "*":
-        for value, times in ((left, right), (right, left)):
-            if isinstance(value, (str, list, tuple)) and isinstance(times, int):
-                spend(len(value) * max(times, 0))
+        _spend_on_repetition(left, right)
+        _spend_on_repetition(right, left)
     elif operator == "+" and isinstance(left, (str, list, tuple)):
-        spend(len(left) + (len(right) if isinstance(right, (str, list, tuple)) else 0))
+        size = len(left)
+        if isinstance(right, (str, list, tuple)):
+            size += len(right)
+        spend(size)
+
+
+def _spend_on_repetition(value: Any, times: Any) -> None:
+    """Charge for `value * times` if it repeats a sequence."""
+    if isinstance(value, (str, list, tuple)) and isinstance(times, int):
+        spend(len(value) * max(times, 0))
 
 
 def _check_number(operator: str, left: float, right: float) -> None:
-    if not (isinstance(left, int) and isinstance(right, int)):
+    if not isinstance(left, int) or not isinstance(right, int):
+        return
+    if operator not in ("*", "**"):
         return
     bits = left.bit_length() + right.bit_length()
-    if operator == "**" and abs(left) > 1:
+    is_growing_power = operator == "**" and abs(left) > 1
+    if is_growing_power:
         bits = left.bit_length() * max(right, 0)
-    if operator in ("*", "**") and bits > MAX_BITS:
+    if bits > MAX_BITS:
         raise RunawayTemplate
 
 
 def check_percent(text: str, values: Any) -> None:
-    """Charges for `text % values`: no field wider than the limit, each value as often as there are fields."""
+    """Charge for `text % values`: no field wider than the limit, each value once per field."""
     widths = [
-        width for found in _PERCENT.finditer(text) for width in found.groups() if width
+        width for match in _PERCENT.finditer(text) for width in match.groups() if width
     ]
     if any(
         width == "*" or len(width) > 6 or int(width) > MAX_WIDTH for width in widths
@@ -153,7 +164,7 @@ def check_percent(text: str, values: Any) -> None:
 
 
 def check_format(text: str, values: Any) -> None:
-    """The same of `text.format(…)`; a width that is itself a value must be a small number."""
+    """Charge for `text.format(…)`. A width that is itself a value must be a small number."""
     fields = 0
     for _, name, spec, _ in string.Formatter().parse(text):
         fields += name is not None
@@ -178,7 +189,7 @@ def _largest(values: Any) -> float:
 
 
 def replaced_size(text: str, old: str, new: str, count: int = -1) -> int:
-    """How long a text is after `replace`."""
+    """Return the length of a text after `replace`."""
     times = len(text) + 1 if not old else text.count(old)
     return len(text) + (
         times if count is None or count < 0 else min(times, count)

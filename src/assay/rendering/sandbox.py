@@ -1,6 +1,7 @@
-"""The sandbox of templates: plain values, an allow-list of what may be asked of them, and limits.
+"""The sandbox of templates: plain values, an allowlist of their attributes, and limits.
 
-A template reaches only what its type is listed with here. All Jinja of assay, its guests' included, runs in it.
+A template can use only the attributes listed here for each type. All Jinja in assay runs in it, that of the
+compatibility layers too.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,71 +19,19 @@ from jinja2.visitor import NodeTransformer
 from . import limits
 from .limits import MAX_WIDTH, STEP, RunawayTemplate, spend, spend_on
 
-_STR = frozenset(
-    {
-        "capitalize",
-        "casefold",
-        "center",
-        "count",
-        "endswith",
-        "expandtabs",
-        "find",
-        "format",
-        "format_map",
-        "index",
-        "isalnum",
-        "isalpha",
-        "isascii",
-        "isdecimal",
-        "isdigit",
-        "islower",
-        "isnumeric",
-        "isspace",
-        "istitle",
-        "isupper",
-        "join",
-        "ljust",
-        "lower",
-        "lstrip",
-        "partition",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rindex",
-        "rjust",
-        "rpartition",
-        "rsplit",
-        "rstrip",
-        "split",
-        "splitlines",
-        "startswith",
-        "strip",
-        "swapcase",
-        "title",
-        "upper",
-        "zfill",
-    }
-)
+_STR = frozenset({
+    "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index",
+    "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle",
+    "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
+    "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase",
+    "title", "upper", "zfill",
+})  # fmt: skip
 _DICT = frozenset({"get", "items", "keys", "values"})
 _SEQUENCE = frozenset({"count", "index"})
-_LOOP = frozenset(
-    {
-        "index",
-        "index0",
-        "revindex",
-        "revindex0",
-        "first",
-        "last",
-        "length",
-        "depth",
-        "depth0",
-        "previtem",
-        "nextitem",
-        "cycle",
-        "changed",
-    }
-)
+_LOOP = frozenset({
+    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem",
+    "nextitem", "cycle", "changed",
+})  # fmt: skip
 ALLOWED: Mapping[type, frozenset[str]] = {
     str: _STR,
     dict: _DICT,
@@ -94,17 +43,17 @@ ALLOWED: Mapping[type, frozenset[str]] = {
     Cycler: frozenset({"next", "reset", "current"}),
     Macro: frozenset({"name", "arguments", "caller"}),
 }
-"""What a template may ask of each type; of every other, nothing."""
+"""The attributes a template may use of each type; other types have none."""
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 _COUNTED, _JOINED = "stepped_", "concatenated_"
-"""Filters that the compiler puts in; a template that names one gets no more than what they do."""
+"""Filters that the compiler inserts. A template that names one gains nothing."""
 
 
 class _Charged(NodeTransformer):
-    """Puts a charge on each loop and each `~`."""
+    """Adds a charge to each loop and each `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
-        """What the loop goes over is counted."""
+        """Count the steps of a loop."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         node.iter = nodes.Filter(
             node.iter, _COUNTED, [], [], None, None, lineno=node.lineno
@@ -112,7 +61,7 @@ class _Charged(NodeTransformer):
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        """`a ~ b` becomes a filter of a list."""
+        """Turn `a ~ b` into a filter of a list."""
         node = self.generic_visit(node)  # type: ignore[assignment]
         pieces = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(pieces, _JOINED, [], [], None, None, lineno=node.lineno)
@@ -120,14 +69,14 @@ class _Charged(NodeTransformer):
 
 class _LimitedTemplate(jinja2.Template):
     def render(self, *args: Any, **kwargs: Any) -> str:
-        """The text, within a budget of its own."""
+        """Return the text, rendered within its own budget."""
         return limits.limited(
             lambda: super(_LimitedTemplate, self).render(*args, **kwargs)
         )
 
 
 class PlainSandbox(ImmutableSandboxedEnvironment):
-    """Jinja over plain values."""
+    """A Jinja environment over plain values."""
 
     template_class = _LimitedTemplate
     intercepted_binops = frozenset({"+", "*", "**", "%"})
@@ -150,7 +99,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return parsed
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Only what the type is listed with; names a template set itself, and the members of a group."""
+        """Return True for listed attributes, names a template set itself, and the members of a group."""
         if isinstance(obj, Namespace):
             return not attr.startswith("_")
         if isinstance(obj, tuple) and attr in getattr(obj, "_fields", ()):
@@ -159,18 +108,18 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return attr in ALLOWED.get(kind, ())
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """An attribute; a key of a dictionary wins over methods that a template may not call."""
+        """Return an attribute. A key of a dictionary wins over methods that a template may not call."""
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """An operator, charged before it is done."""
+        """Apply an operator, charged before it runs."""
         limits.check_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """`str.format` in the sandbox, its widths within the limits."""
+        """Return `str.format` in the sandbox, with limited widths."""
         inner = super().wrap_str_format(value)
         if inner is None:
             return None
@@ -183,7 +132,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return bounded
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """A call, charged by what it is called with."""
+        """Call a function, charged by its arguments."""
         spend(4 * STEP)
         text = getattr(__obj, "__self__", None)
         if isinstance(text, str):
@@ -194,28 +143,30 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
 def _charged_method(
     text: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The arguments of a method of a text, charged before it is called; an iterator is read to be counted."""
+    """Return the arguments of a string method, charged before the call. An iterator is read to count it."""
     spend(len(text))
     if name == "join" and args:
-        args = ([*limits.stepped(iter(args[0]))], *args[1:])
-        spend(len(text) * len(args[0]))
+        items = list(limits.stepped(iter(args[0])))
+        args = (items, *args[1:])
+        spend(len(text) * len(items))
     size = sum(map(spend_on, (*args, *kwargs.values())))
-    if name in _PADDING and args and isinstance(args[0], int):
-        spend(max(args[0], 0))
+    first = args[0] if args else None
+    if name in _PADDING and isinstance(first, int):
+        spend(max(first, 0))
     elif name == "expandtabs":
         width = args[0] if args else kwargs.get("tabsize", 8)
-        spend(text.count("\t") * width if isinstance(width, int) else size)
-    elif (
-        name == "replace"
-        and len(args) > 1
-        and all(isinstance(word, str) for word in args[:2])
-    ):
-        spend(limits.replaced_size(text, args[0], args[1], *args[2:3]))
+        if isinstance(width, int):
+            size = text.count("\t") * width
+        spend(size)
+    elif name == "replace" and len(args) > 1:
+        old, new = args[:2]
+        if isinstance(old, str) and isinstance(new, str):
+            spend(limits.replaced_size(text, old, new, *args[2:3]))
     return args
 
 
 def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter of Jinja's that is charged for what it is given, and for what it would make of it."""
+    """Return a Jinja filter that is charged for its input and for what it would produce."""
     skipped = int(hasattr(function, "jinja_pass_arg"))
     check = _GROWING.get(name)
 
@@ -235,7 +186,7 @@ def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _width(value: Any, width: Any = 0, *rest: Any, **named: Any) -> Any:
-    """Filters whose first argument is a number of characters or of items."""
+    """Charge filters whose first argument is a number of characters or items."""
     for number in (width, *named.values()):
         if isinstance(number, int):
             if number > MAX_WIDTH:

@@ -8,27 +8,50 @@ import jinja2
 from jinja2 import meta
 from jinja2.exceptions import SecurityError, UndefinedError
 
-from ..core import TemplateError, UsageError, nearest
+from ..core import EMPTY, TemplateError, UsageError, nearest
 from ..core.errors import ForbiddenTemplate
 from .limits import RunawayTemplate
 from .sandbox import PlainSandbox
 from .values import Shown, plain_value
 
+BLOCK_OPTIONS = ("trim_blocks", "lstrip_blocks")
+"""Jinja's own options for the white space around block tags; both are off unless a template sets them."""
 
-@lru_cache(maxsize=1)
-def environment() -> PlainSandbox:
-    """The one environment all texts share; an unknown variable is an error, block tags leave no blank lines behind."""
+
+@lru_cache(maxsize=4)
+def environment(trim_blocks: bool = False, lstrip_blocks: bool = False) -> PlainSandbox:
+    """Return the shared environment with these options. An unknown variable is an error."""
     return PlainSandbox(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=trim_blocks,
+        lstrip_blocks=lstrip_blocks,
     )
 
 
-def compiled_text(text: str, where: str) -> tuple[jinja2.Template, frozenset[str]]:
-    """A text ready to render, and the names that it reads."""
+def block_options(template: Mapping[str, Any], where: str) -> dict[str, bool]:
+    """Return the options for block tags in a template. Raise if one is not true or false."""
+    options: dict[str, bool] = {}
+    for name in BLOCK_OPTIONS:
+        value = template.get(name, False)
+        if not isinstance(value, bool):
+            raise UsageError(
+                f"{name} must be true or false, got {value!r}",
+                where=where or None,
+                fix=f"write {name}: true, or leave it out",
+            )
+        options[name] = value
+    return options
+
+
+def compiled_text(
+    text: str, where: str, blocks: Mapping[str, bool] = EMPTY
+) -> tuple[jinja2.Template, frozenset[str]]:
+    """Return a text ready to render, and the names that it reads."""
+    jinja = environment(**blocks)
     try:
-        return environment().from_string(text), frozenset(
-            meta.find_undeclared_variables(environment().parse(text))
-        )
+        template = jinja.from_string(text)
+        names = meta.find_undeclared_variables(jinja.parse(text))
+        return template, frozenset(names)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(
             f"not valid Jinja: {error.message}",
@@ -42,7 +65,7 @@ def compiled_text(text: str, where: str) -> tuple[jinja2.Template, frozenset[str
 
 
 def why_refused(error: Exception, where: str) -> TemplateError:
-    """What a rendering that failed did, in one line."""
+    """Return the error that explains why a rendering failed."""
     if isinstance(error, RunawayTemplate):
         fix = "write less, or write the template as a Python function"
         return TemplateError(f"the template runs away: {error}", where=where, fix=fix)
@@ -52,14 +75,14 @@ def why_refused(error: Exception, where: str) -> TemplateError:
             "a template can include or import no other file", where=where, fix=fix
         )
     if isinstance(error, SecurityError):
-        what = f"the template reaches for what a template may not touch: {error}"
+        reason = f"the template reaches for what a template may not touch: {error}"
         fix = "use the columns of the row, or write the template as a Python function"
-        return ForbiddenTemplate(what, where=where, fix=fix)
+        return ForbiddenTemplate(reason, where=where, fix=fix)
     if isinstance(error, UndefinedError):
-        what, _, name = (
+        reason, _, name = (
             str(error.message).removesuffix("'").rpartition(" has no attribute '")
         )
-        if what:
+        if reason:
             fix = f"check the name, or write `| default('')` behind it where some rows have no {name!r}"
             return TemplateError(
                 f"there is no {name!r} in what the text names", where=where, fix=fix
@@ -68,13 +91,20 @@ def why_refused(error: Exception, where: str) -> TemplateError:
 
 
 class PlainText:
-    """One Jinja text, compiled once; its names are checked against those that will be there."""
+    """One Jinja text, compiled once. Its names are checked against the known ones."""
 
     __slots__ = ("_template", "names", "text", "where")
 
-    def __init__(self, text: str, variables: frozenset[str], *, where: str) -> None:
+    def __init__(
+        self,
+        text: str,
+        variables: frozenset[str],
+        *,
+        where: str,
+        blocks: Mapping[str, bool] = EMPTY,
+    ) -> None:
         self.text, self.where = text, where
-        self._template, self.names = compiled_text(text, where)
+        self._template, self.names = compiled_text(text, where, blocks)
         for name in sorted(self.names - variables):
             close = nearest(name, variables)
             hint = f"did you mean {close!r}? " if close else ""

@@ -1,7 +1,7 @@
 """What a template sees of a sample: plain values only.
 
-Text, numbers, truth values, nothing, lists and dictionaries of them. A medium is a mark in the text, which becomes the
-medium itself once the text is rendered; whatever else a row holds is seen as its text.
+These are text, numbers, truth values, None, and lists and dictionaries of them. A medium is a mark in the text, which
+is replaced by the medium once the text is rendered. Any other object appears as its text.
 """
 
 import re
@@ -14,14 +14,14 @@ from ..core import AllOf, Media, Message, Part, Sample, Text, as_part
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
-"""Two code points that Unicode keeps for use inside a program: no text has them."""
+"""Two code points that Unicode reserves for use inside a program, so no text contains them."""
 _ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
-"""The same inside a list that was printed whole, or in JSON."""
+"""The same marks inside a list that was printed whole, or in JSON."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
 class Shown:
-    """The media that the marks of one rendering stand for."""
+    """The media that the marks of one rendering refer to."""
 
     __slots__ = ("media",)
 
@@ -29,7 +29,7 @@ class Shown:
         self.media = list(media)
 
     def mark(self, medium: Media) -> str:
-        """The text that stands for a medium."""
+        """Return the mark of a medium."""
         for number, other in enumerate(self.media):
             if other is medium:
                 return f"\ufdd0{number}\ufdd1"
@@ -37,30 +37,30 @@ class Shown:
         return f"\ufdd0{len(self.media) - 1}\ufdd1"
 
     def parts(self, text: str) -> tuple[Part, ...]:
-        """A rendered text as parts: each mark is the medium it stands for."""
+        """Return a rendered text as parts, with media instead of their marks."""
         text = self._unescaped(text)
         if "\ufdd0" not in text:
             return (Text(text),)
         parts: list[Part] = []
         end = 0
-        for found in _MARK.finditer(text):
-            if int(found[1]) < len(self.media):
+        for match in _MARK.finditer(text):
+            if int(match[1]) < len(self.media):
                 parts += (
-                    [Text(text[end : found.start()])] if found.start() > end else []
+                    [Text(text[end : match.start()])] if match.start() > end else []
                 )
-                parts.append(as_part(self.media[int(found[1])]))
-                end = found.end()
+                parts.append(as_part(self.media[int(match[1])]))
+                end = match.end()
         return (
             (*parts, Text(text[end:])) if end < len(text) or not parts else tuple(parts)
         )
 
     def words(self, text: str) -> str:
-        """A rendered text where no medium can stand: a mark is the word for its kind, as in `[image]`."""
+        """Return a rendered text in which media are not possible: each mark becomes a word such as `[image]`."""
         text = self._unescaped(text)
         return text if "\ufdd0" not in text else _MARK.sub(self._word, text)
 
     def _unescaped(self, text: str) -> str:
-        """Marks that were printed as a part of a list or of JSON are words: no medium can stand there."""
+        """Replace marks that were printed inside a list or JSON by words, because no medium can be there."""
         return (
             _ESCAPED.sub(self._word, text) if self.media and "\\ufdd0" in text else text
         )
@@ -70,34 +70,36 @@ class Shown:
         return f"[{self.media[number].kind}]" if number < len(self.media) else found[0]
 
     def only(self, text: str) -> Media | None:
-        """The medium that a text is the mark of."""
-        found = _MARK.fullmatch(text.strip())
+        """Return the medium if a text is exactly one mark."""
+        match = _MARK.fullmatch(text.strip())
         return (
-            self.media[int(found[1])]
-            if found and int(found[1]) < len(self.media)
+            self.media[int(match[1])]
+            if match and int(match[1]) < len(self.media)
             else None
         )
 
 
 def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
-    """Of what a template may name, that which it does; a column wins over a name of ours."""
+    """Return the variables that a template uses. A column wins over a name that assay defines."""
     columns = sample.fields
-    found: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
     for name in names:
         if name in columns:
             value = columns[name]
-            found[name] = value if type(value) in _EXACT else plain_value(value, media)
+            variables[name] = (
+                value if type(value) in _EXACT else plain_value(value, media)
+            )
         elif name == "sample":
-            found[name] = _plain_sample(sample, media)
+            variables[name] = _plain_sample(sample, media)
         elif name == "letters":
-            found[name] = LETTERS[: len(sample.choices)]
+            variables[name] = LETTERS[: len(sample.choices)]
         elif name in ("id", "input", "target", "choices"):
-            found[name] = plain_value(getattr(sample, name), media)
-    return found
+            variables[name] = plain_value(getattr(sample, name), media)
+    return variables
 
 
 def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
-    """The sample as a dictionary: its columns, and over them its own parts."""
+    """Return the sample as a dictionary: its columns, overlaid by its own attributes."""
     columns = plain_value(sample.fields, media)
     names = (
         "id",
@@ -110,6 +112,7 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
         "group",
         "cluster",
         "turns",
+        "weight",
     )
     return {
         **columns,
@@ -119,7 +122,7 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
 
 
 def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
-    """A value as templates see it: of exact plain types, however deep."""
+    """Return a value as templates see it: of exact plain types at every depth."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):
@@ -153,7 +156,7 @@ def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
 
 
 def _plain_object(value: Any, media: Shown, depth: int) -> Any:
-    """Objects of a user's own rows: numbers and texts of other libraries as ours, records by their fields."""
+    """Convert objects of a user's own rows: other libraries' numbers and texts to Python's, records to dictionaries."""
     if isinstance(value, (str, bool, int, float)):
         kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
         return str.__str__(value) if isinstance(value, str) else kind(value)
@@ -170,17 +173,17 @@ def _plain_object(value: Any, media: Shown, depth: int) -> Any:
     if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
         return plain_value(value.tolist(), media, depth + 1)
     text = str(value)
-    # An address would make another prompt of each run.
+    # An address would change the prompt in every run.
     return f"[{type(value).__name__}]" if " at 0x" in text else text
 
 
 def plain_key(key: Any) -> Any:
-    """A key of a dictionary as templates see it."""
+    """Return a dictionary key as templates see it."""
     return key if type(key) in _EXACT else str(key)
 
 
 def plain_values(
     values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None
 ) -> Any:
-    """Rows or messages of a guest as templates see them."""
+    """Return rows or messages of another toolkit as templates see them."""
     return plain_value(values, media or Shown())

@@ -1,12 +1,13 @@
-"""Drawings: from numbers to SVG, the same shapes as in the viewer's `charts.js`, for notebooks and files.
+"""Charts as SVG, for notebooks and files: the same shapes as in the viewer's `charts.js`.
 
-Each function gives the drawing that the function of the same name gives in the app; a test holds them together.
+Each function draws what the function of the same name draws in the app; a test compares them.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from .grid import Markup
 from .svg import drawing, element, tick, titled
@@ -22,6 +23,31 @@ OUTCOME_LOOKS = {
     "": "o-none",
 }
 BINS = 24
+LOG_RATIO = 20
+"""Numbers that differ by less are drawn on a linear axis."""
+NAMED_DOTS = 10
+"""Dots of a scatter that have their names beside them: those that moved most."""
+DOT_NAME_LENGTH = 24
+MARGIN = 8.0
+"""Empty pixels at both ends of a bar chart."""
+ROW_HEIGHT = 24.0
+DOT_MARGIN = 6.0
+"""Empty pixels at both ends of an interval's track."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Maps numbers from `low` to `high` to pixels from `start` to `end`; an upright axis has its start below."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a number."""
+        share = (value - self.low) / (self.high - self.low or 1)
+        return self.start + share * (self.end - self.start)
 
 
 class Bar(NamedTuple):
@@ -42,12 +68,12 @@ class Point(NamedTuple):
 
 
 def outcome_look(name: str) -> str:
-    """The look that colours an outcome."""
+    """Return the style of an outcome."""
     return OUTCOME_LOOKS.get(name, "o-error")
 
 
 def outcome_words(name: str) -> str:
-    """An outcome as people say it."""
+    """Return an outcome in words."""
     return name.replace("_", " ") or "not judged"
 
 
@@ -56,387 +82,435 @@ def domain_of(
     intervals: Sequence[Ends | None] = (),
     scale: Ends | None = None,
 ) -> Ends:
-    """The range that numbers are drawn to: a share from 0 to 1, else all of them with a little room."""
-    every = [*values, *(end for ends in intervals if ends is not None for end in ends)]
-    numbers = [value for value in every if value is not None and math.isfinite(value)]
+    """Return the range of an axis: the scale if it holds all numbers, 0 to 1 for shares, else a small margin around."""
+    numbers = _finite(values)
+    for ends in intervals:
+        numbers += _finite(ends or ())
     if not numbers:
         return 0.0, 1.0
     low, high = min(numbers), max(numbers)
+    is_closed = scale is not None and all(map(math.isfinite, scale))
+    if scale is not None and is_closed and scale[0] <= low and high <= scale[1]:
+        return scale
     if low >= 0 and high <= 1:
         return 0.0, 1.0
-    if (
-        scale is not None
-        and all(map(math.isfinite, scale))
-        and low >= scale[0]
-        and high <= scale[1]
-    ):
-        return scale
-    room = (high - low or abs(high) or 1.0) * 0.08
-    return max(0.0, low - room) if low >= 0 else low - room, high + room
+    margin = (high - low or abs(high) or 1.0) * 0.08
+    bottom = low - margin
+    if low >= 0:
+        bottom = max(0.0, bottom)
+    return bottom, high + margin
+
+
+def _finite(values: Numbers) -> list[float]:
+    """Return the values that are finite numbers."""
+    return [value for value in values if value is not None and math.isfinite(value)]
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers that divide a range."""
+    """Return round numbers that divide a range."""
     if not high > low:
         return [low]
-    rough = (high - low) / most
+    step = _tick_step(high - low, most)
+    marks = []
+    mark = math.ceil(low / step - 1e-9) * step
+    while mark <= high + step * 1e-9:
+        marks.append(float(f"{mark:.12g}"))
+        mark += step
+    return marks
+
+
+def _tick_step(length: float, most: int) -> float:
+    """Return the smallest step of 1, 2, 5 or 10 times a power of ten that gives at most `most` ticks."""
+    rough = length / most
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(
-        (m * power for m in (1, 2, 5, 10) if (high - low) / (m * power) <= most), rough
-    )
-    found, at = [], math.ceil(low / step - 1e-9) * step
-    while at <= high + step * 1e-9:
-        found.append(float(f"{at:.12g}"))
-        at += step
-    return found
+    for factor in (1, 2, 5, 10):
+        step = factor * power
+        if length / step <= most:
+            return step
+    return rough
 
 
 def short(value: float) -> str:
-    """A number for an axis."""
-    return (
-        f"{float(f'{value / 1000:.3g}'):g}k"
-        if abs(value) >= 10000
-        else f"{float(f'{value:.4g}'):g}"
-    )
+    """Return a number for an axis."""
+    if abs(value) >= 10000:
+        thousands = float(f"{value / 1000:.3g}")
+        return f"{thousands:g}k"
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:g}"
 
 
 def interval_words(ends: Ends | None) -> str:
-    """An interval in words."""
-    return (
-        "no interval"
-        if ends is None
-        else f"{format_value(ends[0])} – {format_value(ends[1])}"
-    )
+    """Return an interval in words."""
+    if ends is None:
+        return "no interval"
+    return f"{format_value(ends[0])} – {format_value(ends[1])}"
 
 
 def interval_marks(
     value: float | None, ends: Ends | None, domain: Ends, width: float
 ) -> list[Markup]:
-    """A track, an interval and a dot, drawn to a scale."""
-
-    def at(number: float) -> float:
-        return 6 + (number - domain[0]) / (domain[1] - domain[0] or 1) * (width - 12)
-
-    marks = [element("line", "track", x1=6, x2=width - 6, y1=11, y2=11)]
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        x, is_half = 6 + share * (width - 12), share % 0.5 == 0
-        marks.append(
-            element(
-                "line",
-                "track",
-                x1=x,
-                x2=x,
-                y1=8 if is_half else 9.5,
-                y2=14 if is_half else 12.5,
-            )
-        )
+    """Return a track with its marks, the interval and the dot of a value."""
+    first, last = DOT_MARGIN, width - DOT_MARGIN
+    scale = Scale(*domain, first, last)
+    marks = [element("line", "track", x1=first, x2=last, y1=11, y2=11)]
+    for quarter in range(5):
+        x = first + quarter / 4 * (last - first)
+        top, bottom = (8, 14) if quarter % 2 == 0 else (9.5, 12.5)
+        marks.append(element("line", "track", x1=x, x2=x, y1=top, y2=bottom))
     if ends is not None:
-        wide = max(1.5, at(ends[1]) - at(ends[0]))
-        marks.append(
-            element("rect", "ci", x=at(ends[0]), width=wide, y=7.5, height=7, rx=3.5)
-        )
+        marks.append(_interval_bar(ends, scale, "ci"))
     if value is not None and math.isfinite(value):
-        marks.append(element("circle", "dot", cx=at(value), cy=11, r=4.2))
+        marks.append(element("circle", "dot", cx=scale(value), cy=11, r=4.2))
     return marks
+
+
+def _interval_bar(ends: Ends, scale: Scale, look: str) -> Markup:
+    """Return the bar of an interval, wide enough to be seen."""
+    left, right = scale(ends[0]), scale(ends[1])
+    width = max(1.5, right - left)
+    return element("rect", look, x=left, width=width, y=7.5, height=7, rx=3.5)
 
 
 def interval_dot(
     value: float | None, ends: Ends | None, domain: Ends, width: float = 180
 ) -> Markup:
-    """A value with its interval, drawn to a scale."""
-    is_known = value is not None and math.isfinite(value)
-    label = (
-        f"{format_value(value)}, 95 % interval {interval_words(ends)}"
-        if is_known
-        else "no value"
-    )
-    return drawing(width, 22, label, interval_marks(value, ends, domain, width))
+    """Return the drawing of a value with its interval, and the ends of the scale below."""
+    label = "no value"
+    if value is not None and math.isfinite(value):
+        label = f"{format_value(value)}, 95 % interval {interval_words(ends)}"
+    marks = interval_marks(value, ends, domain, width)
+    marks.append(tick(DOT_MARGIN, 25, short(domain[0]), "start", "tick tiny"))
+    marks.append(tick(width - DOT_MARGIN, 25, short(domain[1]), "end", "tick tiny"))
+    return drawing(width, 28, label, marks)
 
 
 def outcome_strip(outcomes: Mapping[str, int], width: float = 120) -> Markup:
-    """What became of the samples, as one strip."""
-    entries = sorted(
-        ((name, n) for name, n in outcomes.items() if n > 0),
-        key=lambda entry: entry[0] != "scored",
-    )
+    """Return one strip with the share of each outcome, scored samples first."""
+    entries = [(name, n) for name, n in outcomes.items() if n > 0]
+    entries.sort(key=lambda entry: entry[0] != "scored")
     total = sum(n for _, n in entries)
-    marks, x = [element("rect", "bed", x=0, y=7, width=width, height=8)], 0.0
+    marks = [
+        element("rect", "bed", x=0, y=7, width=width, height=8),
+    ]
+    labels = []
+    x = 0.0
     for name, n in entries:
+        words = outcome_words(name)
         wide = max(n / total * width, 1.5)
-        visible = max(0.0, min(wide, width - x))
-        title = f"{outcome_words(name)}: {n:,}"
-        marks.append(
-            titled("rect", outcome_look(name), title, x=x, y=7, width=visible, height=8)
+        visible = min(wide, width - x)
+        mark = titled(
+            "rect",
+            outcome_look(name),
+            f"{words}: {n:,}",
+            x=x,
+            y=7,
+            width=max(0.0, visible),
+            height=8,
         )
+        marks.append(mark)
+        labels.append(f"{n:,} {words}")
         x += wide
-    words = ", ".join(f"{n:,} {outcome_words(name)}" for name, n in entries)
-    return drawing(width, 22, words or "no samples", marks)
+    label = ", ".join(labels) or "no samples"
+    return drawing(width, 22, label, marks)
 
 
 def histogram(
     values: Numbers,
     label: str,
     width: float = 360,
-    height: float = 150,
+    height: float = 166,
     *,
     log: bool = False,
     unit: str = "",
+    axis: str = "",
 ) -> Markup | None:
-    """How often values fall where; of few different ones, how often each comes."""
-    finite = [
-        v for v in values if v is not None and math.isfinite(v) and (not log or v > 0)
-    ]
-    numbers = [math.log10(v) for v in finite] if log else finite
+    """Return a histogram; with few different values, a bar for each of them.
+
+    With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
+    """
+    numbers = _finite(values)
+    positive = [value for value in numbers if value > 0]
+    log = log and bool(positive) and max(positive) >= LOG_RATIO * min(positive)
+    if log:
+        numbers = [math.log10(value) for value in positive]
+        axis = f"{axis} (log scale)".strip()
     if not numbers:
         return None
-    if not log and len(set(numbers[:5000])) <= 12:
+    distinct = set(numbers[:5000])
+    if not log and len(distinct) <= 12:
         counted = Counter(numbers)
-        rows = [
-            Bar(short(value) + unit, counted[value])
-            for value in sorted(set(numbers[:5000]))
-        ]
-        return bars(rows, label, width, height)
+        rows = [Bar(short(v) + unit, counted[v]) for v in sorted(distinct)]
+        return bars(rows, label, width, height, axis)
     low, high = min(numbers), max(numbers)
     if low == high:
         low, high = low - 0.5, high + 0.5
     counts = [0] * BINS
     for value in numbers:
-        counts[min(BINS - 1, math.floor((value - low) / (high - low) * BINS))] += 1
-    top, inner, base = max(counts), width - 16, height - 20
+        position = math.floor((value - low) / (high - low) * BINS)
+        counts[min(BINS - 1, position)] += 1
 
-    def back(value: float) -> str:
+    def text_of(value: float) -> str:
         return short(10**value if log else value) + unit
 
-    marks = []
-    for place, n in enumerate(counts):
-        high_bar = n / top * (base - 8)
-        title = f"{back(low + (high - low) * place / BINS)} to {back(low + (high - low) * (place + 1) / BINS)}: {n:,}"
-        x, wide, tall = (
-            8 + place * inner / BINS + 0.5,
-            inner / BINS - 1,
-            max(1.0 if n else 0.0, high_bar),
-        )
-        marks.append(
-            titled(
-                "rect",
-                "col",
-                title,
-                x=x,
-                width=wide,
-                y=base - high_bar,
-                height=tall,
-                rx=1,
-            )
-        )
-    marks.append(
-        element("line", "axis", x1=8, x2=width - 8, y1=base + 0.5, y2=base + 0.5)
-    )
+    edges = [low + (high - low) * number / BINS for number in range(BINS + 1)]
+    names = [text_of(edge) for edge in edges]
+    marks = _columns(counts, names, width, height)
+    scale = Scale(low, high, MARGIN, width - MARGIN)
     for mark in _decades(low, high) if log else ticks(low, high, 6):
-        marks.append(
-            tick(8 + (mark - low) / (high - low) * inner, height - 6, back(mark))
-        )
-    return drawing(
-        width,
-        height,
-        f"{label}: {len(numbers):,} values from {back(low)} to {back(high)}",
-        marks,
-    )
+        marks.append(tick(scale(mark), height - 22, text_of(mark)))
+    most = max(counts)
+    peak = f"{most:,} sample{'' if most == 1 else 's'}"
+    marks.append(tick(MARGIN, 9, peak, "start", "tick tiny"))
+    if axis:
+        marks.append(tick(width / 2, height - 6, axis))
+    span = f"from {text_of(low)} to {text_of(high)}"
+    return drawing(width, height, f"{label}: {len(numbers):,} values {span}", marks)
+
+
+def _columns(
+    counts: Sequence[int], names: Sequence[str], width: float, height: float
+) -> list[Markup]:
+    """Return the columns of a histogram over its axis; `names` are those of the edges."""
+    base = height - 36
+    inner = width - 2 * MARGIN
+    step = inner / len(counts)
+    most = max(counts)
+    marks = []
+    for number, n in enumerate(counts):
+        tall = n / most * (base - 14)
+        title = f"{names[number]} to {names[number + 1]}: {n:,}"
+        shape: dict[str, Any] = {
+            "x": MARGIN + number * inner / len(counts) + 0.5,
+            "width": step - 1,
+            "y": base - tall,
+            "height": max(1.0 if n else 0.0, tall),
+            "rx": 1,
+        }
+        marks.append(titled("rect", "col", title, **shape))
+    marks.append(_axis(width, base))
+    return marks
+
+
+def _axis(width: float, base: float) -> Markup:
+    """Return the line under a bar chart."""
+    y = base + 0.5
+    return element("line", "axis", x1=MARGIN, x2=width - MARGIN, y1=y, y2=y)
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Logarithms of 1, 2 and 5 times powers of ten inside a range, or of the powers alone where these are many."""
-    steps = [0.0] if high - low > 2.5 else [0.0, math.log10(2), math.log10(5)]
-    powers = range(math.floor(low), math.ceil(high) + 1)
-    found = [
-        power + step
-        for power in powers
-        for step in steps
-        if low <= power + step <= high
-    ]
-    return found if len(found) > 1 else [low, high]
+    """Return the logarithms of 1, 2 and 5 times powers of ten in a range, or of the powers alone if these are many."""
+    steps = [0.0]
+    if high - low <= 2.5:
+        steps.append(math.log10(2))
+        steps.append(math.log10(5))
+    first = math.floor(low)
+    last = math.ceil(high)
+    marks = []
+    for power in range(first, last + 1):
+        for step in steps:
+            mark = power + step
+            if low <= mark <= high:
+                marks.append(mark)
+    return marks if len(marks) > 1 else [low, high]
 
 
 def bars(
-    rows: Sequence[Bar], label: str, width: float = 360, height: float = 150
+    rows: Sequence[Bar],
+    label: str,
+    width: float = 360,
+    height: float = 166,
+    axis: str = "",
 ) -> Markup:
-    """Counts by name."""
-    top, base, each = (
-        max([1, *(row.n for row in rows)]),
-        height - 20,
-        (width - 16) / max(len(rows), 1),
-    )
+    """Return a bar for each count, and the name of the axis below."""
+    base = height - 36
+    each = (width - 2 * MARGIN) / max(len(rows), 1)
     wide = min(each * 0.72, 54)
+    most = max([1, *(row.n for row in rows)])
     marks = []
-    for place, row in enumerate(rows):
-        x, high = 8 + each * (place + 0.5), row.n / top * (base - 24)
-        tall = max(high, 1.0 if row.n else 0.0)
-        marks.append(
-            element(
-                "rect",
-                row.look,
-                x=x - wide / 2,
-                width=wide,
-                y=base - high,
-                height=tall,
-                rx=2,
-            )
-        )
-        marks.append(tick(x, base - high - 5, f"{row.n:,}", look="tick strong"))
-        marks.append(tick(x, height - 6, row.name))
-    marks.append(
-        element("line", "axis", x1=8, x2=width - 8, y1=base + 0.5, y2=base + 0.5)
-    )
-    return drawing(
-        width,
-        height,
-        f"{label}: {', '.join(f'{row.name} {row.n:,}' for row in rows)}",
-        marks,
-    )
+    for number, row in enumerate(rows):
+        x = MARGIN + each * (number + 0.5)
+        tall = row.n / most * (base - 24)
+        shape: dict[str, Any] = {
+            "x": x - wide / 2,
+            "width": wide,
+            "y": base - tall,
+            "height": max(tall, 1.0 if row.n else 0.0),
+            "rx": 2,
+        }
+        marks.append(element("rect", row.look, **shape))
+        marks.append(tick(x, base - tall - 5, f"{row.n:,}", look="tick strong"))
+        marks.append(tick(x, height - 22, row.name))
+    marks.append(_axis(width, base))
+    if axis:
+        marks.append(tick(width / 2, height - 6, axis))
+    counts = ", ".join(f"{row.name} {row.n:,}" for row in rows)
+    return drawing(width, height, f"{label}: {counts}", marks)
+
+
+@dataclass(slots=True)
+class _ConfidenceBin:
+    """Answers whose confidence is in one tenth of the range."""
+
+    n: int = 0
+    confidence: float = 0.0
+    right: float = 0.0
 
 
 def calibration(
     confidence: Numbers, right: Numbers, width: float = 260, height: float = 260
 ) -> Markup | None:
-    """How often answers given with a certain confidence are right; nothing for fewer than ten of them."""
-    bins = [[0, 0.0, 0.0] for _ in range(10)]
-    total = 0
-    for sure, value in zip(confidence, right, strict=False):
-        if (
-            sure is None
-            or value is None
-            or not (math.isfinite(sure) and math.isfinite(value))
-        ):
-            continue
-        tally = bins[min(9, math.floor(sure * 10))]
-        tally[0], tally[1], tally[2], total = (
-            tally[0] + 1,
-            tally[1] + sure,
-            tally[2] + value,
-            total + 1,
-        )
+    """Return how often answers of a certain confidence are right; None for fewer than ten answers."""
+    bins = _confidence_bins(confidence, right)
+    total = sum(bin.n for bin in bins)
     if total < 10:
         return None
-    error = sum(abs(sure - value) / total for n, sure, value in bins if n)
-
-    def at(value: float) -> float:
-        return 30 + value * (width - 42)
-
-    def up(value: float) -> float:
-        return height - 30 - value * (height - 42)
-
+    error = sum(abs(bin.confidence - bin.right) / total for bin in bins)
+    across = Scale(0, 1, 30, width - 12)
+    up = Scale(0, 1, height - 30, 12)
     marks = []
     for value, name in ((0, "0"), (0.5, "0.5"), (1, "1")):
-        marks += [
-            tick(at(value), height - 14, name),
-            tick(24, up(value) + 4, name, "end"),
-        ]
-    marks.append(
-        element(
-            "rect", "frame", x=at(0), y=up(1), width=at(1) - at(0), height=up(0) - up(1)
-        )
-    )
-    marks.append(element("line", "diagonal", x1=at(0), y1=up(0), x2=at(1), y2=up(1)))
-    most = max(n for n, _, _ in bins)
-    for n, sure, value in bins:
-        if n:
-            title = f"sure {sure / n:.2f}, right {value / n:.2f}, n {n:,}"
-            radius = 2.5 + 5 * math.sqrt(n / most)
-            marks.append(
-                titled(
-                    "circle",
-                    "dot soft",
-                    title,
-                    cx=at(sure / n),
-                    cy=up(value / n),
-                    r=radius,
-                )
-            )
-    marks.append(tick(at(0.5), height - 1, "confidence"))
-    marks.append(tick(at(0.03), up(0.94), f"ECE {error:.3f}", "start", "tick strong"))
-    label = (
-        f"Calibration: expected calibration error {error:.3f} over {total:,} samples"
-    )
-    return drawing(width, height, label, marks)
+        marks.append(tick(across(value), height - 14, name))
+        marks.append(tick(24, up(value) + 4, name, "end"))
+    marks += _frame(across, up)
+    most = max(bin.n for bin in bins)
+    for bin in bins:
+        if not bin.n:
+            continue
+        sure, share = bin.confidence / bin.n, bin.right / bin.n
+        title = f"sure {sure:.2f}, right {share:.2f}, n {bin.n:,}"
+        radius = 2.5 + 5 * math.sqrt(bin.n / most)
+        x, y = across(sure), up(share)
+        marks.append(titled("circle", "dot soft", title, cx=x, cy=y, r=radius))
+    marks.append(tick(across(0.5), height - 1, "confidence"))
+    text = f"ECE {error:.3f}"
+    marks.append(tick(across(0.03), up(0.94), text, "start", "tick strong"))
+    name = f"Calibration: expected calibration error {error:.3f}"
+    return drawing(width, height, f"{name} over {total:,} samples", marks)
 
 
-def scatter(
-    points: Sequence[Point], width: float = 320, height: float = 320
-) -> Markup | None:
-    """Groups of two runs against each other; above the line the later run is higher."""
-    if len(points) < 2:
-        return None
-    low, high = domain_of(
-        [value for point in points for value in (point.before, point.after)]
-    )
+def _confidence_bins(confidence: Numbers, right: Numbers) -> list[_ConfidenceBin]:
+    """Return ten bins of confidence, with the answers in each."""
+    bins = [_ConfidenceBin() for _ in range(10)]
+    for pair in zip(confidence, right, strict=False):
+        numbers = _finite(pair)
+        if len(numbers) < 2:
+            continue
+        sure, value = numbers
+        bin = bins[min(9, math.floor(sure * 10))]
+        bin.n += 1
+        bin.confidence += sure
+        bin.right += value
+    return bins
 
-    def at(value: float) -> float:
-        return 40 + (value - low) / (high - low or 1) * (width - 52)
 
-    def up(value: float) -> float:
-        return height - 34 - (value - low) / (high - low or 1) * (height - 46)
-
-    marks = [
+def _frame(across: Scale, up: Scale) -> list[Markup]:
+    """Return the frame of a square chart and its diagonal."""
+    left, right = across.start, across.end
+    bottom, top = up.start, up.end
+    return [
         element(
             "rect",
             "frame",
-            x=at(low),
-            y=up(high),
-            width=at(high) - at(low),
-            height=up(low) - up(high),
+            x=left,
+            y=top,
+            width=right - left,
+            height=bottom - top,
         ),
-        element("line", "diagonal", x1=at(low), y1=up(low), x2=at(high), y2=up(high)),
+        element("line", "diagonal", x1=left, y1=bottom, x2=right, y2=top),
     ]
+
+
+def scatter(
+    points: Sequence[Point], width: float = 460, height: float = 340
+) -> Markup | None:
+    """Return groups of two runs against each other; above the line the later run is higher."""
+    if len(points) < 2:
+        return None
+    values = []
+    for point in points:
+        values += [point.before, point.after]
+    low, high = domain_of(values)
+    across = Scale(low, high, 40, width - 12)
+    up = Scale(low, high, height - 34, 20)
+    marks = _frame(across, up)
     for value in ticks(low, high, 4):
-        marks += [
-            tick(at(value), height - 18, short(value)),
-            tick(34, up(value) + 4, short(value), "end"),
-        ]
+        name = short(value)
+        marks.append(tick(across(value), height - 18, name))
+        marks.append(tick(34, up(value) + 4, name, "end"))
     most = max(point.n or 1 for point in points)
     for point in points:
-        title = f"{point.name}: {format_value(point.before)} → {format_value(point.after)}, n {point.n}"
-        look = "dot up" if point.after >= point.before else "dot down"
-        radius = 3 + 4 * math.sqrt((point.n or 1) / most)
-        marks.append(
-            titled(
-                "circle", look, title, cx=at(point.before), cy=up(point.after), r=radius
-            )
-        )
-    marks.append(tick(at((low + high) / 2), height - 3, "earlier run"))
+        marks.append(_scatter_dot(point, across, up, most))
+    marks += _dot_names(points, across, up)
+    middle = across((low + high) / 2)
+    marks.append(tick(middle, height - 3, "earlier run"))
+    marks.append(tick(40, 12, "later run", "start"))
     higher = sum(point.after > point.before for point in points)
-    return drawing(
-        width,
-        height,
-        f"Groups: {higher} of {len(points)} are higher in the later run",
-        marks,
+    label = f"Groups: {higher} of {len(points)} are higher in the later run"
+    return drawing(width, height, label, marks)
+
+
+def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup]:
+    """Return the names of the dots that moved most, each beside its dot and below the name before it."""
+    moved = sorted(points, key=lambda point: -abs(point.after - point.before))
+    named = moved[:NAMED_DOTS]
+    named.sort(key=lambda point: up(point.after))
+    middle = (across.start + across.end) / 2
+    marks = []
+    last_y = -100.0
+    for point in named:
+        x = across(point.before)
+        anchor = "start"
+        label_x = x + 10
+        if x > middle:
+            anchor = "end"
+            label_x = x - 10
+        y = up(point.after) + 4
+        y = max(y, last_y + 12)
+        last_y = y
+        name = point.name
+        if len(name) > DOT_NAME_LENGTH:
+            name = "…" + name[1 - DOT_NAME_LENGTH :]
+        marks.append(tick(label_x, y, name, anchor))
+    return marks
+
+
+def _scatter_dot(point: Point, across: Scale, up: Scale, most: int) -> Markup:
+    """Return the dot of one group; its area grows with the number of samples, of which the largest has `most`."""
+    before = format_value(point.before)
+    after = format_value(point.after)
+    share = (point.n or 1) / most
+    return titled(
+        "circle",
+        "dot up" if point.after >= point.before else "dot down",
+        f"{point.name}: {before} → {after}, n {point.n}",
+        cx=across(point.before),
+        cy=up(point.after),
+        r=3 + 4 * math.sqrt(share),
     )
 
 
 def difference_dot(
     difference: float, ends: Ends | None, verdict: str, reach: float, width: float = 220
 ) -> Markup:
-    """A difference with its interval, around nothing."""
+    """Return the drawing of a difference with its interval, around 0; `reach` is the end of the scale."""
+    scale = Scale(-reach, reach, MARGIN, width - MARGIN)
 
-    def at(value: float) -> float:
-        return width / 2 + max(-reach, min(reach, value)) / (reach or 1) * (
-            width / 2 - 8
-        )
+    def inside(value: float) -> float:
+        return max(-reach, min(reach, value))
 
     way = {"better": " up", "worse": " down"}.get(verdict, "")
+    middle = width / 2
     marks = [
-        element("line", "track", x1=8, x2=width - 8, y1=11, y2=11),
-        element("line", "axis", x1=width / 2, x2=width / 2, y1=2, y2=20),
+        element("line", "track", x1=MARGIN, x2=width - MARGIN, y1=11, y2=11),
+        element("line", "axis", x1=middle, x2=middle, y1=2, y2=20),
     ]
     if ends is not None:
-        wide = max(1.5, at(ends[1]) - at(ends[0]))
-        marks.append(
-            element(
-                "rect", f"ci{way}", x=at(ends[0]), width=wide, y=7.5, height=7, rx=3.5
-            )
-        )
-    marks.append(element("circle", f"dot{way}", cx=at(difference), cy=11, r=4.2))
-    label = (
-        f"difference {format_value(difference)}, 95 % interval {interval_words(ends)}"
-    )
+        visible = inside(ends[0]), inside(ends[1])
+        marks.append(_interval_bar(visible, scale, f"ci{way}"))
+    x = scale(inside(difference)) if reach else middle
+    marks.append(element("circle", f"dot{way}", cx=x, cy=11, r=4.2))
+    interval = interval_words(ends)
+    label = f"difference {format_value(difference)}, 95 % interval {interval}"
     return drawing(width, 22, label, marks)
 
 
@@ -448,6 +522,11 @@ class Interval(NamedTuple):
     ends: Ends | None
 
 
+NAMES_WIDTH, NUMBERS_WIDTH = 200.0, 150.0
+"""Pixels left and right of the tracks of `interval_rows`."""
+LONGEST_NAME = 34
+
+
 def interval_rows(
     rows: Sequence[Interval],
     label: str,
@@ -456,52 +535,49 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Values with their intervals one under another, drawn to one scale; differences `around_zero`."""
-    domain = domain_of([row.value for row in rows], [row.ends for row in rows], scale)
-    names, numbers, track = 200.0, 150.0, width - 350.0
+    """Return values with their intervals one under another on one scale; differences `around_zero`."""
+    track = width - NAMES_WIDTH - NUMBERS_WIDTH
+    bottom = len(rows) * ROW_HEIGHT
     marks = []
     if around_zero:
-        every = [
-            end
-            for row in rows
-            for end in (row.value, *(row.ends or ()))
-            if end is not None
-        ]
-        reach = max([abs(end) for end in every if math.isfinite(end)] + [1e-9]) * 1.1
-        domain = -reach, reach
-        middle = names + track / 2
-        marks.append(
-            element("line", "axis", x1=middle, x2=middle, y1=0, y2=len(rows) * 24)
-        )
-    for place, row in enumerate(rows):
-        y = place * 24.0
-        inner = interval_marks(row.value, row.ends, domain, track)
-        marks.append(
-            element("g", children=inner, transform=f"translate({names:g} {y:g})")
-        )
-        marks.append(
-            tick(
-                names - 8,
-                y + 15,
-                row.name if len(row.name) <= 34 else f"{row.name[:33]}…",
-                "end",
-            )
-        )
-        between = (
-            ""
-            if row.ends is None
-            else f" [{format_value(row.ends[0])}, {format_value(row.ends[1])}]"
-        )
-        text = format_value(row.value) + between
-        marks.append(tick(width - numbers + 8, y + 15, text, "start", "tick strong"))
-    base = len(rows) * 24.0 + 14
-    for end, anchor in ((domain[0], "start"), (domain[1], "end")):
-        marks.append(
-            tick(
-                names + (6 if anchor == "start" else track - 6),
-                base,
-                short(end),
-                anchor,
-            )
-        )
+        domain = _symmetric_domain(rows)
+        middle = NAMES_WIDTH + track / 2
+        marks.append(element("line", "axis", x1=middle, x2=middle, y1=0, y2=bottom))
+    else:
+        values = [row.value for row in rows]
+        domain = domain_of(values, [row.ends for row in rows], scale)
+    for number, row in enumerate(rows):
+        marks += _interval_row(row, number * ROW_HEIGHT, domain, width)
+    base = bottom + 14
+    first, last = NAMES_WIDTH + DOT_MARGIN, NAMES_WIDTH + track - DOT_MARGIN
+    marks.append(tick(first, base, short(domain[0]), "start"))
+    marks.append(tick(last, base, short(domain[1]), "end"))
     return drawing(width, base + 6, label, marks)
+
+
+def _symmetric_domain(rows: Sequence[Interval]) -> Ends:
+    """Return a range around 0 that holds all values and intervals."""
+    largest = 1e-9
+    for row in rows:
+        for number in _finite([row.value, *(row.ends or ())]):
+            largest = max(largest, abs(number))
+    return -largest * 1.1, largest * 1.1
+
+
+def _interval_row(row: Interval, y: float, domain: Ends, width: float) -> list[Markup]:
+    """Return the name, the track and the numbers of one row."""
+    track = width - NAMES_WIDTH - NUMBERS_WIDTH
+    inner = interval_marks(row.value, row.ends, domain, track)
+    name = row.name
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 1]}…"
+    text = format_value(row.value)
+    if row.ends is not None:
+        text += f" [{format_value(row.ends[0])}, {format_value(row.ends[1])}]"
+    move = f"translate({NAMES_WIDTH:g} {y:g})"
+    x = width - NUMBERS_WIDTH + 8
+    return [
+        element("g", children=inner, transform=move),
+        tick(NAMES_WIDTH - 8, y + 15, name, "end"),
+        tick(x, y + 15, text, "start", "tick strong"),
+    ]

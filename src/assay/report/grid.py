@@ -1,10 +1,18 @@
 """Rows and columns of text: aligned for a terminal, as Markdown, or as HTML. Cells are shown, never interpreted."""
 
+import os
 import re
-from collections.abc import Collection, Sequence
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
+from typing import TextIO
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
+_FIRST_COLUMN = re.compile(r"\s*\S+(?: \S+)?\s{2,}(?=\S)")
+"""`  name   ` before the text that describes it."""
+_WORD = re.compile(r"\s*\S+")
 Rows = Sequence[Sequence[str]]
 
 
@@ -17,7 +25,7 @@ class Markup(str):
 def text_grid(
     headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = ""
 ) -> list[str]:
-    """Lines whose columns are aligned; those in `right` at their right end, as numbers are."""
+    """Return lines whose columns are aligned; those in `right` at their right end, as numbers are."""
     from rich.cells import cell_len
 
     table = [[printable(cell) for cell in row] for row in (headings, *rows)]
@@ -34,15 +42,99 @@ def text_grid(
     return lines
 
 
+TEXT_WIDTH = 80
+"""Columns of text that is written to a file or a pipe."""
+FILE_WIDTH = 150
+"""Columns of the table of a run in a file or a pipe."""
+
+
+def output_width(stream: TextIO) -> int:
+    """Return how wide text may be: the terminal's width, or 80 columns if it goes to a file or a pipe."""
+    if not stream.isatty():
+        return TEXT_WIDTH
+    return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
+
+
+def fixed_width(stream: TextIO) -> int | None:
+    """Return the width to fold lines to: the terminal's, or `COLUMNS`; None for a file or a pipe, whose lines stay."""
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+        return None
+    return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
+
+
+def write_lines(lines: Iterable[str], stream: TextIO) -> None:
+    """Write lines of text, folded between words where the stream has a width."""
+    width = fixed_width(stream)
+    for line in lines:
+        folded = [line] if width is None else fold_line(line, width)
+        for part in folded:
+            stream.write(f"{part}\n")
+
+
+def fold_line(line: str, width: int) -> list[str]:
+    """Return a line broken between words; what follows is indented to the text after its first column.
+
+    Example:
+        `wer   word error rate of a transcript` continues under "word", a plain sentence four columns to the right.
+    """
+    if _columns(line) <= width:
+        return [line]
+    column = _FIRST_COLUMN.match(line)
+    indent = _columns(column[0]) if column else len(line) - len(line.lstrip()) + 4
+    if indent > width // 2:
+        indent = 4
+    blanks = " " * indent
+    words = _WORD.findall(line)
+    parts: list[str] = []
+    current = ""
+    for word in words:
+        is_first = not current.strip()
+        if not is_first and _columns(current + word.rstrip()) > width:
+            parts.append(current.rstrip())
+            current = blanks + word.lstrip()
+        else:
+            current += word
+    parts.append(current.rstrip())
+    return parts
+
+
+def _columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes, without importing rich: listing names must be quick."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    narrow = sum(unicodedata.combining(character) == 0 for character in text)
+    return narrow + wide
+
+
+def fits(lines: Sequence[str], width: int) -> bool:
+    """Return True if no line is wider than `width`."""
+    from rich.cells import cell_len
+
+    return all(cell_len(line) <= width for line in lines)
+
+
+def wrap_line(line: str, width: int, indent: str = "    ") -> list[str]:
+    """Return a line broken between words; following lines are indented."""
+    return textwrap.wrap(
+        printable(line),
+        max(20, width),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    ) or [""]
+
+
 def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
-    """A Markdown table; cells are text in it, never markup."""
+    """Return a Markdown table. Cells are text and never markup."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
     lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def html_grid(headings: Sequence[str], rows: Rows) -> str:
-    """A table for a notebook; everything escaped but drawings."""
+    """Return a table for a notebook. Everything except drawings is escaped."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
@@ -56,12 +148,12 @@ def _cell(cell: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Return text that Markdown shows unchanged."""
     return _MARKUP.sub(r"\\\1", printable(text))
 
 
 def printable(text: str) -> str:
-    """Text without control characters, terminal escapes or direction overrides."""
+    """Return text without control characters, terminal escapes and direction overrides."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(

@@ -1,4 +1,4 @@
-"""Breakdowns: a table for each tag, a row for each of its values, a column for each number with its interval."""
+"""Breakdowns: a table for each tag, with a row for each value and a column for each number with its interval."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from .grid import text_grid
 from .table import format_interval, format_value, short_names
 
 MOST_NUMBERS = 4
-"""Columns of numbers; `summary.json` has the rest."""
+"""Maximum number of number columns. `summary.json` has all of them."""
 
 
 class GroupTable(NamedTuple):
-    """The groups of one tag, of one task and model."""
+    """The groups of one tag for one task and model."""
 
     title: str
     headings: tuple[str, ...]
@@ -21,7 +21,7 @@ class GroupTable(NamedTuple):
 
 
 def group_tables(results: Sequence[Result]) -> list[GroupTable]:
-    """The breakdowns of some results; a tag that all samples have in common says nothing and is left out."""
+    """Return the breakdowns of some results. A tag with a single value is left out."""
     models = short_names({result.model for result in results})
     cells: dict[tuple[str, str], list[Result]] = {}
     for result in results:
@@ -41,7 +41,7 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
 
 
 def group_lines(results: Sequence[Result]) -> list[str]:
-    """The breakdowns for a terminal."""
+    """Return the breakdowns as lines for a terminal."""
     lines: list[str] = []
     for table in group_tables(results):
         lines += ["", table.title] if table.title else [""]
@@ -87,7 +87,7 @@ def _result(group: object) -> Result | None:
 
 
 def _short(result: Result) -> str:
-    """The metric with its direction, where lower is better."""
+    """Return the metric, with its direction if lower is better."""
     return result.metric if result.higher_is_better else f"{result.metric} ↓"
 
 

@@ -18,106 +18,112 @@ INTERVALS = {
 }
 
 
-def methods_paragraph(
-    manifest: Mapping[str, Any], summary: Mapping[str, Any]
-) -> list[str]:
-    """Sentences, one paragraph for each cell and one for the run as a whole."""
-    results = [row for row in summary.get("results", ()) if isinstance(row, Mapping)]
-    cells = [cell for cell in manifest.get("cells", ()) if isinstance(cell, Mapping)]
-    paragraphs = [
-        _cell(cell, [r for r in results if _is_of(r, cell)], manifest) for cell in cells
-    ]
-    return [*paragraphs, _run(manifest, results)]
+Row = Mapping[str, Any]
 
 
-def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    return (row.get("task"), row.get("model")) == (cell.get("task"), cell.get("model"))
+def methods_paragraph(manifest: Row, summary: Row) -> list[str]:
+    """Return one paragraph for each task × model, and one for the run as a whole."""
+    results = _mappings(summary.get("results", ()))
+    paragraphs = []
+    for cell in _mappings(manifest.get("cells", ())):
+        rows = [row for row in results if _is_of(row, cell)]
+        paragraphs.append(_cell_paragraph(cell, rows, manifest))
+    return [*paragraphs, _run_paragraph(manifest, results)]
 
 
-def _cell(
-    cell: Mapping[str, Any],
-    results: list[Mapping[str, Any]],
-    manifest: Mapping[str, Any],
-) -> str:
+def _mappings(entries: Any) -> list[Row]:
+    """Return the entries that are mappings: a damaged file may hold others."""
+    return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+def _mapping(value: Any) -> Row:
+    """Return the value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_of(row: Row, cell: Row) -> bool:
+    return all(row.get(name) == cell.get(name) for name in ("task", "model"))
+
+
+def _cell_paragraph(cell: Row, results: list[Row], manifest: Row) -> str:
+    """Return what was evaluated, how, and the numbers."""
     task, protocol = cell.get("task"), cell.get("protocol")
     under = f" under protocol {protocol}" if protocol and protocol != task else ""
     sentences = [f"{cell.get('model')} was evaluated on {task}{under}."]
-    options = cell.get("options")
-    ways = (
-        [f"{name} {value}" for name, value in options.items()]
-        if isinstance(options, Mapping)
-        else []
-    )
-    if cell.get("num_fewshot"):
-        ways.append(f"{cell['num_fewshot']} solved examples in the prompt")
-    if (cell.get("epochs") or 1) > 1:
-        ways.append(f"{cell['epochs']} answers to each sample")
-    if ways:
-        sentences.append(f"Generation: {', '.join(ways)}.")
-    scorers = cell.get("scorers")
-    if isinstance(scorers, Mapping) and scorers:
+    settings = _settings(cell)
+    if settings:
+        sentences.append(f"Generation: {', '.join(settings)}.")
+    scorers = _mapping(cell.get("scorers"))
+    if scorers:
         sentences.append(f"Scored by {', '.join(scorers)}.")
-    judges = (
-        manifest.get("config", {}).get("judges")
-        if isinstance(manifest.get("config"), Mapping)
-        else None
-    )
-    if isinstance(judges, Mapping) and judges and "judge" in str(scorers):
-        sentences.append(
-            f"Judge: {', '.join(f'{model} ({role})' for role, model in judges.items())}."
-        )
-    sentences += [_number(row) for row in results]
+    judges = _mapping(_mapping(manifest.get("config")).get("judges"))
+    if judges and "judge" in str(scorers):
+        names = [f"{model} ({role})" for role, model in judges.items()]
+        sentences.append(f"Judge: {', '.join(names)}.")
+    sentences += [_number_sentences(row) for row in results]
     if cell.get("data_sha256"):
         sentences.append(f"Data sha256 {str(cell['data_sha256'])[:16]}….")
     return " ".join(sentences)
 
 
-def _number(row: Mapping[str, Any]) -> str:
-    value = row.get("value")
-    expected = row.get("n_expected")
-    n = f"n = {row.get('n')}" + (
-        f" of {expected}" if expected not in (None, row.get("n")) else ""
-    )
+def _settings(cell: Row) -> list[str]:
+    """Return how answers were generated: options, examples in the prompt, repeats."""
+    options = _mapping(cell.get("options"))
+    settings = [f"{name} {value}" for name, value in options.items()]
+    if cell.get("num_fewshot"):
+        settings.append(f"{cell['num_fewshot']} solved examples in the prompt")
+    if (cell.get("epochs") or 1) > 1:
+        settings.append(f"{cell['epochs']} answers to each sample")
+    return settings
+
+
+def _number_sentences(row: Row) -> str:
+    """Return one number with its interval, its samples and its failures."""
+    metric, value = row.get("metric"), row.get("value")
+    n, expected = row.get("n"), row.get("n_expected")
+    count = f"n = {n}"
+    if expected not in (None, n):
+        count += f" of {expected}"
     if value is None:
-        return f"{row.get('metric')} has no value ({n})."
-    ci = row.get("ci")
-    method = INTERVALS.get(str(row.get("interval")), str(row.get("interval") or ""))
-    between = (
-        f", 95 % interval {ci[0]:.4g} to {ci[1]:.4g} ({method})"
-        if ci
-        else ", without an interval"
-    )
-    text = f"{row.get('metric')} is {value:.4g}{between}, {n}."
-    details = row.get("details")
-    rule = details.get("until") if isinstance(details, Mapping) else None
-    if isinstance(rule, Mapping) and rule.get("stopped"):
-        text += f" Samples were asked in random order (seed {rule.get('seed')}) until the rule {rule.get('rule')} held."
-    outcomes = row.get("outcomes")
-    failures = (
-        {k: v for k, v in outcomes.items() if k != "scored" and v}
-        if isinstance(outcomes, Mapping)
-        else {}
-    )
+        return f"{metric} has no value ({count})."
+    text = f"{metric} is {value:.4g}, {_interval_text(row)}, {count}."
+    rule = _mapping(_mapping(row.get("details")).get("until"))
+    if rule.get("stopped"):
+        order = f"in random order (seed {rule.get('seed')})"
+        text += f" Samples were asked {order} until the rule {rule.get('rule')} held."
+    failures = []
+    for name, number in _mapping(row.get("outcomes")).items():
+        if name != "scored" and number:
+            failures.append(f"{number} {name}")
     if failures:
-        text += f" Not scored: {', '.join(f'{count} {name}' for name, count in failures.items())}."
+        text += f" Not scored: {', '.join(failures)}."
     if row.get("bounds"):
         low, high = row["bounds"]
-        text += f" If all samples without a verdict were wrong it would be {low:.4g}, if all were right {high:.4g}."
+        worst = f"If all samples without a verdict were wrong it would be {low:.4g}"
+        text += f" {worst}, if all were right {high:.4g}."
     return text
 
 
-def _run(manifest: Mapping[str, Any], results: list[Mapping[str, Any]]) -> str:
-    versions = manifest.get("versions")
-    version = versions.get("assay") if isinstance(versions, Mapping) else None
-    sentence = f"Run with assay{f' {version}' if version else ''}"
+def _interval_text(row: Row) -> str:
+    """Return the interval of a number and its method in words."""
+    ends = row.get("ci")
+    if not ends:
+        return "without an interval"
+    name = str(row.get("interval") or "")
+    method = INTERVALS.get(name, name)
+    return f"95 % interval {ends[0]:.4g} to {ends[1]:.4g} ({method})"
+
+
+def _run_paragraph(manifest: Row, results: list[Row]) -> str:
+    """Return version, time and what holds for all numbers."""
+    version = _mapping(manifest.get("versions")).get("assay")
+    sentence = "Run with assay"
+    if version:
+        sentence += f" {version}"
     if manifest.get("started"):
         sentence += f", started {manifest['started']}"
-    limit = (
-        manifest.get("config", {}).get("limit")
-        if isinstance(manifest.get("config"), Mapping)
-        else None
-    )
-    sentences = [sentence + "."]
+    sentences = [f"{sentence}."]
+    limit = _mapping(manifest.get("config")).get("limit")
     if limit:
         sentences.append(f"Only the first {limit} samples of each task were asked for.")
     if any(row.get("clusters") for row in results):

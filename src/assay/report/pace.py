@@ -1,16 +1,16 @@
-"""Pace: what is worked on, how many tokens a second, and how long it will take, from counters that a run keeps."""
+"""The pace of a run: samples in progress, tokens per second, and the time left."""
 
 from collections import deque
 from typing import Any
 
 WINDOW_SECONDS = 30.0
-"""Tokens a second are those of so long."""
+"""The time over which tokens per second are measured."""
 SURE_SECONDS = 2.0
-"""Before so much time has passed, nothing is said about the rest."""
+"""No time left is shown before this many seconds."""
 
 
 class Pace:
-    """How fast one task with one model is; told the time, so that a test can tell it another."""
+    """The speed of one task with one model. Callers pass the time, so that tests can choose it."""
 
     def __init__(self) -> None:
         self._started: float | None = None
@@ -18,7 +18,7 @@ class Pace:
         self._tokens: deque[tuple[float, float]] = deque()
 
     def note(self, cell: Any, now: float) -> str:
-        """`8 begun, 340 tokens/s, about 4 min left`: as much of it as is known now."""
+        """Return `8 begun, 340 tokens/s, about 4 min left`, or as much of it as is known."""
         if cell.state != "running":
             return ""
         ended = self._ended(cell)
@@ -33,7 +33,7 @@ class Pace:
         return ", ".join(parts)
 
     def _ended(self, cell: Any) -> float:
-        """Samples that are worked off, with the parts of those in the middle; never more than were begun."""
+        """Return the number of finished samples, with shares of those in progress; never more than were begun."""
         answered = float(cell.done - cell.reused)
         return max(answered, min(float(cell.meter.ended), float(cell.meter.begun)))
 
@@ -62,7 +62,7 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it: 40 s, 4 min, 2 h 10 min."""
+    """Return a duration in words: 40 s, 4 min, 2 h 10 min."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""Progress: a live bar on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a live bar on a terminal, occasional lines elsewhere."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _Watching:
-    """What is watched, and what was said."""
+    """The observed tasks and models, and the notes printed so far."""
 
     def __init__(self) -> None:
         self._cells: list[Any] = []
@@ -20,30 +20,37 @@ class _Watching:
         self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
-        """Takes what to report on."""
+        """Start to observe the given counters."""
         self._cells = cells
         self._paces = [Pace() for _ in cells]
 
 
 class LiveProgress(_Watching):
-    """A bar for each task and model, drawn by rich."""
+    """A progress bar for each task and model, drawn by rich."""
 
     def __init__(self, console: Any) -> None:
         super().__init__()
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
 
+        # Only the note gives way where the terminal is narrow, so that the bar keeps its width.
+        label = Column(
+            no_wrap=True, overflow="ellipsis", max_width=max(12, console.width // 3)
+        )
+        note = Column(no_wrap=True, overflow="ellipsis", ratio=1)
         self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.description}", table_column=label),
+            BarColumn(bar_width=min(40, max(8, console.width // 5))),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[note]}", table_column=note),
             console=console,
             refresh_per_second=5,
+            expand=True,
         )
         self._ids: list[Any] = []
 
     def start(self, cells: list[Any]) -> None:
-        """Draws the bars."""
+        """Draw the bars."""
         super().start(cells)
         for cell in cells:
             self._ids.append(
@@ -54,12 +61,14 @@ class LiveProgress(_Watching):
         self._bars.start()
 
     def update(self) -> None:
-        """Brings the bars up to date."""
+        """Update the bars."""
         now = time.monotonic()
         for bar, cell, pace in zip(self._ids, self._cells, self._paces, strict=True):
             if cell.state != "waiting":
                 self._bars.start_task(bar)
-            total = cell.done if cell.state == "finished" else cell.expected
+            total = cell.expected
+            if cell.state == "finished" and total is None:
+                total = cell.done
             self._bars.update(
                 bar,
                 completed=cell.done,
@@ -68,18 +77,18 @@ class LiveProgress(_Watching):
             )
 
     def say(self, line: str) -> None:
-        """A line above the bars."""
+        """Print a line above the bars."""
         self.said.add(line)
         self._bars.console.print(printable(line), markup=False, highlight=False)
 
     def stop(self) -> None:
-        """Leaves the bars as they are."""
+        """Stop updating. The bars stay on the screen."""
         self.update()
         self._bars.stop()
 
 
 class LineProgress(_Watching):
-    """A line now and then, for logs."""
+    """Occasional progress lines, for logs."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
@@ -87,7 +96,7 @@ class LineProgress(_Watching):
         self._last = time.monotonic()
 
     def update(self) -> None:
-        """A line every half minute."""
+        """Print a line every half minute."""
         now = time.monotonic()
         notes = [
             pace.note(cell, now)
@@ -98,12 +107,12 @@ class LineProgress(_Watching):
             self._report(notes)
 
     def say(self, line: str) -> None:
-        """The line itself."""
+        """Print a line."""
         self.said.add(line)
         print(printable(line), file=self._stream)
 
     def stop(self) -> None:
-        """Nothing: the table follows."""
+        """Do nothing: the table follows."""
 
     def _report(self, paces: list[str]) -> None:
         for cell, pace in zip(self._cells, paces, strict=True):
@@ -117,7 +126,7 @@ class LineProgress(_Watching):
 
 
 def _replicas(states: Mapping[int, str], restarts: int) -> str:
-    """How many copies of the model are at work; those that start wait for a process, a node or their weights."""
+    """Return how many copies of the model are working, and how many are waiting for a process, a node or weights."""
     up = sum(state in ("ready", "working") for state in states.values())
     parts = [f"{up} of {len(states)} replicas"]
     for state in ("starting", "lost"):

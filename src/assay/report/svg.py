@@ -1,4 +1,4 @@
-"""SVG as text: elements with their colours written into them, so that a drawing looks the same wherever it is shown."""
+"""SVG as text. Colours are written into the elements, so that a drawing looks the same everywhere."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -31,6 +31,7 @@ PAINT: Mapping[str, Mapping[str, str]] = {
     "frame": {"fill": "none", "stroke": LINE},
     "diagonal": {"stroke": MUTED, "stroke-dasharray": "3 4", "opacity": "0.7"},
     "tick": {"fill": MUTED, "font-size": "11", "font-family": FONT},
+    "tick tiny": {"fill": MUTED, "font-size": "9.5", "font-family": FONT},
     "tick strong": {
         "fill": INK,
         "font-size": "11",
@@ -43,7 +44,7 @@ PAINT: Mapping[str, Mapping[str, str]] = {
     "o-error": {"fill": BAD},
     "o-none": {"fill": MUTED, "opacity": "0.5"},
 }
-"""What each kind of mark looks like: the classes and the light colours of the app's style sheet."""
+"""The look of each kind of mark: the classes and the light colours of the app's style sheet."""
 
 
 def element(
@@ -53,7 +54,7 @@ def element(
     text: str = "",
     **attributes: Any,
 ) -> Markup:
-    """One element; `_` in the name of an attribute is `-`, and text is escaped."""
+    """Return one element. `_` in an attribute's name becomes `-`, and text is escaped."""
     named = {
         name.replace("_", "-"): _number(value) for name, value in attributes.items()
     }
@@ -66,7 +67,7 @@ def element(
 
 
 def drawing(width: float, height: float, label: str, children: Sequence[str]) -> Markup:
-    """A drawing with its name for those who cannot see it."""
+    """Return a drawing with an accessible name."""
     return element(
         "svg",
         "",
@@ -83,12 +84,12 @@ def drawing(width: float, height: float, label: str, children: Sequence[str]) ->
 def tick(
     x: float, y: float, text: str, anchor: str = "middle", look: str = "tick"
 ) -> Markup:
-    """A word beside an axis."""
+    """Return a label of an axis."""
     return element("text", look, text=text, x=x, y=y, text_anchor=anchor)
 
 
 def titled(tag: str, look: str, title: str, **attributes: Any) -> Markup:
-    """A mark that says what it is when it is pointed at."""
+    """Return a mark with a tooltip."""
     return element(tag, look, [element("title", text=title)], **attributes)
 
 

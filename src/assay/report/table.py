@@ -1,14 +1,15 @@
-"""The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
+"""The result table: every number with its interval, its number of samples, and the failures by kind."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from ..core import Result
+from ..core.record import CUT_ANSWERS, FLOOR
 from .grid import html_grid, markdown_grid, printable
 
 LONGEST_NAME = 40
-"""Of a model, in a terminal; longer ones lose their middle."""
+"""Maximum width of a model's name on a terminal. Longer names lose their middle."""
 HEADINGS = (
     "Task",
     "Model",
@@ -19,31 +20,54 @@ HEADINGS = (
     "n / expected",
     "Failures",
 )
-NUMBERS = (3, 4, 5, 6)
-"""The columns that stay whole however narrow the terminal is."""
+FLOOR_HEADING = "Floor"
+"""The column with the floor, or the chance level, of numbers that have one. It comes before `n / expected`."""
+NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"})
+"""Columns that keep their width on a narrow terminal."""
+RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""As wide as why there is no number must have."""
+"""Minimum width of the reason why there is no number."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """The cells of the table as text."""
-    return [
-        (
-            result.protocol or result.task,
-            result.model,
-            result.metric,
-            "↑" if result.higher_is_better else "↓",
-            format_value(result.value),
-            format_interval(result),
-            f"{result.n} / {'?' if result.n_expected is None else result.n_expected}",
-            format_failures(result),
+    """Return the cells of the table as text, in the order of `headings_of`."""
+    has_floors = FLOOR_HEADING in headings_of(results)
+    rows = []
+    for result in results:
+        expected = "?" if result.n_expected is None else result.n_expected
+        rows.append(
+            (
+                result.protocol or result.task,
+                result.model,
+                result.metric,
+                "↑" if result.higher_is_better else "↓",
+                format_value(result.value),
+                format_interval(result),
+                *((format_floor(result),) if has_floors else ()),
+                f"{result.n} / {expected}",
+                format_failures(result),
+            )
         )
-        for result in results
-    ]
+    return rows
+
+
+def headings_of(results: Sequence[Result]) -> tuple[str, ...]:
+    """Return the headings of the columns. There is one for floors if a number has one."""
+    if not any(format_floor(result) for result in results):
+        return HEADINGS
+    return (*HEADINGS[:6], FLOOR_HEADING, *HEADINGS[6:])
+
+
+def format_floor(result: Result) -> str:
+    """Return what an agent gets that does nothing, `0.380 (null)`, or the chance level; empty without."""
+    floor = result.details.get(FLOOR)
+    if not isinstance(floor, Mapping):
+        return ""
+    return f"{format_value(floor.get('value'))} ({floor.get('agent')})"
 
 
 def format_value(value: float | None) -> str:
-    """A number with as many digits as are worth reading."""
+    """Return a number with its meaningful digits."""
     if value is None:
         return "n/a"
     if value != value or value in (float("inf"), float("-inf")):
@@ -54,7 +78,7 @@ def format_value(value: float | None) -> str:
 
 
 def format_interval(result: Result) -> str:
-    """`[0.61, 0.78]`, or why there is none."""
+    """Return `[0.61, 0.78]`, or why there is no interval."""
     if result.ci is None:
         reason = (
             result.interval.partition(":")[2].strip()
@@ -67,20 +91,22 @@ def format_interval(result: Result) -> str:
 
 
 def format_failures(result: Result) -> str:
-    """`3 unparsed, 1 model_error`; with the bounds and a flag where samples are unresolved."""
+    """Return `3 unparsed, 1 model_error`, with bounds and a flag if samples are unresolved."""
     counts = [
         f"{count} {name}"
         for name, count in result.outcomes.items()
         if name != "scored" and count
     ]
     text = ", ".join(counts) or "none"
+    if cut := result.details.get(CUT_ANSWERS):
+        text += f" ({cut} cut by max_tokens, scored)"
     if result.bounds is not None:
         text += f" → {format_value(result.bounds[0])}…{format_value(result.bounds[1])}"
     return " ⚑ ".join([text, *result.flags]) if result.flags else text
 
 
 def show_table(results: Sequence[Result], console: Any) -> None:
-    """Prints the table to a rich console; text from models and data is shown as it is, never as markup."""
+    """Print the table to a rich console. Text from models and data is never read as markup."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -90,18 +116,19 @@ def show_table(results: Sequence[Result], console: Any) -> None:
         tuple(Text(printable(cell)) for cell in (task, names[model], *rest))
         for task, model, *rest in rows_of(results)
     ]
+    headings = headings_of(results)
     natural = [
         max([len(heading), *(row[i].cell_len for row in rows)])
-        for i, heading in enumerate(HEADINGS)
+        for i, heading in enumerate(headings)
     ]
-    is_narrow = sum(natural) + 2 * (len(HEADINGS) - 1) > console.width
+    is_narrow = sum(natural) + 2 * (len(headings) - 1) > console.width
     table = Table(
         box=None,
         header_style="bold",
         pad_edge=False,
         padding=(0, 1, 0, 0) if is_narrow else (0, 1),
     )
-    for position, heading in enumerate(HEADINGS):
+    for position, heading in enumerate(headings):
         cells = [row[position].plain for row in rows]
         # Half a number is none: where the terminal is narrow, blanks, headings, names and reasons give way to them.
         whole = [
@@ -111,10 +138,10 @@ def show_table(results: Sequence[Result], console: Any) -> None:
         ]
         width = (
             max([1, *map(cell_len, [*heading.split(), *whole])])
-            if is_narrow and position in NUMBERS
+            if is_narrow and heading in NUMBERS
             else None
         )
-        justify: Literal["left", "right"] = "right" if position in (4, 6) else "left"
+        justify: Literal["left", "right"] = "right" if heading in RIGHT else "left"
         table.add_column(heading, justify=justify, overflow="fold", width=width)
     for row in rows:
         table.add_row(*row)
@@ -122,7 +149,7 @@ def show_table(results: Sequence[Result], console: Any) -> None:
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
-    """Long paths by their ends, `hf/…/weights.gguf`, as long as no two models then read alike."""
+    """Shorten long paths to their ends, `hf/…/weights.gguf`, unless two models would look alike."""
     models = sorted(models)
     short = {name: _shortened(name) for name in models}
     return {
@@ -140,7 +167,7 @@ def _shortened(name: str) -> str:
 
 
 def plain_table(results: Sequence[Result], width: int = 140) -> str:
-    """The table as text."""
+    """Return the table as text."""
     from rich.console import Console
 
     buffer = io.StringIO()
@@ -151,10 +178,11 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 
 
 def html_table(results: Sequence[Result]) -> str:
-    """The table for a notebook, intervals and outcomes drawn; everything else escaped."""
+    """Return the table for a notebook, with drawn intervals and outcomes. Everything else is escaped."""
     from .charts import domain_of, interval_dot, outcome_strip
 
     rows = []
+    headings = headings_of(results)
     for result, cells in zip(results, rows_of(results), strict=True):
         alike = [other for other in results if other.metric == result.metric]
         scale = result.details.get("scale")
@@ -168,16 +196,16 @@ def html_table(results: Sequence[Result]) -> str:
             outcome_strip(result.outcomes),
         )
         rows.append((*cells[:6], drawings[0], *cells[6:], drawings[1]))
-    return html_grid((*HEADINGS[:6], "", *HEADINGS[6:], ""), rows)
+    return html_grid((*headings[:6], "", *headings[6:], ""), rows)
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """The table as Markdown; names are text in it, never markup."""
-    return markdown_grid(HEADINGS, rows_of(results))
+    return markdown_grid(headings_of(results), rows_of(results))
 
 
 def result_names(results: Sequence[Result]) -> list[str]:
-    """`task.metric` of each result; with several models, whose it is, too."""
+    """Return `task.metric` for each result, followed by the model if there are several."""
     models = short_names({result.model for result in results})
     several = len(models) > 1
     return [

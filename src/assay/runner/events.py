@@ -1,4 +1,4 @@
-"""Events: what a run tells whoever watches it. Watchers read counters; the run never waits for them."""
+"""Events that a run reports to its watchers. Watchers read counters; the run never waits for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,63 +8,63 @@ from ..core import Meter
 
 
 @dataclass(slots=True)
-class CellProgress:
-    """How far one task with one model is."""
+class TaskProgress:
+    """Progress of one task × model."""
 
     task: str
     model: str
     expected: int | None = None
     done: int = 0
     reused: int = 0
-    """Of those done, how many an earlier run had answered."""
+    """Samples among `done` that an earlier run had answered."""
     outcomes: dict[str, int] = field(default_factory=dict)
     state: str = "waiting"
-    """waiting, loading, running, scoring, finished."""
+    """One of waiting, loading, running, scoring, finished; stopped if it ended early."""
     first_errors: dict[str, str] = field(default_factory=dict)
-    """By outcome: the first sample it happened to, and why."""
+    """By outcome: the first sample with it, and why."""
     replicas: dict[int, str] = field(default_factory=dict)
-    """By number, where the model is asked in several copies: starting, ready, working or lost."""
+    """By number of a replica: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)
-    """How far the model is inside the batches it works on."""
+    """Progress of the model inside its current batches."""
     tokens: Mapping[str, float] = field(default_factory=dict)
-    """Tokens of the answers that came back, as backends counted them: `input_tokens`, `output_tokens`."""
+    """Tokens of the answers so far, as counted by backends: `input_tokens`, `output_tokens`."""
     restarts: int = 0
-    """How often a replica that died was replaced."""
+    """Replicas that died and were replaced."""
 
     def count(self, outcome: str) -> None:
-        """Notes one verdict."""
+        """Count one score."""
         outcomes = self.outcomes
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
 
 
 class Watcher(Protocol):
-    """Shows a run while it goes on."""
+    """Shows the progress of a run."""
 
-    def start(self, cells: list[CellProgress]) -> None: ...
+    def start(self, progress: list[TaskProgress]) -> None: ...
     def update(self) -> None:
-        """Called a few times a second."""
+        """Refresh the display. Called a few times a second."""
 
     def say(self, line: str) -> None:
-        """A line worth reading: a repair, a digest that changed, a warning."""
+        """Show a line that users should read: a repair, a digest that changed, a warning."""
 
     def stop(self) -> None: ...
 
 
 class Silent:
-    """Shows nothing; keeps what was said for whoever asks."""
+    """A watcher that shows nothing. It keeps the lines, so that callers can read them."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def start(self, cells: list[CellProgress]) -> None:
-        """Nothing to show."""
+    def start(self, progress: list[TaskProgress]) -> None:
+        """Do nothing."""
 
     def update(self) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
     def say(self, line: str) -> None:
-        """Keeps the line."""
+        """Keep the line."""
         self.lines.append(line)
 
     def stop(self) -> None:
-        """Nothing to end."""
+        """Do nothing."""

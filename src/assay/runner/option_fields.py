@@ -1,5 +1,7 @@
-"""How one option of a run is declared: its default, and how people type it. Flags, help, config keys, environment
-variables and the page of options are all made from this."""
+"""How one option of a run is declared: its default, and how people type it.
+
+Flags, help, config keys, environment variables and the page of options are all made from this.
+"""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -17,9 +19,9 @@ Reads = Literal[
     "pairs",
 ]
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "guests", "trust")
-"""The parts of the help, in their order."""
+"""The groups of the help, in order."""
 TYPED_ONLY = ("fresh",)
-"""Options beside those of trust that nothing but a typed command may set: what they do cannot be undone."""
+"""Options, besides those of trust, that only a typed command may set, since their effect cannot be undone."""
 PREFIX = "ASSAY_RUN_"
 
 
@@ -32,13 +34,13 @@ class Flag:
     flags: tuple[str, ...]
     """All spellings, the usual one first among those that begin with `--`."""
     reads: Reads = "text"
-    """`names` may stand between commas, `list` is given once for each."""
+    """`names` may be separated by commas; `list` is given once for each value."""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
-    """What the flag means without a value; `None` where it needs one."""
+    """The value of the flag if none is typed; None if it needs one."""
     is_spread: bool = False
-    """Whether it only says how the work is done: it does not tell two runs apart."""
+    """True if it only says how the work is done, so that it does not tell two runs apart."""
 
     @property
     def name(self) -> str:
@@ -47,14 +49,14 @@ class Flag:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Names under which a config file may have it."""
+        """The keys that a config file may use for it."""
         return tuple(flag[2:] for flag in self.flags if flag.startswith("--"))
 
 
 def option(
     default: Any, group: str, help: str, *flags: str, factory: Any = None, **more: Any
 ) -> Any:
-    """A field of `RunOptions`; without a long flag among `flags` it is `--` and the field's own name."""
+    """Declare a field of `RunOptions`. Without a long flag in `flags`, the flag is `--` and the field's name."""
     declared = {"group": group, "help": help, "flags": flags, **more}
     if factory is not None:
         return field(default_factory=factory, metadata=declared)
@@ -62,18 +64,18 @@ def option(
 
 
 def flags_of(options: type) -> dict[str, Flag]:
-    """By field: how it is typed."""
-    found = {}
-    for one in fields(options):
-        declared = dict(one.metadata)
+    """Return how each field is typed."""
+    flags_by_field = {}
+    for option_field in fields(options):
+        declared = dict(option_field.metadata)
         flags = declared.pop("flags")
         if not any(flag.startswith("--") for flag in flags):
             short = [flag for flag in flags if not flag.startswith("--")]
-            flags = (*short, f"--{one.name}")
-        found[one.name] = Flag(flags=tuple(flags), **declared)
-    return found
+            flags = (*short, f"--{option_field.name}")
+        flags_by_field[option_field.name] = Flag(flags=tuple(flags), **declared)
+    return flags_by_field
 
 
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
-    """Whether an environment variable may set it: consent has to be typed."""
+    """Return True if an environment variable may set it. Consent has to be typed."""
     return flag.group != "trust" and name not in TYPED_ONLY

@@ -1,5 +1,6 @@
 """Run options: the only list of them, read by Python, YAML and the command line alike."""
 
+import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
@@ -11,11 +12,11 @@ from .option_fields import flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
-"""The role of whatever runs programs: every run has one."""
+"""The role of the program sandbox: every run has one."""
 SEVERAL = ("list", "names", "pairs")
-"""Kinds of options that hold several values."""
+"""Types of options that hold several values."""
 CLOSE_KEY = 0.7
-"""How alike two keys are when one may be a slip for the other."""
+"""How similar two keys must be for one to be a likely misspelling of the other."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -25,13 +26,13 @@ OF_MODELS = (
     "adapter",
     "chat_template",
 )
-"""What people write beside the options of a run, and is one of a model's."""
+"""Options of models that people often write among those of the run."""
 REFERRING = ("base_url", "body", "headers")
-"""Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
+"""Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
 
 
 class PartlyRead(PlanError):
-    """The faults of a file of settings, and what the rest of it says: whoever lists faults goes on with that."""
+    """The errors of a settings file, and the rest of it, so that more errors can be found in that."""
 
     def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
         super().__init__(faults)
@@ -89,6 +90,20 @@ class RunOptions:
         reads="pairs",
         metavar="K=V,…",
     )
+    agent: str | None = option(
+        None,
+        "what",
+        "a program that does the task with the model: a command with {instruction}, agent.py:run, null or oracle",
+        metavar="COMMAND",
+    )
+    agent_args: Mapping[str, Any] = option(
+        None,
+        "what",
+        "options of the agent: show=FOLDER, env.NAME=VALUE",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="K=V,…",
+    )
     data: str | None = option(
         None, "data", "a file or folder in place of the task's own data"
     )
@@ -122,6 +137,12 @@ class RunOptions:
         reads="integer",
         metavar="SEED",
         alone=0,
+    )
+    shuffle_choices_each_epoch: bool = option(
+        False,
+        "data",
+        "with --shuffle_choices: another order of the options in each epoch",
+        reads="switch",
     )
     tags: tuple[str, ...] = option(
         (),
@@ -179,7 +200,7 @@ class RunOptions:
     system: str | None = option(
         None,
         "prompt",
-        "the system text in place of the task's; an empty one takes that away",
+        "the system text in place of the task's; empty: no system message",
         "--system",
         "--system_instruction",
         "--system_message",
@@ -196,8 +217,8 @@ class RunOptions:
     measure: str | None = option(
         None,
         "prompt",
-        "choices by letter_likelihood, text_likelihood, first_token or letter (default: the best of the"
-        " model's)",
+        "choices by letter_likelihood, text_likelihood, first_token or letter (default: the task's own; for plain"
+        " rows letter_likelihood of a base model, letter of a chat model)",
     )
     generation: Mapping[str, Any] = option(
         None,
@@ -290,6 +311,31 @@ class RunOptions:
         metavar="AMOUNT",
         is_spread=True,
     )
+    max_turns: int | None = option(
+        None, "work", "tools: answers in one sample (default: 30)", reads="integer"
+    )
+    max_calls: int | None = option(
+        None, "work", "tools: calls in one sample", reads="integer"
+    )
+    sample_tokens: int | None = option(
+        None, "work", "tools: tokens of one sample", reads="integer"
+    )
+    sample_cost: float | None = option(
+        None, "work", "tools: cost of one sample, as --budget counts it", reads="number"
+    )
+    sample_seconds: float | None = option(
+        None, "work", "tools: seconds of one sample", reads="number"
+    )
+    tool_seconds: float | None = option(
+        None, "work", "tools: seconds of one call (default: 180)", reads="number"
+    )
+    floors: Literal["auto", "on", "off"] = option(
+        "auto",
+        "work",
+        "tools: also run the task with agents that do nothing; on: even if that costs something",
+        choices=("auto", "on", "off"),
+        is_spread=True,
+    )
     scorer_seconds: float = option(
         30.0,
         "work",
@@ -299,7 +345,7 @@ class RunOptions:
     give_up_after: float = option(
         30.0,
         "work",
-        "an endpoint that gives only wrong replies from the first on ends the run",
+        "stop if an endpoint has returned nothing but bad replies for this long",
         reads="number",
         metavar="SECONDS",
         is_spread=True,
@@ -338,21 +384,32 @@ class RunOptions:
         reads="switch",
         is_spread=True,
     )
+    log_samples: bool = option(
+        False,
+        "output",
+        "tasks of lm-eval and lmms-eval: also write samples_TASK.jsonl in their own format",
+        reads="switch",
+        is_spread=True,
+    )
     fresh: bool = option(
         False, "output", "forget what this folder holds", reads="switch", is_spread=True
     )
     dialect: str | None = option(
         None,
         "guests",
-        "which toolkit files were written for: testbed, vlmeval, pipeline, televal or ulmeval",
+        "which toolkit files were written for: testbed, vlmeval, pipeline, televal, ulmeval, lmms_eval or lm_eval",
     )
     register: tuple[str, ...] = option(
-        (), "guests", "a guest file to load first", reads="list", metavar="FILE"
+        (),
+        "guests",
+        "a Python file of the toolkit to load first",
+        reads="list",
+        metavar="FILE",
     )
     trust_code: bool = option(
         False,
         "trust",
-        "run the code that a run.json of somebody else names; never kept",
+        "run the code that another user's run.json names; never kept",
         reads="switch",
     )
     trust_pickle: bool = option(
@@ -378,12 +435,14 @@ class RunOptions:
     )
 
     def but(self, **changes: Any) -> "RunOptions":
-        """A copy with some options changed."""
+        """Return a copy with some options changed."""
         return replace(self, **changes)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
-        """A copy in which each file of a model, a judge or a scorer has one name, however it was typed: its answers are
-        kept under it. Names in `objects` stand for objects and stay."""
+        """Return a copy in which each file of a model, judge or scorer has one name, however it was typed.
+
+        Answers are kept under that name. Names in `objects` belong to objects and stay.
+        """
         return replace(
             self,
             models=tuple(
@@ -397,17 +456,17 @@ class RunOptions:
         )
 
     def helper_of(self, role: str) -> str | None:
-        """The model under a role: the one that was named, else the one that every run has."""
+        """Return the model of a role: the one that was named, else the default of every run."""
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
-        """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
+        """Return the options of one helper model: those for all, then those with its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
         args: dict[str, Any] = {}
         for name, value in self.judge_args.items():
             prefix, dot, rest = name.partition(".")
             if role == SANDBOX and prefix != SANDBOX:
-                continue  # it is no model: what judges are given means nothing to it
+                continue  # the sandbox is no model: options of judges do not apply
             if name in self.judges and isinstance(value, Mapping):
                 args.update(value if name == role else {})
             elif dot and (prefix in self.judges or prefix == SANDBOX):
@@ -417,7 +476,7 @@ class RunOptions:
         return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
-        """What was set, as JSON, secrets and all: for a process that builds the same model."""
+        """Return the options that were set as JSON, secrets included, for a process that builds the same model."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         return {
@@ -431,22 +490,24 @@ class RunOptions:
         }
 
     def kept(self) -> dict[str, Any]:
-        """What was set, as `run.json` has it: the run can be repeated from it, given its secrets again."""
-        # Only the options of models are named after what they hold: a column may well be called `key`.
+        """Return the options that were set as `run.json` holds them. Secrets must be given again to repeat the run."""
+        # Only options of models are redacted by name: a column may well be called `key`.
         return {
             name: veiled(value)
             if name in ("model_args", "judge_args") or not isinstance(value, Mapping)
             else value
             for name, value in self.to_plain().items()
-            if name
-            != "trust_code"  # whoever reads `run.json` must agree for themselves
+            if name != "trust_code"  # a user of `run.json` must agree for themselves
         }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
-        """Options from a config file; raises `PartlyRead`, with the nearest known key for each that is unknown."""
+        """Read options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
         names = {f.name for f in fields(cls)}
-        values = {str(name).replace("-", "_"): value for name, value in plain.items()}
+        values = {
+            str(name).replace("-", "_"): _path_text(value)
+            for name, value in plain.items()
+        }
         for alias, name in [
             ("task", "tasks"),
             *((key, name) for name, flag in FLAGS.items() for key in flag.keys),
@@ -478,12 +539,12 @@ class RunOptions:
                     (value,) if isinstance(value, str) else tuple(str(v) for v in value)
                 )
             elif is_list or not isinstance(value, Mapping):
-                wanted = "a name, or a list of them" if is_list else "keys and values"
+                expected = "a name, or a list of them" if is_list else "keys and values"
                 faults.append(
                     UsageError(
                         f"key {name!r} holds {shorten(value)}",
                         where=where,
-                        fix=f"write {wanted}",
+                        fix=f"write {expected}",
                     )
                 )
                 del values[name]
@@ -493,7 +554,7 @@ class RunOptions:
         return options
 
     def folder_digest(self) -> str:
-        """What tells two run folders apart; how the work is spread does not count."""
+        """Return the digest that tells run folders apart. How the work is spread does not count."""
         spread = {
             name: getattr(_DEFAULTS, name)
             for name, flag in FLAGS.items()
@@ -504,26 +565,35 @@ class RunOptions:
 
 
 def _one_spelling(name: Any) -> Any:
+    """Return the name of a file in one spelling."""
     return one_spelling(name) if isinstance(name, str) else name
 
 
 def check_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Raises for options whose values `run.json` did not keep, being secrets, and that were not given again."""
-    places = list(dict.fromkeys(left_out(args)))
-    if not places:
+    """Raise if secret options, which `run.json` does not keep, were not given again."""
+    names = list(dict.fromkeys(left_out(args)))
+    if not names:
         return
-    options = list(dict.fromkeys(place.partition(".")[0] for place in places))
-    fix = f"give {'them' if len(places) > 1 else 'it'} again: {' '.join(f'{flag} {option}=…' for option in options)}"
+    options = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    typed = " ".join(f"{flag} {option}=…" for option in options)
+    fix = f"give {'them' if len(names) > 1 else 'it'} again: {typed}"
     if any(option in REFERRING for option in options):
         fix += (
             "; ${env:NAME} in place of a secret is read from the environment, and kept"
         )
-    what = "are secrets" if len(places) > 1 else "is a secret"
+    are_secret = "are secrets" if len(names) > 1 else "is a secret"
     raise UsageError(
-        f"{', '.join(places)} {what}, which run.json does not keep", where=flag, fix=fix
+        f"{', '.join(names)} {are_secret}, which run.json does not keep",
+        where=flag,
+        fix=fix,
     )
 
 
 FLAGS = flags_of(RunOptions)
 """By option: how it is typed."""
 _DEFAULTS = RunOptions()
+
+
+def _path_text(value: Any) -> Any:
+    """Return the text of a `Path`, and any other value unchanged."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -1,4 +1,4 @@
-"""What a run gives back: results that print well and convert to a data frame."""
+"""The result of a run, which prints as a table and converts to a data frame."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ class RunResult(Sequence[Result]):
     folder: Path
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-    """What is worth knowing about the run: repairs, changed digests, the first errors."""
+    """Notes about the run: repairs, changed digests, the first errors."""
     usage: dict[str, Any] = field(default_factory=dict)
     """Tokens, seconds and throughput for each task and model."""
 
     @property
     def exit_code(self) -> int:
-        """What the command line leaves with."""
+        """The exit code of the command."""
         return EXIT_CODES.get(self.status, 1)
 
     def __getitem__(self, position: Any) -> Any:
@@ -40,7 +40,7 @@ class RunResult(Sequence[Result]):
     def value(
         self, metric: str, task: str | None = None, model: str | None = None
     ) -> float | None:
-        """The value of a metric; the first that fits."""
+        """Return the value of a metric, the first that matches."""
         for r in self.results:
             if (
                 r.metric == metric
@@ -53,7 +53,7 @@ class RunResult(Sequence[Result]):
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """The document of `--json` and `summary.json`."""
+        """Return the document of `--json` and `summary.json`."""
         return {
             "status": self.status,
             "run": str(self.folder),
@@ -63,7 +63,7 @@ class RunResult(Sequence[Result]):
         }
 
     def frame(self) -> Any:
-        """A pandas data frame, one row for each number; `RunReader(run.folder).frame()` has one for each verdict."""
+        """Return a pandas data frame with one row per number; `RunReader(run.folder).frame()` has one per score."""
         from ..store.export import data_frame
 
         return data_frame(result.to_plain() for result in self.results)

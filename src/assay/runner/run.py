@@ -1,4 +1,4 @@
-"""Running: plan, ask, score, summarize; the one way in for Python and the command line."""
+"""Run and score: plan, ask, score, summarize. The one entry point for Python and the command line."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -7,24 +7,33 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, StoreError, UsageError
+from ..core import (
+    BadSample,
+    Model,
+    Prefetching,
+    SpreadOverGpus,
+    StoreError,
+    UsageError,
+)
 from ..core.trust import guarded
 from ..media.checks import check_media
 from ..store import Layout, Redactor, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
-from .ask.executors.check import check_spread
+from .ask.executors.check import check_spread, is_spread
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
+from .flow.floors import FOLDER as FLOOR_FOLDER
+from .flow.floors import Floors, floor_options, measure_floors, tasks_with_floors
 from .flow.session import Session
 from .options import DEFAULT_MODEL, RunOptions
-from .plan.cell import Cell
 from .plan.naming import name_models
+from .plan.planned_task import PlannedTask
 from .plan.planning import make_plan
 from .plan.stopping import prepare_until
 from .result import RunResult
 from .resume.recorded import recorded_run
-from .tasks.measure import RecordedWays
+from .tasks.measure import RecordedMeasures
 
 
 def run(
@@ -35,10 +44,9 @@ def run(
     options: RunOptions | None = None,
     **settings: Any,
 ) -> RunResult:
-    """Runs tasks on models and returns the results; the same call again goes on where it stopped.
+    """Run tasks on models and return the results. The same call again continues where it stopped.
 
-    `tasks` and `model` are names, paths, `file.py:name`, or the things themselves; everything else is a field of
-    `RunOptions`.
+    `tasks` and `model` are names, paths, `file.py:name`, or objects. Everything else is a field of `RunOptions`.
 
     Example: `assay.run("quickstart", model="smollm2", limit=10)`
     """
@@ -49,10 +57,10 @@ def run(
 def score(
     folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
 ) -> RunResult:
-    """Scores a run again from its journal, without asking the model; `scorers=` replaces the task's own."""
+    """Score a run again from its journal, without asking the model. `scorers=` replaces the task's own."""
     recorded = recorded_run(folder, settings)
     options, models, ways = recorded.options, recorded.models, recorded.ways
-    # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
+    # Judges of the run may have been for the scorers that are now replaced; those given here are for the new ones.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
     is_own = options.trust_code or recorded.gate is None
     with guarded(recorded.gate):
@@ -72,7 +80,7 @@ def score(
 def _options(
     tasks: Any, model: Any, options: RunOptions | None, settings: Mapping[str, Any]
 ) -> tuple[RunOptions, dict[str, Any]]:
-    """Options with names only; objects given in their place are kept beside them."""
+    """Return options that hold names only, and the objects by their name."""
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
@@ -108,12 +116,12 @@ def _options(
 
 
 def _in_loop(action: Callable[[], Coroutine[Any, Any, RunResult]]) -> RunResult:
-    """Runs a coroutine to its end, also where an event loop is already running, as in a notebook."""
+    """Run a coroutine to its end, also if an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(action())
-    # Not in a `with`: whoever interrupts the waiting is not held until the run has ended.
+    # Not in a `with`: an interruption must not wait until the run has ended.
     return ThreadPoolExecutor(1).submit(lambda: asyncio.run(action())).result()
 
 
@@ -123,63 +131,70 @@ async def _run(
     watcher: Watcher,
     ask_model: bool = True,
     may_have_unused: bool = False,
-    recorded: RecordedWays | None = None,
+    recorded: RecordedMeasures | None = None,
     is_own: bool = True,
 ) -> RunResult:
+    """Plan and run; all errors are redacted."""
     options, naming_notes = name_models(options, objects)
     if options.until is not None and not options.shuffle:
         options = options.but(
             shuffle=True
-        )  # an early stop is valid only where any sample may come next
+        )  # an early stop is valid only if any sample may come next
     for line in naming_notes:
         watcher.say(line)
     if options.output:
-        refuse_foreign(run_folder(options))  # before any of the work that a plan takes
+        refuse_foreign(run_folder(options))  # before the work of planning
     redactor = Redactor.of(
         options.model_args,
         options.judge_args,
         {"data": [options.data, options.fewshot_data]},
     )
     try:
-        cells = make_plan(
+        planned_tasks = make_plan(
             options, objects, may_have_unused=may_have_unused, recorded=recorded
         )
-        return await _planned_run(options, cells, watcher, redactor, ask_model, is_own)
+        return await _planned_run(
+            options, planned_tasks, watcher, redactor, ask_model, is_own
+        )
     except Exception as error:
-        redactor.hide(
-            error
-        )  # a model that could not be built may say what it was built with
+        redactor.hide(error)  # a model that could not be built may quote its options
         raise
 
 
 async def _planned_run(
     options: RunOptions,
-    cells: Sequence[Cell],
+    planned_tasks: Sequence[PlannedTask],
     watcher: Watcher,
     redactor: Redactor,
     ask_model: bool,
     is_own: bool,
 ) -> RunResult:
-    # Models that were given as objects, or that a task brings, were built by others.
-    redactor.learn(*(getattr(cell.model, "written", {}) for cell in cells))
+    """Run planned tasks in their folder."""
+    # Models that were given as objects, or that a task brings, may hold other secrets.
+    redactor.learn(
+        *(getattr(planned.model, "written", {}) for planned in planned_tasks)
+    )
     if options.on_data_error == "stop":
-        _refuse_bad_rows(cells)
+        _refuse_bad_rows(planned_tasks)
     if ask_model:
-        check_spread(options, cells)
+        options = _spread_over_gpus(options, planned_tasks)
+        check_spread(options, planned_tasks)
     with nullcontext() if ask_model else suppress(UsageError, StoreError):
         prepare_until(
-            options, cells
-        )  # what is only scored again was fit for it when it was asked
+            options, planned_tasks
+        )  # a run that is scored again was checked when it was asked
     ErrorBudget(
         options.on_error
-    )  # a wrong policy is a fault before anything is written
+    )  # an invalid policy is an error before anything is written
     folder = run_folder(
-        options, tuple(dict.fromkeys(cell.model_name for cell in cells))
+        options, tuple(dict.fromkeys(planned.model_name for planned in planned_tasks))
     )
-    _refuse_own_data(folder, cells)
-    for cell in cells:
-        if hasattr(cell.model, "write_under"):
-            cell.model.write_under(folder)
+    _refuse_own_data(folder, planned_tasks)
+    if ask_model and not is_spread(options):
+        _prefetch(folder, planned_tasks)
+    for planned in planned_tasks:
+        if hasattr(planned.model, "write_under"):
+            planned.model.write_under(folder)
     cache = (
         ResponseCache(options.cache, redactor) if options.cache and ask_model else None
     )
@@ -187,18 +202,85 @@ async def _planned_run(
         with RunWriter(
             folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own
         ) as writer:
-            return await Session(
-                options, cells, writer, watcher, ask_model, cache
-            ).run()
+            floors, notes = await _floors(
+                options, planned_tasks, folder, watcher, redactor, ask_model, is_own
+            )
+            session = Session(
+                options, planned_tasks, writer, watcher, ask_model, cache, floors
+            )
+            session.notes += notes
+            return await session.run()
     finally:
         if cache is not None:
             cache.close()
 
 
-def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
-    """Where a run is kept: `-o`, or a name under `runs/` that the same command finds again.
+async def _floors(
+    options: RunOptions,
+    planned_tasks: Sequence[PlannedTask],
+    folder: Path,
+    watcher: Watcher,
+    redactor: Redactor,
+    ask_model: bool,
+    is_own: bool,
+) -> tuple[Floors, list[str]]:
+    """Return what agents that do nothing get in the tasks with tools, and notes on tasks without a floor."""
+    with_floor, notes = tasks_with_floors(options, planned_tasks)
+    if not with_floor:
+        return {}, notes
+    inner = folder / FLOOR_FOLDER
+    if not ask_model and not inner.exists():
+        return {}, []
+    floor_run = floor_options(options).but(
+        output=str(inner), tasks=tuple(planned.task.name for planned in with_floor)
+    )
 
-    `planned` are the models that are asked where the options name none: those that the tasks bring, else the default.
+    async def run_floors(copies: list[PlannedTask]) -> RunResult:
+        fresh = options.fresh and ask_model
+        with RunWriter(inner, fresh=fresh, redactor=redactor, signs=is_own) as writer:
+            return await Session(
+                floor_run, copies, writer, Silent(), ask_model, None
+            ).run()
+
+    floors, status = await measure_floors(with_floor, run_floors)
+    if status == "interrupted":
+        raise KeyboardInterrupt
+    return floors, notes
+
+
+def _spread_over_gpus(
+    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+) -> RunOptions:
+    """Return options with one replica for each GPU, if every model is made for that."""
+    if is_spread(options) or not planned_tasks:
+        return options
+    models = [planned.model for planned in planned_tasks]
+    copies = [
+        model.copies() if isinstance(model, SpreadOverGpus) else 1 for model in models
+    ]
+    if min(copies) < 2:
+        return options
+    spread = options.but(replicas=min(copies), gpus_per_replica=1)
+    try:
+        check_spread(spread, planned_tasks)
+    except UsageError:
+        return options  # a model that was given as an object has one copy
+    return spread
+
+
+def _prefetch(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
+    """Begin to load the first model, if the run is new and so has something to ask."""
+    if folder.exists() or not planned_tasks:
+        return
+    model = planned_tasks[0].model
+    if isinstance(model, Prefetching):
+        model.prefetch()
+
+
+def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
+    """Return the folder of a run: `-o`, or a name under `runs/` that the same command finds again.
+
+    `planned` are the models that are asked if the options name none: those of the tasks, else the default.
     """
     if options.output:
         return Path(options.output).expanduser()
@@ -214,10 +296,12 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
     return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
 
 
-def _refuse_own_data(folder: Path, cells: Sequence[Cell]) -> None:
-    """A run that reads what it writes would never end, or judge its own records."""
+def _refuse_own_data(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
+    """Raise if a run would read what it writes: it would never end, or judge its own records."""
     layout = Layout(folder.resolve())
-    for file in (file.resolve() for cell in cells for file in cell.samples.files):
+    for file in (
+        file.resolve() for planned in planned_tasks for file in planned.samples.files
+    ):
         if file in (
             layout.journal,
             layout.summary,
@@ -230,11 +314,11 @@ def _refuse_own_data(folder: Path, cells: Sequence[Cell]) -> None:
             )
 
 
-def _refuse_bad_rows(cells: Sequence[Cell]) -> None:
-    """`--on_data_error stop`: the first row that cannot be used ends the run before anything is written."""
-    for cell in cells:
-        for item in cell.view():
+def _refuse_bad_rows(planned_tasks: Sequence[PlannedTask]) -> None:
+    """Raise for the first row that cannot be used, before anything is written (`--on_data_error stop`)."""
+    for planned in planned_tasks:
+        for item in planned.view():
             if isinstance(item, BadSample):
                 raise item.error
-            for medium in cell.template(item).media:
+            for medium in planned.template(item).media:
                 check_media(medium)

@@ -1,9 +1,12 @@
-"""Runs what a model wrote where it can do no harm."""
+"""Run programs that a model wrote, confined so that they can do no harm."""
 
 from .box import Sandbox, SandboxError, Tier
 from .choice import Choice, Engine, best_tier, choose
 from .limits import Execution, Limits
+from .running import StoppedError, Stopper
 from .verdict import FunctionTests, TestsError, Verdict, judge_functions
+from .workspace import Workspace, WorkspaceEndedError, WorkspaceLimits
+from .workspace_choice import workspace_tier
 
 __all__ = [
     "Choice",
@@ -13,10 +16,16 @@ __all__ = [
     "Limits",
     "Sandbox",
     "SandboxError",
+    "StoppedError",
+    "Stopper",
     "TestsError",
     "Tier",
     "Verdict",
+    "Workspace",
+    "WorkspaceEndedError",
+    "WorkspaceLimits",
     "best_tier",
     "choose",
     "judge_functions",
+    "workspace_tier",
 ]

@@ -1,17 +1,25 @@
-"""An execution as plain data: what is asked of a sandbox, and what it answers. The text of both is kept in the journal.
+"""An execution as plain data: the request to a sandbox and its answer. The text of both is kept in the journal.
 
-What is asked has all that the answer depends on but the tier: the program, its tests and the limits.
+The request holds everything that the answer depends on except the tier: the program, its tests and the limits.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from ..core import EMPTY
-from .box import Sandbox, Tier
-from .limits import Limits, last_line
-from .verdict import FunctionTests, Verdict, judge_functions
+from .box import Sandbox, Tier, as_bytes
+from .limits import Execution, Limits, last_line
+from .running import Stopper
+from .verdict import (
+    LONGEST_REASON,
+    LONGEST_STDOUT,
+    FunctionTests,
+    Verdict,
+    judge_functions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ToRun:
-    """A program with the tests that it must pass: code that calls its functions, or cases that it reads and answers."""
+    """A program with its tests: code that calls its functions, or cases with input and expected output."""
 
     program: str
     tests: FunctionTests | None = None
@@ -34,7 +42,7 @@ class ToRun:
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     def to_text(self) -> str:
-        """As JSON, always alike."""
+        """Return the execution as JSON. Equal executions give equal text."""
         plain: dict[str, Any] = {"program": self.program, "limits": dict(self.limits)}
         if self.tests is not None:
             plain["tests"] = asdict(self.tests)
@@ -47,7 +55,7 @@ class ToRun:
 
     @classmethod
     def from_text(cls, text: str) -> "ToRun":
-        """The execution that a text stands for."""
+        """Return the execution that a text describes."""
         plain = json.loads(text)
         tests = FunctionTests(**plain["tests"]) if "tests" in plain else None
         cases = tuple(Case(**case) for case in plain.get("cases", ()))
@@ -60,61 +68,74 @@ class ToRun:
         )
 
 
-def perform(tier: Tier, execution: ToRun) -> Verdict:
-    """Runs the program; `SandboxError` where the sandbox failed, which says nothing of the program."""
+def perform(tier: Tier, execution: ToRun, stopper: Stopper | None = None) -> Verdict:
+    """Run the program and return its verdict.
+
+    Raise `SandboxError` if the sandbox failed, which says nothing of the program.
+    """
     limits = Limits(**execution.limits)
     if execution.tests is not None:
-        return judge_functions(tier, execution.program, execution.tests, limits)
-    return _judge_cases(tier, execution, limits)
+        return judge_functions(
+            tier, execution.program, execution.tests, limits, stopper
+        )
+    return _judge_cases(tier, execution, limits, stopper or Stopper())
 
 
-def _judge_cases(tier: Tier, execution: ToRun, limits: Limits) -> Verdict:
-    """Every case in a sandbox of its own; what was printed is compared here, out of the program's reach."""
+def _judge_cases(
+    tier: Tier, execution: ToRun, limits: Limits, stopper: Stopper
+) -> Verdict:
+    """Run every case in a sandbox of its own. Outputs are compared here, where the program cannot interfere."""
     seconds, printed = 0.0, ""
-    with Sandbox(tier, limits) as box:
-        box.write("program", execution.program)
-        for number, case in enumerate(execution.cases, 1):
+    for number, case in enumerate(execution.cases, 1):
+        # Twice the bytes of the expected output: a longer one differs anyway.
+        longest = limits.output_bytes + 2 * len(as_bytes(case.stdout))
+        with Sandbox(tier, replace(limits, output_bytes=longest), stopper) as box:
+            box.write("program", execution.program)
             done = box.exec([execution.language, "program"], stdin=case.stdin)
-            seconds += done.seconds
-            printed = done.stdout.decode("utf-8", "replace")
-            if not done.succeeded:
-                ended = (
-                    f"ended with code {done.returncode}"
-                    if done.ending == "exited"
-                    else f"ended by {done.ending}"
-                )
-                reason = ": ".join(
-                    filter(None, (f"case {number}", ended, last_line(done.stderr)))
-                )
-                return Verdict(False, reason[:2000], seconds, printed)
-            if done.truncated or not same_output(printed, case.stdout):
-                return Verdict(
-                    False, f"case {number}: printed something else", seconds, printed
-                )
+        seconds += done.seconds
+        output = done.stdout.decode("utf-8", "replace")
+        printed = output[:LONGEST_STDOUT]
+        if not done.succeeded:
+            reason = f"case {number}: {_how_it_ended(done)}"
+            return Verdict(False, reason[:LONGEST_REASON], seconds, printed)
+        if len(done.stdout) >= longest or not same_output(output, case.stdout):
+            reason = f"case {number}: printed something else"
+            return Verdict(False, reason, seconds, printed)
     return Verdict(True, "", seconds, printed)
 
 
+def _how_it_ended(done: Execution) -> str:
+    """Return how a run ended that gave no answer."""
+    if done.ending == "exited":
+        ended = f"ended with code {done.returncode}"
+    else:
+        ended = f"ended by {done.ending}"
+    error = last_line(done.stderr)
+    return f"{ended}: {error}" if error else ended
+
+
 def same_output(printed: str, wanted: str) -> bool:
-    """LiveCodeBench's rule: line by line without blanks around them, alike as text or number for number."""
+    """Return True if two outputs are alike by LiveCodeBench's rule: line by line, as text or number for number."""
     left, right = _lines(printed), _lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))
 
 
 def _lines(text: str) -> list[str]:
+    """Return the lines of an output without blanks at their ends."""
     return [line.strip() for line in text.strip().split("\n")]
 
 
 def _same_line(printed: str, wanted: str) -> bool:
+    """Return True if two lines are equal as text, or number for number."""
     if printed == wanted:
         return True
-    numbers = _decimals(printed), _decimals(wanted)
-    return numbers[0] is not None and numbers[0] == numbers[1]
-
-
-def _decimals(line: str) -> list[Any] | None:
-    from decimal import Decimal, InvalidOperation
-
     try:
-        return [Decimal(word) for word in line.split()]
-    except InvalidOperation:
-        return None
+        return _decimals(printed) == _decimals(wanted)
+    except (
+        ArithmeticError
+    ):  # a word that is not a number, or sNaN, which compares with nothing
+        return False
+
+
+def _decimals(line: str) -> list[Decimal]:
+    return [Decimal(word) for word in line.split()]

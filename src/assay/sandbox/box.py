@@ -14,28 +14,31 @@ from .fork_server import forked
 from .interpreters import PYTHON
 from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
-from .running import Attended, Pipes, Running, SandboxError, attend
+from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 
 
 class Tier(Protocol):
-    """A way to keep code in."""
+    """A kind of sandbox: how code is confined."""
 
     @property
     def name(self) -> str: ...
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """The command that runs another inside."""
+        """Return the command that runs another command inside the sandbox."""
         ...
 
 
 class Sandbox:
-    """Runs commands by one tier; holds the files that each of them starts with."""
+    """Runs commands with one tier, and holds the files that each of them starts with."""
 
-    def __init__(self, tier: Tier, limits: Limits = Limits()) -> None:
+    def __init__(
+        self, tier: Tier, limits: Limits = Limits(), stopper: Stopper | None = None
+    ) -> None:
         self.tier = tier
         self.limits = limits
+        self._stopper = stopper or Stopper()
         self._files: dict[str, bytes] = {}
         self._kept: dict[str, bytes] = {}
 
@@ -46,11 +49,11 @@ class Sandbox:
         self.close()
 
     def write(self, name: str, data: str | bytes) -> None:
-        """A file that every later command finds in its folder."""
+        """Add a file that every later command finds in its folder."""
         self._files[_checked(name)] = as_bytes(data)
 
     def read(self, name: str) -> bytes:
-        """A file that the last command left, of those it was told to keep."""
+        """Return a file that the last command left, one of those in `keep`."""
         if name not in self._kept:
             raise UsageError(
                 f"the last command left no file {name!r}",
@@ -66,9 +69,9 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
     ) -> Execution:
-        """Runs a command; its first word is a program of this machine, `python` this process's interpreter.
+        """Run a command. Its first word is a program of this machine; `python` is the interpreter of this process.
 
-        Of the files it leaves, those to `keep` can be read afterwards; everything else is gone.
+        Files in `keep` can be read afterwards. Everything else that the command leaves is removed.
         """
         limits = (
             self.limits
@@ -83,14 +86,15 @@ class Sandbox:
             with self._started(command, limits, as_bytes(stdin)) as done:
                 watched = pipe.reading if pipe is not None else None
                 pipes.close_all_but(watched)
-                heard = attend(
-                    [done], done.started + limits.wall_seconds, watched, to_the_end=True
-                )
+                deadline = done.started + limits.wall_seconds
+                with self._stopper.watching(done):
+                    heard = attend([done], deadline, watched, to_the_end=True)
                 execution = done.finished()
         self._kept = dict(_handed_out(heard, names))
         return execution
 
     def _started(self, command: Command, limits: Limits, stdin: bytes) -> Attended:
+        """Start a command in a fork, or in a process of its own."""
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
         launch = self.tier.launch(command, limits)
@@ -100,18 +104,20 @@ class Sandbox:
     def _command(
         self, argv: Sequence[str], env: Mapping[str, str], keep: Keep
     ) -> Command:
-        # A file of Python is run by the interpreter that sets the limits, unless options for another are given.
+        # A Python file runs in the interpreter that sets the limits, unless options for another are given.
+        """Return the command with its files and its environment."""
         is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
         role: Role = "script" if is_script else "program"
         return Command(argv[is_script:], role, files=self._files, env=env, keep=keep)
 
     def close(self) -> None:
-        """Forgets the files."""
+        """Remove the files."""
         self._files.clear()
         self._kept.clear()
 
 
 def _checked(name: str) -> str:
+    """Return the name; raise if it leads out of the sandbox."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise UsageError(
             f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py"
@@ -120,7 +126,7 @@ def _checked(name: str) -> str:
 
 
 def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The files in what came over the pipe; the command may have written there too, so nothing is believed of it."""
+    """Yield the files that came over the pipe. The command may have written there too, so nothing is trusted."""
     while heard:
         head, _, heard = heard.partition(b"\n")
         words = head.split()
@@ -136,5 +142,5 @@ def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Text as UTF-8; what is no text, as half of a surrogate pair, is left for the interpreter to refuse."""
+    """Return text as UTF-8. Half of a surrogate pair is left for the interpreter to refuse."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

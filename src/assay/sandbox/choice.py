@@ -1,4 +1,4 @@
-"""Which tier this machine has: the best one that a self-test accepts, and why no better one."""
+"""Choose the sandbox tier of this machine: the best one that passes a self-test, and why no better one."""
 
 import threading
 from collections.abc import Iterator
@@ -41,13 +41,13 @@ _FIXES = (
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
     ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
 )
-"""What helps, by words of the reason; the first that applies to the best tier."""
+"""Fixes by words of the reason. The first that applies to the best tier is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Which container engine and image the tier `container` uses; empty for those that are found."""
+    """The container engine and image of the tier `container`; empty for those that are found."""
 
     program: str = ""
     image: str = ""
@@ -56,12 +56,12 @@ class Engine:
 
 @dataclass(frozen=True)
 class Choice:
-    """A tier, or none, with the reasons against those that were refused."""
+    """A tier, or none, with the reasons against the refused ones."""
 
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Why each execution starts a sandbox of its own, where the tier could fork them off one that stays up."""
+    """Why each execution starts a sandbox of its own, if the tier could fork them from a running one."""
 
     @property
     def reasons(self) -> str:
@@ -70,11 +70,11 @@ class Choice:
 
     @property
     def fix(self) -> str:
-        """What helps the best of the refused tiers that can be helped."""
-        found = [
+        """The fix for the best of the refused tiers that has one."""
+        fixes = [
             fix for _, why in self.refused for words, fix in _FIXES if words in why
         ]
-        return "; ".join([*found[:1], _ELSE])
+        return "; ".join([*fixes[:1], _ELSE])
 
 
 _choices: dict[tuple[str, Engine], Choice] = {}
@@ -82,12 +82,16 @@ _choosing = threading.Lock()
 
 
 def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
-    """The best tier (`auto`), or the named one; tried once in each process. `none` is never chosen by itself."""
+    """Return the best tier (`auto`), or the named one.
+
+    It is tested once per process. `none` is never chosen by `auto`.
+    """
     with _choosing:
         return _chosen(wanted, engine)
 
 
 def _chosen(wanted: str, engine: Engine) -> Choice:
+    """Return the choice, made on the first call."""
     if (wanted, engine) not in _choices:
         _choices[wanted, engine] = (
             _best(engine) if wanted == "auto" else _choose(wanted, engine)
@@ -96,20 +100,20 @@ def _chosen(wanted: str, engine: Engine) -> Choice:
 
 
 def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
-    """The tier, where one holds."""
+    """Return the tier. Raise `SandboxError` if none passes the self-test."""
     choice = choose(wanted, engine)
     if choice.tier is None:
-        what = (
+        problem = (
             "no sandbox holds on this machine"
             if wanted == "auto"
             else f"the sandbox {wanted} does not hold here"
         )
-        raise SandboxError(f"{what} ({choice.reasons})", fix=choice.fix)
+        raise SandboxError(f"{problem} ({choice.reasons})", fix=choice.fix)
     return choice.tier
 
 
 def _best(engine: Engine) -> Choice:
-    """The first that holds; those that were tried for it need not be again where they are named."""
+    """Return the first tier that passes. Tests of tiers are remembered for choices by name."""
     refused: tuple[tuple[str, str], ...] = ()
     for name in TIERS[:-1]:
         choice = _chosen(name, engine)
@@ -120,6 +124,7 @@ def _best(engine: Engine) -> Choice:
 
 
 def _choose(name: str, engine: Engine) -> Choice:
+    """Test the tiers of one name."""
     if name not in TIERS:
         raise UsageError(
             f"there is no sandbox tier {name!r}", fix=f"auto, {', '.join(TIERS)}"
@@ -137,7 +142,7 @@ def _choose(name: str, engine: Engine) -> Choice:
 
 
 def _tried(tier: Tier) -> tuple[str, Choice | None]:
-    """Why the tier does not hold; or the tier, with forks where they hold too. Both are tried at the same time."""
+    """Return why the tier failed its self-test, or the tier, with forks if they pass too. Both are tested at once."""
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
         of_forks = beside.submit(why_not, forking) if forking is not tier else None
@@ -157,6 +162,7 @@ _MISSING = {
 
 
 def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
+    """Yield the tiers of one name that this machine may have."""
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":

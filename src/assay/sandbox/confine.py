@@ -1,6 +1,6 @@
-"""Runs inside, before anything a model wrote: this process may open nothing but what it is told, by Landlock.
+"""Runs inside, before anything a model wrote: Landlock lets this process open only the given files.
 
-Signals and abstract sockets stay within, the system-call filter does the rest; neither can be taken back.
+Landlock also keeps signals and abstract sockets inside. The system-call filter does the rest. Neither can be undone.
 """
 
 import ctypes
@@ -8,12 +8,13 @@ import os
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 OLDEST = 6
-"""The version of Landlock (Linux 6.12) that keeps signals and abstract sockets in."""
+"""The version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
-"""Execute and read; list."""
+"""Execute and read files; list folders."""
 _WRITE_DEVICE = 1 << 1
 _NETWORK, _SCOPES = 3, 3
+_PARENT_DEATH, _KILL = 1, 9
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
@@ -38,14 +39,21 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """Which Landlock the kernel has; 0 for none."""
+    """Return the version of Landlock in the kernel; 0 if it has none."""
     return max(
         0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     )
 
 
+def end_with(parent: int) -> None:
+    """End this process when its parent ends, or now if it has. The kernel drops this when the user changes."""
+    _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
-    """Leaves this process, and all it starts, these files and folders (all, for `None`) and the calls of a filter."""
+    """Confine this process and its children to these files (None for all) and to the calls of a filter."""
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
         _open_only(readable, writable)
@@ -55,6 +63,7 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
 
 
 def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
+    """Allow only these files and folders, by Landlock."""
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
     ruleset = _checked(
         _libc.syscall(
@@ -70,13 +79,14 @@ def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg
             | (_WRITE_DEVICE if path.startswith("/dev/") else 0),
         )
     for path in writable:
-        # Neither devices nor sockets are made there.
+        # Neither devices nor sockets can be made there.
         _allow(ruleset, path, _FILES & ~(1 << 6 | 1 << 9 | 1 << 11))
     _checked(_libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
 
 
 def _allow(ruleset: int, path: str, allowed: int) -> None:
+    """Allow access to one file or folder."""
     folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):
         allowed &= 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
@@ -87,6 +97,7 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
 
 
 def _checked(result: int) -> int:
+    """Return the result of a system call; raise `OSError` if it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

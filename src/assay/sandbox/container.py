@@ -1,8 +1,8 @@
-"""The tier `container`: docker, podman or apptainer, for machines that have an engine and nothing else that holds.
+"""The tier `container`: docker, podman or apptainer, for machines that have an engine and no better tier.
 
-One command template for each engine. An engine passes no descriptors on but the standard streams, so the program inside
-comes over standard input, and the two sides of a verdict speak over standard input and output. The image needs a
-Python 3; it is never pulled by itself.
+There is one command template per engine. An engine passes on only the standard streams, so the
+program inside comes over standard input, and harness and host talk over standard input and output.
+The image needs a Python 3. It is never pulled automatically.
 """
 
 import os
@@ -41,23 +41,23 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 )
 _HAS_IMAGE = {"docker": ("image", "inspect"), "podman": ("image", "exists")}
 _OF_THE_ENGINE = 2
-"""Processes of a container that are the engine's own."""
+"""Processes of a container that belong to the engine."""
 
 
 def default_image() -> str:
-    """The official image of this interpreter's version."""
+    """Return the official image of this interpreter's version."""
     return f"docker.io/library/python:{sys.version_info.major}.{sys.version_info.minor}-slim"
 
 
 @dataclass(frozen=True)
 class Container:
-    """Executions in a container each, made and thrown away by an engine."""
+    """Executions in one container each, which an engine makes and removes."""
 
     engine: str = "docker"
     """The engine's program: docker, podman or apptainer, by name or path."""
     image: str = field(default_factory=default_image)
     template: str = ""
-    """The command line up to the image, for other engines or options; in place of those of `TEMPLATES`."""
+    """The command line up to the image, for other engines or options; replaces the one in `TEMPLATES`."""
     name: str = "container"
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Container:
         return os.path.basename(self.engine)
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """The engine's command that runs another in a container."""
+        """Return the engine's command that runs another command in a container."""
         if command.keep.names:
             raise UsageError(
                 "the sandbox tier container hands out no files",
@@ -96,7 +96,7 @@ class Container:
         }
         launch = Launch(
             env=dict(os.environ)
-        )  # the engine's own, as where its service listens; not the container's
+        )  # for the engine, such as the address of its service; not for the container
         calls = filter_program()
         more = {"calls": calls} if calls is not None else {}
         settings = settings_of(
@@ -116,7 +116,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Empty where the engine answers and has the image; else what is wrong and what helps."""
+        """Return what is wrong and what helps; empty if the engine answers and has the image."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _refusal([self.engine, "version"]):
@@ -148,7 +148,7 @@ _EXAMPLE: Mapping[str, object] = MappingProxyType(
 def find_containers(
     engine: str = "", image: str = "", template: str = ""
 ) -> Iterator[Container]:
-    """The engine that is named, or each that is installed."""
+    """Yield the named engine, or each that is installed."""
     named = {"image": image or default_image(), "template": template}
     if engine:
         yield Container(engine, **named)
@@ -161,7 +161,7 @@ def find_containers(
 def _filled(
     template: str, values: Mapping[str, object], env: Mapping[str, str]
 ) -> list[str]:
-    """The words of a template; `{env}` is as many as there are variables."""
+    """Return the words of a template. `{env}` becomes one option per variable."""
     words: list[str] = []
     for word in shlex.split(template):
         if word == "{env}":
@@ -173,7 +173,7 @@ def _filled(
 
 
 def _refusal(argv: list[str]) -> str:
-    """Empty where the engine did what it was asked; else its last words."""
+    """Return the last line of the engine's error; empty if the command succeeded."""
     try:
         done = subprocess.run(
             argv,

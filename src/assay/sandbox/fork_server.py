@@ -1,9 +1,8 @@
-"""Executions forked off a process that stays up in a sandbox: none pays for starting Python and bubblewrap.
+"""Executions that are forked from a running process in a sandbox, which saves the start of Python and bubblewrap.
 
-The process (`serving`) runs nothing foreign, never sees what an execution is told, and ends when this one does. A fork
-is put into namespaces and a file system of its own, and gives up all rights, before foreign code runs. Programs and
-tests are forked off two different processes, so that they have neither hash seed nor addresses in common. Where no fork
-can be had, the caller starts a sandbox for the execution alone.
+The process (`serving`) runs no foreign code, never sees the content of an execution, and ends with
+this one. A fork gets namespaces and a file system of its own, and gives up all rights, before
+foreign code runs. If no fork is possible, the caller starts a sandbox for the execution alone.
 """
 
 import atexit
@@ -25,19 +24,19 @@ from .launch import Command, Role, write_all
 from .limits import Limits, last_line
 from .running import Attended, SandboxError
 
-_ROLES: Sequence[Role] = ("script", "candidate", "tester")
+_ROLES: Sequence[Role] = ("script", "verdict", "workspace")
 _SECONDS_TO_ANSWER = 30
 _SECONDS_TO_END = 0.3
 _MOST_STARTS = 5
-"""A process that forks and ends is started again, but not for ever."""
+"""How often a forking process that ended is started again."""
 
 
 class _NotForkedError(Exception):
-    """There is no fork to be had, and why."""
+    """No fork is possible; the message says why."""
 
 
 class _ServerEndedError(_NotForkedError):
-    """The process that forks has ended."""
+    """The forking process has ended."""
 
 
 def forked(
@@ -47,9 +46,9 @@ def forked(
     stdin: bytes = b"",
     links: Mapping[str, int] | None = None,
 ) -> "Forked | None":
-    """The execution in a fork, where the tier has forks and this can be one; else it is to be started by itself.
+    """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors for it; the names under which it is told their numbers are the keys.
+    `links` are descriptors for it. It learns their numbers under the names that are the keys.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -60,16 +59,16 @@ def forked(
 
 
 def has_forks(tier: object) -> TypeGuard[Bubblewrap]:
-    """Whether executions by this tier are forked where they can be."""
+    """Return True if this tier forks executions where possible."""
     return isinstance(tier, Bubblewrap) and tier.forks
 
 
 def why_no_fork(tier: object) -> str:
-    """Why a tier that is to have forks has none; empty where it has one, or is to have none."""
+    """Return why a tier that should fork cannot; empty if it can, or should not."""
     if not has_forks(tier):
         return ""
     if not tier.can_fork:
-        return "the interpreter lies in /tmp, or the system calls of this machine are not known"
+        return "the interpreter is in /tmp, or the system calls of this machine are not known"
     try:
         with _fork(
             tier,
@@ -90,7 +89,8 @@ def _fork(
     stdin: bytes,
     links: Mapping[str, int],
 ) -> "Forked":
-    server = server_for(tier, command.role)
+    """Start an execution in a fork."""
+    server = server_for(tier)
     try:
         return Forked(server, tier, command, limits, stdin, links)
     except _ServerEndedError as error:
@@ -100,11 +100,11 @@ def _fork(
 class ForkServer:
     """The process that forks, and the socket over which it is asked to."""
 
-    def __init__(self, tier: Bubblewrap, side: Role) -> None:
+    def __init__(self, tier: Bubblewrap) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(_SECONDS_TO_ANSWER)
-        with theirs, tier.launch_server(theirs.fileno(), side) as launch:
-            # Pipes, as executions have them: what Python knows of its streams it finds out once, at the start.
+        with theirs, tier.launch_server(theirs.fileno()) as launch:
+            # Pipes, as executions have them: Python inspects its streams once, at the start.
             self._process = subprocess.Popen(
                 launch.argv,
                 stdin=subprocess.PIPE,
@@ -117,23 +117,23 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The process that was started: bubblewrap, in which the forks are made."""
+        """The pid of the started process: bubblewrap, in which the forks are made."""
         return self._process.pid
 
     @property
     def is_up(self) -> bool:
-        """Whether it can be asked."""
+        """True if it can be asked."""
         return self._control.fileno() >= 0 and self._process.poll() is None
 
     def ask(self, uid: int, descriptors: Sequence[int]) -> None:
-        """A fork of this user that has these."""
+        """Ask for a fork with this uid and these descriptors."""
         try:
             socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
         except OSError as error:
             raise _ServerEndedError(str(error)) from error
 
     def last_words(self) -> str:
-        """Why it has ended, where it has."""
+        """Return why it has ended; empty if it has not."""
         try:
             self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -142,14 +142,14 @@ class ForkServer:
         return last_line(self._process.stderr.read())
 
     def close(self) -> None:
-        """Ends it, and with it every fork that is still there."""
+        """End it, and with it all its forks."""
         self._control.close()
         self._process.kill()
         with self._process:
             pass
 
     def forget(self) -> None:
-        """For a copy of this process, which must not keep it up."""
+        """Close the socket in a copy of this process, which must not keep the server running."""
         self._control.close()
 
 
@@ -195,7 +195,7 @@ class Forked(Attended):
         self.started = time.monotonic()
 
     def _take_hold(self) -> None:
-        """Learns how to end it and whose memory to count, before anything foreign runs in it."""
+        """Receive the descriptor to end it and the group to count, before foreign code runs in it."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
@@ -213,25 +213,25 @@ class Forked(Attended):
             raise _NotForkedError(str(error)) from error
 
     def end(self) -> None:
-        """Kills the first process of its namespace, which nothing in there outlives."""
+        """Kill the first process of its namespace, which ends all others in it."""
         try:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         except ProcessLookupError:
             pass
 
     def close(self) -> None:
-        """Waits until the namespace is empty."""
+        """Wait until the namespace is empty."""
         self._wait()
         self._close_descriptors()
 
     def close_input(self) -> None:
-        """There is no more for it to read."""
+        """Close its standard input."""
         if self.input is not None:
             os.close(self.input)
         self.input = None
 
     def exit_code(self) -> int | None:
-        """What the first process said of the program's end; `SandboxError` where the program did not begin."""
+        """Return the exit code that the first process reported. Raise `SandboxError` if the program did not start."""
         self._wait()
         status = self._status(0)
         if status is not None and status.startswith(b"!"):
@@ -241,11 +241,11 @@ class Forked(Attended):
         return int(status) if status is not None and status.isdigit() else None
 
     def was_lost(self) -> bool:
-        """Whether its first process is gone and has not said how the program ended."""
+        """Return True if its first process is gone without reporting how the program ended."""
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """What the first process has said by then: nothing yet (`None`), the end, or nothing for ever (empty)."""
+        """Return what the first process has reported by then: None for nothing yet, empty if it is gone."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -254,9 +254,11 @@ class Forked(Attended):
         return self._said
 
     def _wait(self) -> None:
+        """Wait until the first process has ended."""
         _is_ready(self.pidfd, None)
 
     def _close_descriptors(self) -> None:
+        """Close all descriptors."""
         self.close_input()
         for number in (*self.outputs, *((self.pidfd,) if self.pidfd >= 0 else ())):
             os.close(number)
@@ -264,14 +266,14 @@ class Forked(Attended):
 
 
 def _is_ready(number: int, seconds: float | None) -> bool:
-    """Whether there is something to read by then."""
+    """Return True if there is something to read within the time."""
     ready = select.poll()
     ready.register(number, select.POLLIN)
     return bool(ready.poll(None if seconds is None else seconds * 1000))
 
 
 def _pid_of(pidfd: int) -> int:
-    """The number of a process behind a descriptor, as this process knows it."""
+    """Return the pid behind a descriptor, as this process knows it."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
         pid = next(
             (int(line.split()[1]) for line in file if line.startswith("Pid:")), -1
@@ -281,36 +283,34 @@ def _pid_of(pidfd: int) -> int:
     return pid
 
 
-_servers: dict[tuple[Bubblewrap, Role], ForkServer] = {}
-_starts: dict[tuple[Bubblewrap, Role], int] = {}
+_servers: dict[Bubblewrap, ForkServer] = {}
+_starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Those of the process that this one is a copy of."""
+"""Servers of the process that this one is a copy of."""
 
 
-def server_for(tier: Bubblewrap, role: Role) -> ForkServer:
-    """The process that forks executions of this role, started where it is not up."""
-    side: Role = "tester" if role == "tester" else "candidate"
-    key = tier, side
+def server_for(tier: Bubblewrap) -> ForkServer:
+    """Return the process that forks executions of this tier; start it if it is not up."""
     with _starting:
-        if key in _servers:
-            if _servers[key].is_up:
-                return _servers[key]
-            _servers[key].close()
-        if _starts.get(key, 0) >= _MOST_STARTS:
+        if tier in _servers:
+            if _servers[tier].is_up:
+                return _servers[tier]
+            _servers[tier].close()
+        if _starts.get(tier, 0) >= _MOST_STARTS:
             raise _NotForkedError(
                 f"the process that forks has ended {_MOST_STARTS} times"
             )
-        _starts[key] = _starts.get(key, 0) + 1
+        _starts[tier] = _starts.get(tier, 0) + 1
         try:
-            _servers[key] = ForkServer(tier, side)
+            _servers[tier] = ForkServer(tier)
         except OSError as error:
             raise _NotForkedError(str(error)) from error
-        return _servers[key]
+        return _servers[tier]
 
 
 def close_servers() -> None:
-    """Ends all processes that fork; the next execution starts them again."""
+    """End all forking processes. The next execution starts them again."""
     with _starting:
         for server in _servers.values():
             server.close()
@@ -319,7 +319,7 @@ def close_servers() -> None:
 
 
 def _forget() -> None:
-    """In a copy of this process: the servers are the other's, who also waits for their end."""
+    """Forget the servers in a copy of this process. They belong to the original, which waits for their end."""
     global _starting
     _starting = threading.Lock()
     for server in _servers.values():

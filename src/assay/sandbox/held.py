@@ -1,14 +1,24 @@
-"""What executions hold: the memory of all processes of each, by their process group, and the files in a folder."""
+"""The memory used by executions: the sum over the processes of each.
+
+A process belongs to an execution if it is in its process group, or descends from its first process.
+
+The buffers of sockets are kernel memory, which counts for no process. So each descriptor above a
+small number counts as a socket with a full buffer.
+"""
 
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 LOOK_SECONDS = 0.1
-"""How often is looked at what executions hold together; the limits of single processes and files hold at once."""
-_MOST_FILES = 4096
+"""Seconds between two looks at the total of an execution. Limits of single processes and files apply at once."""
+_FREE_DESCRIPTORS = 32
+"""Descriptors of a process that are not counted: most programs have fewer."""
+_SOCKET_BYTES = 208 << 10
+"""The usual size of a socket's buffer. The system-call filter refuses larger ones."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_AT_ALL = 10
 
@@ -17,32 +27,40 @@ _latest: tuple[float, Mapping[int, int]] = (0.0, {})
 _groups: set[int] = set()
 """Process groups of executions."""
 _others: set[str] = set()
-"""Processes that were seen to be of no execution."""
+"""Processes that belong to no execution."""
 _looks = 0
+
+
+class _Process(NamedTuple):
+    """What `/proc` says of a process."""
+
+    parent: int
+    group: int
+    resident_bytes: int
 
 
 @contextmanager
 def starting() -> Iterator[set[int]]:
-    """While a process is started whose group is put into the set: nobody may take it for a process of others before."""
+    """Hold the lock while a process is started, so that it is not taken for one of the others."""
     with _looking:
         yield _groups
 
 
 def watch_group(pid: int) -> None:
-    """From now on counts what the group of a process that was there already holds, and what it starts."""
+    """Count the memory of a process group from now on."""
     with _looking:
         _groups.add(pid)
         _others.discard(str(pid))
 
 
 def forget_group(pid: int) -> None:
-    """The group has ended."""
+    """Stop counting a group that has ended."""
     with _looking:
         _groups.discard(pid)
 
 
 def held_by_groups() -> Mapping[int, int]:
-    """Bytes in memory by process group; looked up once for all executions of a moment."""
+    """Return bytes in memory by process group. One look serves all executions."""
     global _latest
     with _looking:
         now = time.monotonic()
@@ -52,12 +70,13 @@ def held_by_groups() -> Mapping[int, int]:
 
 
 def _memory_by_group() -> dict[int, int]:
-    """Of all processes only those of executions are read each time: who is not of them cannot become so.
+    """Return bytes in memory by process group.
 
-    A number may be given to a new process, so all are read again at every tenth look.
+    Processes known to belong to no execution are skipped. Since a pid may be reused, every tenth look reads all.
     """
     global _others, _looks
     memory: dict[int, int] = {}
+    processes: dict[int, _Process] = {}
     previous, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
     _looks += 1
     for name in os.listdir("/proc"):
@@ -70,26 +89,42 @@ def _memory_by_group() -> dict[int, int]:
             with open(f"/proc/{name}/stat", "rb") as file:
                 words = file.read().rpartition(b")")[2].split()
         except OSError:
-            continue  # it has ended meanwhile
-        group = int(words[2])
-        if group in _groups:
-            memory[group] = memory.get(group, 0) + int(words[21]) * _PAGE
+            continue  # it has ended
+        size = int(words[21]) * _PAGE
+        processes[int(name)] = _Process(int(words[1]), int(words[2]), size)
+    for pid, process in processes.items():
+        group = _group_of(pid, processes)
+        if group is None:
+            others.add(str(pid))
         else:
-            others.add(name)
+            used_bytes = process.resident_bytes + _buffers(str(pid))
+            memory[group] = memory.get(group, 0) + used_bytes
     _others = others
     return memory
 
 
-def is_full(folder: str, most: int) -> bool:
-    """Whether the files in a folder take more bytes than this, or are too many."""
-    size = count = 0
-    for place, folders, files in os.walk(folder, onerror=None):
-        count += len(folders) + len(files)
-        if count > _MOST_FILES:
-            return True
-        for name in files:
-            try:
-                size += os.lstat(os.path.join(place, name)).st_blocks * 512
-            except OSError:
-                continue
-    return size > most
+def _group_of(pid: int, processes: Mapping[int, _Process]) -> int | None:
+    """Return the execution that a process belongs to, or None.
+
+    The programs of a workspace may leave its process group, but not its process namespace: there, an orphan becomes
+    a child of the first process.
+    """
+    visited: set[int] = set()
+    while pid in processes and pid not in visited:
+        visited.add(pid)
+        if pid in _groups:
+            return pid
+        process = processes[pid]
+        if process.group in _groups:
+            return process.group
+        pid = process.parent
+    return None
+
+
+def _buffers(pid: str) -> int:
+    """Return the bytes that the sockets of a process may hold; 0 before Linux 6.2, which does not count them."""
+    try:
+        descriptors = os.stat(f"/proc/{pid}/fd").st_size
+    except OSError:
+        return 0
+    return max(0, descriptors - _FREE_DESCRIPTORS) * _SOCKET_BYTES

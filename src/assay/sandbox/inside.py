@@ -1,13 +1,14 @@
-"""Runs inside a sandbox, before anything a model wrote: sets limits, gives up what is left of privileges, goes on.
+"""Runs inside a sandbox, before anything a model wrote: sets limits, drops privileges, then becomes the command.
 
-Executed by `python -I -S` with `settings` among its names. Standard library only, and the least of it, for every
-execution pays for what is imported here: `posix` is there already, `os` is not.
+Executed by `python -I -S` with `settings` among its names. It uses as little of the standard
+library as possible, since every execution pays for the imports: `posix` is loaded already, `os` is
+not.
 """
 
 import posix
 import sys
 
-MYPY = False  # `typing` would be imported for nothing else
+MYPY = False  # importing `typing` would cost time
 if MYPY:
     from typing import Any
 
@@ -15,40 +16,35 @@ settings: dict = globals()["settings"]  # type: ignore[type-arg]
 
 
 def tasks_of(uid: int) -> int:
-    """Threads of one user on this machine: the limit on processes counts them all."""
+    """Return the number of threads of one user on this machine, which all count for the limit on processes."""
     count = 0
     for name in posix.listdir("/proc"):
         try:
             if name.isdigit() and posix.stat(f"/proc/{name}").st_uid == uid:
                 count += len(posix.listdir(f"/proc/{name}/task"))
         except OSError:
-            pass  # it has ended meanwhile
+            pass  # it has ended
     return count
 
 
 def load(name: str) -> None:
-    """A module of assay's, which lies in no file here."""
+    """Load a module of assay, which is not in any file here."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
 
 
 def separate_streams() -> None:
-    """Where all that is said goes over standard streams: what is printed must not mix with it."""
+    """Keep standard output for the verdict, if nothing else is inherited. Prints go to standard error."""
     facts = settings["facts"]
-    facts["reading"], facts["writing"] = posix.dup(0), posix.dup(1)
+    facts["verdict"] = posix.dup(1)
     nothing = posix.open("/dev/null", posix.O_RDWR)
     posix.dup2(nothing, 0)
-    if settings["role"] == "tester":
-        facts["verdict"] = posix.dup(2)
-        posix.dup2(nothing, 1)
-        posix.dup2(nothing, 2)
-    else:
-        posix.dup2(2, 1)
+    posix.dup2(2, 1)
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Goes on in a child, then writes the files that were asked for to a pipe: their length, name and bytes."""
+    """Continue in a child, then write the files that were asked for to a pipe: length, name and bytes."""
     posix.set_inheritable(pipe, False)
     child = posix.fork()
     if not child:
@@ -81,7 +77,7 @@ steps: "Any" = sys.modules["steps"]
 if settings["role"] == "server":
     sys.modules["serving"].main(settings)
     raise SystemExit
-if settings.get("stdio") and settings["role"] in ("candidate", "tester"):
+if settings.get("stdio") and settings["role"] == "verdict":
     separate_streams()
 if "files" in settings:
     steps.write_files(settings["home"], settings["files"])
@@ -94,6 +90,8 @@ steps.set_limits(
     if settings.get("shares_uid") and settings["uid"] is None
     else 0,
 )
+if "parent" in settings:
+    sys.modules["confine"].end_with(settings["parent"])
 if "calls" in settings:
     sys.modules["confine"].confine(
         settings.get("readable"), settings.get("writable"), settings["calls"]
@@ -101,7 +99,7 @@ if "calls" in settings:
 if settings["keep"]:
     run_and_hand_out(settings["keep"], settings["pipe"])
 if settings["role"] == "program" and settings.get("by_name"):
-    import os  # the one that looks along PATH
+    import os  # the function that searches PATH
 
     is_python = settings["argv"][0] in ("python", "python3")
     os.execvp(sys.executable if is_python else settings["argv"][0], settings["argv"])
@@ -109,5 +107,8 @@ elif settings["role"] == "program":
     posix.execv(settings["argv"][0], settings["argv"])
 elif settings["role"] == "script":
     steps.become_script(settings["argv"])
+elif settings["role"] == "workspace":
+    sys.modules["workspace_inside"].main(settings)
 else:
-    sys.modules[settings["role"]].main(settings["facts"])
+    steps.add_exit()
+    sys.modules["harness"].main(settings)

@@ -1,4 +1,4 @@
-"""What of the host an interpreter needs to run: its own tree, the system's libraries, and nothing else."""
+"""The files of the host that an interpreter needs: its own tree and the system libraries."""
 
 import os
 import shutil
@@ -21,17 +21,17 @@ _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
 
 @cache
 def own_python() -> Path:
-    """The interpreter behind this process, not the link of a virtual environment."""
+    """Return the interpreter behind this process, not the link of a virtual environment."""
     return Path(os.path.realpath(sys.executable))
 
 
 @cache
 def readable_for(program: Path) -> tuple[Path, ...]:
-    """The files and folders that a program needs besides the system's libraries."""
+    """Return the files and folders that a program needs besides the system libraries."""
     if program != own_python():
         return (program, *_linked(program))
     prefix = Path(sys.base_prefix).resolve()
-    # Not the prefix itself: other environments, caches and whatever else may lie beside.
+    # Not the prefix itself: other environments and caches may be beside it.
     folders = ["lib", "lib64"]
     if prefix in _SHARED:
         folders = [f"lib/python{sys.version_info.major}.{sys.version_info.minor}"]
@@ -41,25 +41,25 @@ def readable_for(program: Path) -> tuple[Path, ...]:
 
 @cache
 def find_program(name: str) -> Path:
-    """A program by name or path, with links followed; `python` is the interpreter of this process."""
+    """Find a program by name or path, and follow links. `python` is the interpreter of this process."""
     if name in PYTHON:
         return own_python()
-    found = shutil.which(name)
-    if found is None:
+    program = shutil.which(name)
+    if program is None:
         raise UsageError(
             f"there is no interpreter {name!r} on this machine",
             fix=f"install {name}, or name its path",
         )
-    return Path(os.path.realpath(found))
+    return Path(os.path.realpath(program))
 
 
 def program_of(command: Command) -> Path:
-    """The program of this machine that a command is run by."""
+    """Return the program of this machine that runs a command."""
     return find_program(command.argv[0]) if command.role == "program" else own_python()
 
 
 def resolved(command: Command) -> Command:
-    """The command with its program by path."""
+    """Return the command with the full path of its program."""
     if command.role != "program":
         return command
     return replace(command, argv=[str(program_of(command)), *command.argv[1:]])
@@ -67,7 +67,7 @@ def resolved(command: Command) -> Command:
 
 @cache
 def _linked(program: Path) -> Sequence[Path]:
-    """Shared libraries outside the system's folders that a program is linked with."""
+    """Return the shared libraries of a program that are outside the system's folders."""
     try:
         listed = subprocess.run(
             ["ldd", str(program)], capture_output=True, text=True, timeout=10

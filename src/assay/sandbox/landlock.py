@@ -1,18 +1,21 @@
-"""The tiers `landlock` and `none`: a folder of the host that is thrown away, for machines without namespaces.
+"""The tiers `landlock` and `none`: a temporary folder of the host, for machines without namespaces.
 
-`landlock` lets the code open its folder, the interpreter and the system's libraries, keeps its signals in and refuses
-it every socket. What it cannot hide: names and sizes of files elsewhere, and which processes there are.
+`landlock` lets the code open its folder, the interpreter and the system libraries, keeps its
+signals inside, and refuses every socket except a pair of its own. It cannot hide names and sizes of
+files elsewhere, or which processes exist. If assay is killed, `sweeper` ends the executions and
+removes the folders.
 """
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..core import UsageError
 from .confine import OLDEST, landlock_version
+from .folders import make_folder, remove_stale_folders
 from .interpreters import (
     SYSTEM_LIBRARIES,
     own_python,
@@ -30,12 +33,12 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 @dataclass(frozen=True)
 class Landlock:
-    """Executions that Landlock and a system-call filter keep in."""
+    """Executions confined by Landlock and a system-call filter."""
 
     name: str = "landlock"
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """The command that runs another inside, in a folder of its own."""
+        """Return the command that runs another command inside, in a folder of its own."""
         if (version := landlock_version()) < OLDEST:
             has = f"has version {version} of Landlock" if version else "has no Landlock"
             raise SandboxError(
@@ -65,7 +68,12 @@ class Landlock:
                 fix="do not be root",
             )
         launch = Launch(folder=_folder(command.files, uid))
-        rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls}
+        rules: dict[str, Any] = {
+            "readable": readable,
+            "writable": [str(launch.folder)],
+            "calls": calls,
+        }
+        rules["parent"] = os.getpid()
         return _completed(
             launch,
             command,
@@ -75,7 +83,7 @@ class Landlock:
 
 @dataclass(frozen=True)
 class Unconfined:
-    """Executions with limits and nothing else: for code you would run yourself."""
+    """Executions with limits and nothing else, for code that you would run yourself."""
 
     name: str = "none"
 
@@ -87,7 +95,7 @@ class Unconfined:
             )
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """The command as it is, in a folder of its own."""
+        """Return the command as it is, in a folder of its own."""
         launch = Launch(folder=_folder(command.files, None))
         return _completed(
             launch,
@@ -97,7 +105,7 @@ class Unconfined:
 
 
 def _closed(path: Path) -> Path | None:
-    """A folder on the way to a file that others may not enter."""
+    """Return a folder above the file that other users may not enter, or None."""
     return next(
         (
             folder
@@ -109,6 +117,7 @@ def _closed(path: Path) -> Path | None:
 
 
 def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) -> Launch:
+    """Complete a launch with the program inside."""
     launch.env = {
         **command.env,
         "HOME": str(launch.folder),
@@ -118,9 +127,17 @@ def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) ->
     return launch
 
 
+@cache
+def _sweep_once() -> None:
+    """Remove what killed processes left, once per process."""
+    remove_stale_folders()
+
+
 def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
+    """Make a folder with the files of a command."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix="assay-sandbox-"))
+        _sweep_once()
+        folder = make_folder()
         for name, data in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

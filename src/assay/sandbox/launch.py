@@ -1,12 +1,12 @@
-"""What is to be run inside, and the started command that runs it: how a tier is asked, and what it answers with.
+"""A command to run inside, and the command line that runs it there.
 
-Inside, a short program (`inside`) sets limits and becomes what is to be run. It is handed over compiled, in a file in
-memory together with its settings, so that no file of assay's has to be there and nothing is compiled again.
+Inside, a short program (`inside`) sets limits and becomes the command. It is passed in compiled
+form, in a file in memory together with its settings, so that no file of assay is needed inside and
+nothing is compiled again.
 """
 
 import marshal
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core import EMPTY
+from .folders import remove_folder
 from .limits import Limits
 
 ENVIRONMENT = {
@@ -25,15 +26,20 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 FOLDER = Path(__file__).resolve().parent
-Role = Literal["program", "script", "candidate", "tester", "server"]
-"""A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict; the
-process that forks all of them but the first."""
-_SIDES: Mapping[Role, tuple[str, ...]] = {
-    "candidate": ("values", "candidate"),
-    "tester": ("values", "tester"),
+Role = Literal["program", "script", "verdict", "workspace", "server"]
+"""What a process inside becomes.
+
+`program` is a program of the machine, `script` a Python file in the interpreter that is started anyway, `verdict` a
+program with tests of its functions, `workspace` the process that runs the commands of a workspace, `server` the
+process that forks the others.
+"""
+_MODULES: Mapping[Role, tuple[str, ...]] = {
+    "verdict": ("harness",),
+    "workspace": ("workspace_inside",),
+    "server": ("harness", "namespaces", "workspace_inside", "serving"),
 }
 IMPORTED = ("typing", "math", "_sitebuiltins")
-"""What most programs and tests import, and a fork finds there."""
+"""Modules that most programs and tests import. A fork has them loaded."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
 _FROM_STDIN = f"""import marshal,os
@@ -47,12 +53,12 @@ def r(n):
 s=marshal.loads(r(int(r(10))))
 {_GO_ON}"""
 _ANY_PYTHON = 2
-"""The format of `marshal` that every Python 3 reads."""
+"""The `marshal` format that every Python 3 reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Files that are handed out when the command has ended, and the pipe they go to."""
+    """Files that are passed out when the command has ended, and the pipe for them."""
 
     names: tuple[str, ...] = ()
     pipe: int = -1
@@ -60,13 +66,13 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is to be run inside, with the files that it starts with."""
+    """A command to run inside, with the files that it starts with."""
 
     argv: Sequence[str] = ()
     """A program of the machine and its arguments; for a script, its file and its arguments."""
     role: Role = "program"
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What the side of a verdict is told: its program or tests, and the descriptors it speaks over."""
+    """Data for a verdict: the program, its tests, and the descriptor to write to."""
     files: Mapping[str, bytes] = field(default_factory=lambda: EMPTY)
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     keep: Keep = Keep()
@@ -80,14 +86,14 @@ class Launch:
     descriptors: list[int] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     folder: Path | None = None
-    """The folder of the host that it works in, where the tier has no file system of its own; gone afterwards."""
+    """The folder of the host that it works in, for tiers without their own file system. It is removed afterwards."""
     first: bytes = b""
-    """What is written to its standard input before anything else, where it inherits no files."""
+    """Bytes to write to its standard input first, for tiers that inherit no files."""
     ends: Sequence[str] = ()
-    """The command that ends it, where killing the process that was started does not."""
+    """The command that ends it, if killing the started process does not."""
 
     def hold(self, data: bytes) -> int:
-        """A file in memory with this content; its number, as the command will know it."""
+        """Put data into a file in memory, and return its descriptor number in the command."""
         number = os.memfd_create("assay", 0)
         os.write(number, data) if len(data) < 65536 else write_all(number, data)
         os.lseek(number, 0, os.SEEK_SET)
@@ -101,13 +107,13 @@ class Launch:
         self.close()
 
     def close(self) -> None:
-        """Lets the files in memory go; the command has its own."""
+        """Close the files in memory. The command has its own copies."""
         for number in self.descriptors:
             os.close(number)
         self.descriptors.clear()
 
     def end_elsewhere(self) -> None:
-        """Ends what runs outside the process that was started."""
+        """End what runs outside the started process."""
         if self.ends:
             quiet = subprocess.DEVNULL
             subprocess.run(
@@ -120,25 +126,16 @@ class Launch:
             )
 
     def remove_folder(self) -> None:
-        """Takes away what the command left on the host."""
+        """Remove what the command left on the host."""
         if self.folder is not None:
-            _open_up(self.folder)
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _open_up(folder: Path) -> None:
-    """Folders that were closed to their owner are opened, or they could not be emptied."""
-    for place, names, _ in os.walk(folder):
-        for name in names:
-            if not os.path.islink(path := os.path.join(place, name)):
-                os.chmod(path, 0o700)
+            remove_folder(self.folder)
 
 
 _turn, _turns = 0, threading.Lock()
 
 
 def fresh_uid() -> int:
-    """A uid that nobody on this machine has: limits on processes count by uid, and no two executions share one."""
+    """Return a uid that no user of this machine has. Process limits count by uid, so no two executions share one."""
     global _turn
     with _turns:
         _turn = (_turn + 1) % 4096
@@ -146,7 +143,7 @@ def fresh_uid() -> int:
 
 
 def write_all(number: int, data: bytes) -> None:
-    """Writes all of it, in as many pieces as it takes."""
+    """Write all data, in as many pieces as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(number, view) :]
@@ -155,7 +152,7 @@ def write_all(number: int, data: bytes) -> None:
 def settings_of(
     command: Command, limits: Limits, uid: int | None, **more: object
 ) -> dict[str, Any]:
-    """What the program inside must do before it becomes the command."""
+    """Return what the program inside must do before it becomes the command."""
     return {
         "argv": list(command.argv),
         "role": command.role,
@@ -172,13 +169,13 @@ def settings_of(
 
 
 def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:
-    """The words that start the program inside: by this interpreter, from a file in memory."""
+    """Return the words that start the program inside with this interpreter, from a file in memory."""
     data = marshal.dumps({**settings, **_programs(settings, _compiled)})
     return [str(python), "-I", "-S", "-c", _FROM_FILE % launch.hold(data)]
 
 
 def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]:
-    """The arguments that start the program inside by any Python 3, from the head of its standard input."""
+    """Return the arguments that start the program inside with any Python 3, from the start of its standard input."""
     data = marshal.dumps({**settings, **_programs(settings, _source)}, _ANY_PYTHON)
     launch.first = b"%010d" % len(data) + data
     return ["-I", "-S", "-c", _FROM_STDIN]
@@ -188,8 +185,7 @@ def _programs(
     settings: Mapping[str, Any], read: Callable[[str], Any]
 ) -> dict[str, Any]:
     names = ["steps", *(("confine",) if "calls" in settings else ())]
-    names += _SIDES.get(settings.get("side", settings["role"]), ())
-    names += ["namespaces", "serving"] if settings["role"] == "server" else []
+    names += _MODULES.get(settings["role"], ())
     return {"inside": read("inside"), "modules": {name: read(name) for name in names}}
 
 

@@ -1,14 +1,14 @@
-"""What an execution may use, and what became of it."""
+"""Limits of an execution, and its result."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
-"""How an execution ended: by itself, at one of its limits, or by a signal nobody can explain."""
+"""How an execution ended: by itself, at one of its limits, or by an unexplained signal."""
 
 
 def last_line(data: bytes) -> str:
-    """The last words of what a process wrote; empty where it wrote nothing."""
+    """Return the last line that a process wrote; empty if it wrote nothing."""
     return data.decode("utf-8", "replace").strip().rpartition("\n")[2].strip()
 
 
@@ -19,29 +19,29 @@ class Limits:
     wall_seconds: float = 10.0
     cpu_seconds: int = 10
     memory_mb: int = 1024
-    """Address space of each process, and what all of them hold together."""
+    """Limit of each process's address space, and of the memory that all of them use together."""
     processes: int = 32
     file_mb: int = 16
-    """Size of each file it writes; its file system as a whole holds `disk_mb`."""
+    """Size of each file it writes. Its whole file system holds `disk_mb`."""
     disk_mb: int = 64
     output_bytes: int = 1 << 20
-    """Of standard output and of standard error each; the rest is read and thrown away, and `truncated` says so."""
+    """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What came of one command."""
+    """The result of one command."""
 
     ending: Ending
     returncode: int | None
-    """`None` where it was ended from outside."""
+    """None if it was ended from outside."""
     stdout: bytes
     stderr: bytes
     seconds: float
     truncated: bool = False
-    """Whether some of the output was thrown away."""
+    """True if some of the output was dropped."""
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself and said that all was well."""
+        """True if it ended by itself with exit code 0."""
         return self.ending == "exited" and self.returncode == 0

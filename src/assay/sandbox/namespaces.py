@@ -1,11 +1,14 @@
-"""Runs inside a sandbox: namespaces, file systems and no rights for one execution that is forked off there.
+"""Runs inside a sandbox: namespaces and file systems for one forked execution, without any rights.
 
-The sandbox around it keeps the host out of reach; what is made here keeps executions apart from each other and from the
-process that forks them. All of it is made by a user without rights, in a user namespace of the execution's own.
+The sandbox around it isolates the host. This module isolates executions from each other and from
+the process that forks them. Everything is made by a user without rights, in a user namespace of the
+execution's own.
 """
 
+import _socket
 import ctypes
 import posix
+import sys
 
 _USER, _ALL_OTHERS = (
     0x10000000,
@@ -19,20 +22,21 @@ _PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
-"""More than there are."""
+"""More than exist."""
 _VERSION = 0x20080522
 _FILES, _TERMINALS = 16384, 16
-"""At most: each takes memory of the kernel, and of terminals the machine has few."""
+"""Limits: each takes kernel memory, and the machine has few terminals."""
 NOBODY = 65534
+_SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 _libc = ctypes.PyDLL(None, use_errno=True)
-"""Calls that keep Python's lock: the lock is whole in a fork."""
+"""Calls that keep Python's lock, so that the lock is intact in a fork."""
 
 
 def stand_ready() -> None:
-    """What the process that forks does once: a plain view of processes, then no right but to name another user.
+    """Prepare the forking process: mount a plain /proc, then keep only the right to set the user of a fork.
 
-    Bubblewrap started by root covers parts of /proc, and where a part is covered the kernel mounts no fresh one.
+    Bubblewrap started by root covers parts of /proc, and the kernel mounts no new one while a part is covered.
     """
     if posix.getuid() == 0:
         _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
@@ -41,18 +45,17 @@ def stand_ready() -> None:
 
 
 def fork_apart(clone: int) -> int:
-    """A fork in namespaces of its own, as their first process: 0 in it, its number here, -1 where there is none.
+    """Fork into new namespaces, as their first process. Return 0 in the fork, its pid here, -1 if it failed.
 
-    `clone` is the number of the system call.
-
-    Python's `fork` cannot do it, and two forks, with `unshare` between them, would cost half as much again. What Python
-    does in the child of a fork is left out: it has one thread, and forks once more before anything foreign runs.
+    `clone` is the number of the system call. Python's `fork` cannot do this, and two forks with
+    `unshare` between them would cost half as much again. What Python does in the child of a fork is
+    left out: it has one thread, and forks again before foreign code runs.
     """
     return int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
 
 
 def name_user(pid: int, uid: int) -> None:
-    """Who a process in a user namespace of its own is outside: this uid, and no other can be had there."""
+    """Set which uid a process in its own user namespace has outside. It can have no other."""
     _checked(pid)
     for name, line in (
         ("setgroups", "deny"),
@@ -63,7 +66,7 @@ def name_user(pid: int, uid: int) -> None:
 
 
 def furnish(disk: int, shared: int) -> None:
-    """Whatever can be written to, fresh: /tmp and /dev/shm of bounded size, terminals, a /proc of these processes."""
+    """Mount fresh writable file systems: /tmp and /dev/shm of limited size, terminals, and /proc."""
     _mount(
         "tmpfs",
         "/tmp",
@@ -86,8 +89,18 @@ def furnish(disk: int, shared: int) -> None:
     _write("/proc/sys/user/max_user_namespaces", "0")
 
 
+def start_loopback() -> None:
+    """Start the loopback interface of this network namespace, which has no other one."""
+    import fcntl
+
+    request = b"lo".ljust(16, b"\0") + _UP_AND_RUNNING.to_bytes(2, sys.byteorder)
+    end = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    fcntl.ioctl(end.fileno(), _SET_INTERFACE_FLAGS, request.ljust(40, b"\0"))
+    end.close()
+
+
 def give_up_rights() -> None:
-    """No capability, and none to be had again."""
+    """Drop all capabilities for good."""
     for number in range(_CAPABILITIES):
         if _libc.prctl(_DROP_BOUND, number, 0, 0, 0) < 0:
             break
@@ -95,22 +108,24 @@ def give_up_rights() -> None:
 
 
 def end_with_parent() -> None:
-    """Ends this process when the one that forked it ends; forgotten by the kernel where the user changes."""
+    """End this process when its parent ends. The kernel drops this when the user changes."""
     _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 
 def set_dumpable(whether: bool) -> None:
-    """Whether others of the same user may look into this process."""
+    """Set whether other processes of the same user may inspect this one."""
     _checked(_libc.prctl(_DUMPABLE, int(whether), 0, 0, 0))
 
 
 def _keep_capabilities(these: int) -> None:
+    """Keep only these capabilities."""
     _checked(_libc.prctl(_AMBIENT, _CLEAR_AMBIENT, 0, 0, 0))
     head = (ctypes.c_uint32 * 2)(_VERSION, 0)
     _checked(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
 
 
 def _mount(kind: str, place: str, flags: int, options: str = "") -> None:
+    """Mount a file system."""
     _checked(
         _libc.mount(
             kind.encode(),
@@ -123,6 +138,7 @@ def _mount(kind: str, place: str, flags: int, options: str = "") -> None:
 
 
 def _write(path: str, line: str) -> None:
+    """Write a line to a file."""
     number = posix.open(path, posix.O_WRONLY | posix.O_CLOEXEC)
     try:
         posix.write(number, line.encode())
@@ -131,5 +147,6 @@ def _write(path: str, line: str) -> None:
 
 
 def _checked(result: int) -> None:
+    """Raise `OSError` if a system call failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), posix.strerror(ctypes.get_errno()))

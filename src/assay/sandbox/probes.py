@@ -1,6 +1,6 @@
-"""Runs inside a sandbox, to try whether it holds: each probe is an attack, true where it succeeded.
+"""Runs inside a sandbox to test it: each probe is an attack and returns True if it succeeded.
 
-`probes.py FACTS`: FACTS is JSON with what of the host is to be reached for. Prints which attacks succeeded, as JSON.
+`probes.py FACTS`: FACTS is JSON with the targets on the host. Prints the attacks that succeeded, as JSON.
 """
 
 import ctypes
@@ -17,24 +17,24 @@ NEW_USER_NAMESPACE = 0x10000000
 
 
 def reads_host_file(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A file of the host that has nothing to do with an interpreter."""
+    """Read a file of the host that has nothing to do with an interpreter."""
     return any(_can_read(path) for path in facts["files"])
 
 
 def lists_host_folder(facts: dict) -> bool:  # type: ignore[type-arg]
-    """What lies in a folder that has nothing to do with an interpreter."""
+    """List a folder of the host that has nothing to do with an interpreter."""
     return any(_lists(path, names) for path, names in facts["folders"].items())
 
 
 def reads_environment(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A secret of the host's environment."""
+    """Read a secret of the host's environment."""
     return facts["secret"] in os.environ.values() or _can_read(
         f"/proc/{facts['parent']}/environ"
     )
 
 
 def writes_host(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A file in a folder of the host."""
+    """Write a file into a folder of the host."""
     for folder in ("/usr/lib", "/", "/etc", "/root", "/var/tmp", facts["own"]):
         try:
             with open(f"{folder}/assay-probe-{os.getpid()}", "w") as file:
@@ -47,12 +47,12 @@ def writes_host(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def connects_tcp(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A service of this machine."""
+    """Connect to a service of this machine."""
     return _does(lambda: socket.create_connection(("127.0.0.1", facts["tcp"]), 0.5))
 
 
 def sends_udp(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A datagram to this machine; whether it came is for the other side to say."""
+    """Send a datagram to this machine. The receiver says whether it arrived."""
     return _does(
         lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
             b"probe", ("127.0.0.1", facts["udp"])
@@ -61,57 +61,83 @@ def sends_udp(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def connects_abstract(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A socket of the host without a file."""
+    """Connect to an abstract socket of the host."""
     return _does(
         lambda: socket.socket(socket.AF_UNIX).connect("\0" + facts["abstract"])
     )
 
 
+def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
+    """Send a datagram to a socket file of the host, from one of a pair. The receiver says whether it arrived."""
+    path = facts["unix"]
+    reached = False
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
+        try:
+            end, _other = socket.socketpair(socket.AF_UNIX, kind)
+        except OSError:
+            continue
+        reached = _does(end.sendto, b"probe", path) or reached
+        reached = _does(end.sendmsg, [b"probe"], [], 0, path) or reached
+        reached = _does(end.connect, path) or reached
+    return reached
+
+
+def enlarges_socket_buffers(facts: dict) -> bool:  # type: ignore[type-arg]
+    """Use kernel memory that no limit counts."""
+    end, _other = socket.socketpair()
+    return _does(lambda: end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
+
+
+def opens_mounts(facts: dict) -> bool:  # type: ignore[type-arg]
+    """Open a mount as a descriptor."""
+    return any(LIBC.syscall(number, -100, b"/", 0, 0, 0) >= 0 for number in (428, 467))
+
+
 def starts_io_uring(facts: dict) -> bool:  # type: ignore[type-arg]
-    """The calls that no filter sees."""
+    """Use io_uring, whose operations no filter sees."""
     return bool(LIBC.syscall(425, 4, ctypes.create_string_buffer(256)) >= 0)
 
 
 def becomes_root(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Another uid."""
+    """Become another user."""
     return _does(lambda: os.setuid(0)) and os.geteuid() == 0
 
 
 def mounts(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A file system of its own."""
+    """Mount a file system."""
     return bool(
         LIBC.mount(b"none", tempfile.gettempdir().encode(), b"tmpfs", 0, None) == 0
     )
 
 
 def makes_namespace(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Namespaces in which it would be root."""
+    """Make namespaces in which it would be root."""
     return bool(LIBC.unshare(NEW_USER_NAMESPACE) == 0)
 
 
 def traces(facts: dict) -> bool:  # type: ignore[type-arg]
-    """The memory of the process that started it."""
+    """Read the memory of the process that started it."""
     return bool(LIBC.ptrace(16, facts["parent"], None, None) == 0)
 
 
 def signals_parent(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Who started it; inside a namespace, where numbers begin at 1, there is no such process."""
+    """Signal the process that started it. Inside a namespace, where pids begin at 1, there is none."""
     return _does(lambda: os.kill(facts["parent"], 0))
 
 
 def limits_parent(facts: dict) -> bool:  # type: ignore[type-arg]
-    """The limits of who started it."""
+    """Change the limits of the process that started it."""
     same = resource.getrlimit(resource.RLIMIT_CORE)
     return _does(lambda: resource.prlimit(facts["parent"], resource.RLIMIT_CORE, same))
 
 
 def takes_memory(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Three times what it may have."""
+    """Use three times the allowed memory."""
     return _does(lambda: bytearray(3 * facts["memory"]))
 
 
 def writes_large_file(facts: dict) -> bool:  # type: ignore[type-arg]
-    """A file larger than its limit."""
+    """Write a file larger than the limit."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with tempfile.TemporaryFile(buffering=0) as file:
         return _does(lambda: file.write(b"x" * facts["file"])) and _does(
@@ -120,7 +146,7 @@ def writes_large_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def forks_on(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Many more processes than it may have: where others run as the same user, the limit is not exact."""
+    """Start many more processes than allowed. The limit is not exact if others run as the same user."""
     children = []
     most = 4 * facts["processes"]
     try:
@@ -152,34 +178,21 @@ def _lists(path: str, names: list) -> bool:  # type: ignore[type-arg]
         return False
 
 
-def _does(attack: object) -> bool:
+def _does(attack: object, *values: object) -> bool:
     try:
-        attack()  # type: ignore[operator]
+        attack(*values)  # type: ignore[operator]
     except (OSError, MemoryError, ValueError):
         return False
     return True
 
 
 PROBES = (
-    reads_host_file,
-    lists_host_folder,
-    reads_environment,
-    writes_host,
-    connects_tcp,
-    sends_udp,
-    connects_abstract,
-    starts_io_uring,
-    becomes_root,
-    mounts,
-    makes_namespace,
-    traces,
-    signals_parent,
-    limits_parent,
-    takes_memory,
-    writes_large_file,
-    forks_on,
-)
+    reads_host_file, lists_host_folder, reads_environment, writes_host, connects_tcp, sends_udp, connects_abstract,
+    sends_to_socket_file, enlarges_socket_buffers, opens_mounts, starts_io_uring, becomes_root, mounts, makes_namespace,
+    traces, signals_parent, limits_parent, takes_memory, writes_large_file, forks_on,
+)  # fmt: skip
 
 if __name__ == "__main__":
     facts = json.loads(sys.argv[1])
-    print(json.dumps([probe.__name__ for probe in PROBES if probe(facts)]))
+    probes = [probe for probe in PROBES if probe.__name__ not in facts["left_out"]]
+    print(json.dumps([probe.__name__ for probe in probes if probe(facts)]))

@@ -1,18 +1,21 @@
-"""Executions in sandboxes, fed and drained until they are done, their time is up or they hold too much."""
+"""Feed and drain executions in sandboxes until they end, exceed their time or use too much."""
 
 import os
-import select
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from ..core import AssayError
-from .held import LOOK_SECONDS, forget_group, held_by_groups, is_full, starting
+from . import sweeper
+from .folders import is_full
+from .held import LOOK_SECONDS, forget_group, held_by_groups, starting
 from .launch import Launch
 from .limits import Ending, Execution, Limits
 
@@ -21,7 +24,52 @@ _MOST_HEARD = 256 << 20
 
 
 class SandboxError(AssayError):
-    """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
+    """The sandbox itself failed. This says nothing about the program that should run in it."""
+
+
+class StoppedError(SandboxError):
+    """The execution was ended because the run was stopped."""
+
+
+class Stopper:
+    """Ends executions in progress when their run is stopped."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[Attended] = set()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End current executions, and later ones as soon as they start."""
+        with self._lock:
+            self._is_stopped = True
+            for running in self._running:
+                running.end()
+
+    @contextmanager
+    def watching(self, running: "Attended") -> Iterator[None]:
+        """Let `stop` end an execution; raise `StoppedError` afterwards if it did."""
+        with self.attached(running):
+            yield
+        self.raise_if_stopped()
+
+    @contextmanager
+    def attached(self, running: "Attended") -> Iterator[None]:
+        """Let `stop` end an execution."""
+        with self._lock:
+            self._running.add(running)
+            if self._is_stopped:
+                running.end()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(running)
+
+    def raise_if_stopped(self) -> None:
+        """Raise `StoppedError` if the run was stopped."""
+        if self._is_stopped:
+            raise StoppedError("the run was stopped", fix="run it again")
 
 
 class Pipe(NamedTuple):
@@ -44,23 +92,23 @@ class Pipes:
         self.close_all_but()
 
     def new(self) -> Pipe:
-        """A pipe that nobody has yet."""
+        """Return a new pipe."""
         pipe = Pipe(*os.pipe())
         self._open |= set(pipe)
         return pipe
 
     def close_all_but(self, *numbers: int | None) -> None:
-        """Lets go of what the processes that were started have now."""
+        """Close all ends that the started processes have now."""
         for number in self._open.difference(numbers):
             self._open.discard(number)
             os.close(number)
 
 
 class Attended(ABC):
-    """One execution with all it started, what is still to be written to it and what it has written."""
+    """One execution with everything it started, its remaining input and its output so far."""
 
     folder: Path | None = None
-    """The folder of the host that it works in, where it has no file system of its own."""
+    """The folder of the host that it works in, if it has no file system of its own."""
 
     def __init__(self, limits: Limits, stdin: bytes = b"") -> None:
         self.started = time.monotonic()
@@ -85,44 +133,44 @@ class Attended(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Kills it and all it started."""
+        """Kill it and everything it started."""
 
     @abstractmethod
     def close(self) -> None:
-        """Waits until nothing of it is left, and lets go of what belongs to it."""
+        """Wait until nothing of it is left, and release what belongs to it."""
 
     @abstractmethod
     def close_input(self) -> None:
-        """There is no more for it to read."""
+        """Close its standard input."""
 
     @abstractmethod
     def exit_code(self) -> int | None:
-        """Waits until it has ended, with all it started; its code, or `None` where nobody knows."""
+        """Wait until it has ended with everything it started. Return its exit code, or None if unknown."""
 
     def was_lost(self) -> bool:
-        """Whether it has ended, for all that can be known, by no doing of the program."""
+        """Return True if it was ended from outside, not by the program, as far as can be known."""
         return False
 
     def stop(self, ending: Ending) -> None:
-        """Ends it at a limit."""
+        """End it at a limit."""
         self.stopped = self.stopped or ending
         self.end()
 
     def feed(self) -> bool:
-        """Writes what it takes of its input; whether there is more."""
+        """Write as much input as it takes. Return True if there is more."""
         assert self.input is not None
         try:
             self.unsent = self.unsent[os.write(self.input, self.unsent[:_CHUNK]) :]
         except BlockingIOError:
             return True
-        except OSError:  # it reads no more
+        except OSError:  # it has closed its input
             self.unsent = self.unsent[len(self.unsent) :]
         if not self.unsent:
             self.close_input()
         return bool(self.unsent)
 
     def drain(self, number: int) -> bool:
-        """Reads what it has written; whether more may come. Past the limit it is thrown away."""
+        """Read its output. Return True if more may come. Output past the limit is dropped."""
         try:
             chunk = os.read(number, _CHUNK)
         except BlockingIOError:
@@ -134,7 +182,7 @@ class Attended(ABC):
         return bool(chunk)
 
     def holds_too_much(self) -> Ending | None:
-        """The limit that all its processes and files together are past."""
+        """Return the limit that its processes and files together exceed, or None."""
         if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
         return (
@@ -145,7 +193,7 @@ class Attended(ABC):
         )
 
     def finished(self) -> Execution:
-        """What came of it, with all it started ended."""
+        """Return the result, after ending everything it started."""
         code = self.exit_code()
         ending, returncode = (self.stopped, None) if self.stopped else _ending(code)
         seconds = time.monotonic() - self.started
@@ -160,7 +208,7 @@ class Attended(ABC):
 
 
 class Running(Attended):
-    """An execution by a process that was started for it."""
+    """An execution in a process of its own."""
 
     def __init__(
         self,
@@ -199,9 +247,11 @@ class Running(Attended):
         self.outputs = {pipe.fileno(): data for pipe, data in pipes if pipe is not None}
         self.input = None if self.process.stdin is None else self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
+        if self.folder is not None:
+            sweeper.watch(self.pid, self.folder)
 
     def end(self) -> None:
-        """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
+        """Kill the command and everything it started. They are in one process group, which is not yet reaped."""
         if self.process.returncode is None:
             goes_on = (
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -215,20 +265,22 @@ class Running(Attended):
                 self._launch.end_elsewhere()
 
     def close(self) -> None:
-        """Waits for the process, closes the pipes and removes its folder."""
+        """Wait for the process, close the pipes and remove its folder."""
+        if self.folder is not None:
+            sweeper.forget(self.pid)
         os.close(self.pidfd)
         with self.process:
             pass
         self._launch.remove_folder()
 
     def close_input(self) -> None:
-        """There is no more for it to read."""
+        """Close its standard input."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.input = None
 
     def exit_code(self) -> int:
-        """The code of the process that was started."""
+        """Return the exit code of the started process."""
         os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         self.end()
         return self.process.wait()
@@ -241,9 +293,9 @@ def attend(
     *,
     to_the_end: bool = False,
 ) -> bytes:
-    """Feeds and drains processes until all have ended and closed their outputs, or their time is up.
+    """Feed and drain processes until all have ended and closed their outputs, or their time is up.
 
-    With `watched`, until that pipe is closed, or longer with `to_the_end`; what came over it is returned.
+    With `watched`, stop when that pipe is closed, or continue with `to_the_end`. Return what came over that pipe.
     """
     heard = bytearray()
     look = time.monotonic() + LOOK_SECONDS
@@ -276,19 +328,8 @@ def attend(
     return bytes(heard)
 
 
-def write_within(number: int, data: bytes, seconds: float) -> None:
-    """Writes to a pipe all of it, or what is taken in that time."""
-    os.set_blocking(number, False)
-    view, deadline = memoryview(data), time.monotonic() + seconds
-    try:
-        while view and (left := deadline - time.monotonic()) > 0:
-            if select.select([], [number], [], left)[1]:
-                view = view[os.write(number, view[:_CHUNK]) :]
-    finally:
-        os.set_blocking(number, True)
-
-
 def _register(selector: selectors.BaseSelector, running: Attended) -> None:
+    """Register the pipes of an execution."""
     for number in running.outputs:
         os.set_blocking(number, False)
         selector.register(number, selectors.EVENT_READ, running)
@@ -301,17 +342,18 @@ def _register(selector: selectors.BaseSelector, running: Attended) -> None:
 
 
 def _serve(number: int, running: Attended) -> bool:
-    """Does what a descriptor is ready for; whether it will be ready again."""
+    """Handle a descriptor that is ready. Return True if it will be ready again."""
     if number == running.pidfd:
-        running.end()  # what it left behind goes too, and with it whatever keeps the outputs open
+        running.end()  # ends what it left behind, which may keep the outputs open
         return False
     return running.drain(number) if number in running.outputs else running.feed()
 
 
 def _ending(code: int | None) -> tuple[Ending, int | None]:
+    """Return how a process ended, and its exit code."""
     if code is None:
         return "killed", None
-    # Bubblewrap, and who forks in it, say 128 + N where what they ran was ended by signal N.
+    # Bubblewrap and the forking process report 128 + N for a command that was ended by signal N.
     signalled = -code if code < 0 else code - 128 if 128 < code < 160 else 0
     if signalled == signal.SIGXCPU:
         return "cpu_time", None

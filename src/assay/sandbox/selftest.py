@@ -1,7 +1,8 @@
-"""Whether a tier holds on this machine: the attacks of `probes` are tried in it before anything else is.
+"""Test a tier on this machine: the attacks of `probes` are tried in it before it is used.
 
-A tier that cannot start, or lets one attack through, is refused with the reason. The attacks reach for things that are
-there: a file, a folder and a secret made for it, services that listen, the process that asks.
+A tier that cannot start, or lets one attack through, is refused with the reason. The targets are
+real: a file, a folder and a secret made for the test, listening services, and the process that
+asks.
 """
 
 import json
@@ -10,7 +11,7 @@ import secrets
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -44,26 +45,46 @@ except OSError:
 """
 
 
+_BUFFERS = """
+import os, socket, time
+kept = []
+def fill():
+    try:
+        while True:
+            for end in kept.append(socket.socketpair()) or kept[-1]:
+                end.setblocking(False)
+                try:
+                    while True: end.send(b"x" * 65536)
+                except BlockingIOError: pass
+    except OSError: pass
+for _ in range(6):
+    if not os.fork():
+        fill()
+        time.sleep(30)
+        os._exit(0)
+fill()
+time.sleep(3)
+print("buffered", flush=True)
+"""
+
+
 def why_not(tier: Tier) -> str:
-    """Empty where the tier holds; else what is wrong with it, in one line."""
+    """Return what is wrong with the tier, in one line; empty if it passes."""
     if why := why_no_fork(tier):
         return why
     try:
         with ThreadPoolExecutor(4) as threads:
-            found = list(
-                threads.map(
-                    lambda test: test(tier), (_attacked, _late, _flooded, _filled)
-                )
-            )
+            tests = (_attacked, _late, _flooded, _filled, _buffered)
+            reasons = list(threads.map(lambda test: test(tier), tests))
     except SandboxError as error:
         return str(error.what)
     except OSError as error:
         return f"no temporary folder can be written: {error.strerror}"
-    return next(filter(None, found), "")
+    return next(filter(None, reasons), "")
 
 
 def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
-    """A Python file: by an interpreter of its own, or in a fork where the tier has them, for that is to be tried."""
+    """Run a Python file by an interpreter of its own, or in a fork if the tier has them."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)
@@ -71,24 +92,34 @@ def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
 
 
 def _attacked(tier: Tier) -> str:
+    """Return which attacks succeed."""
+    return succeeding_attacks(lambda code, facts: _run(tier, TRIED, code, facts))
+
+
+def succeeding_attacks(
+    run: Callable[[str, str], Execution], left_out: Sequence[str] = ()
+) -> str:
+    """Return which attacks succeed, in one line; empty for none.
+
+    `run` executes the Python code of its first argument inside, with the second as the argument of the code. Attacks
+    in `left_out` are not tried.
+    """
     with _facts() as (facts, heard):
-        done = _run(
-            tier, TRIED, (FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts)
-        )
+        facts["left_out"] = list(left_out)
+        done = run((FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts))
         try:
             succeeded = json.loads(done.stdout)
         except ValueError:
             return f"it does not start: {last_line(done.stderr) or done.ending}"
         if heard():
             succeeded.append("reaches the network")
-    return (
-        f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}"
-        if succeeded
-        else ""
-    )
+    if not succeeded:
+        return ""
+    return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}"
 
 
 def _late(tier: Tier) -> str:
+    """Return an error if code is not ended at its time limit."""
     started = time.monotonic()
     done = _run(tier, _LATE, "while True: pass")
     orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
@@ -104,6 +135,7 @@ def _late(tier: Tier) -> str:
 
 
 def _flooded(tier: Tier) -> str:
+    """Return an error if large output is not cut."""
     done = _run(
         tier,
         Limits(wall_seconds=8, memory_mb=256, output_bytes=1000),
@@ -117,6 +149,7 @@ def _flooded(tier: Tier) -> str:
 
 
 def _filled(tier: Tier) -> str:
+    """Return an error if code can fill the disk."""
     return (
         "code inside fills the disk"
         if b"filled" in _run(tier, TRIED, _FILL).stdout
@@ -124,22 +157,34 @@ def _filled(tier: Tier) -> str:
     )
 
 
+def _buffered(tier: Tier) -> str:
+    """Return an error if code can fill buffers of the kernel."""
+    done = _run(tier, replace(TRIED, memory_mb=64), _BUFFERS)
+    is_held = b"buffered" in done.stdout and os.stat("/proc/self/fd").st_size > 0
+    return "code inside fills buffers of the kernel" if is_held else ""
+
+
 @contextmanager
 def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
-    """What of the host the attacks reach for; and whether a datagram came."""
+    """Yield the targets of the attacks on the host, and a function that tells whether a datagram arrived."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
-        os.chmod(folder, 0o755)  # only the sandbox is to keep others out
+        os.chmod(folder, 0o755)  # only the sandbox should keep others out
         secret = Path(folder) / "secret"
         secret.write_text(secrets.token_hex())
-        tcp, udp, abstract = (
+        tcp, udp, abstract, unix = (
             stack.enter_context(socket.socket(*kind))
             for kind in (
                 (socket.AF_INET,),
                 (socket.AF_INET, socket.SOCK_DGRAM),
                 (socket.AF_UNIX,),
+                (socket.AF_UNIX, socket.SOCK_DGRAM),
             )
         )
+        path = str(Path(folder) / "socket")
+        unix.bind(path)
+        os.chmod(path, 0o777)
+        unix.setblocking(False)
         name = f"assay-{secrets.token_hex(8)}"
         tcp.bind(("127.0.0.1", 0))
         udp.bind(("127.0.0.1", 0))
@@ -149,7 +194,7 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
         udp.setblocking(False)
         values = [value for value in os.environ.values() if len(value) > 20]
         facts = {
-            "files": [str(secret), "/etc/passwd", "/etc/hostname"],
+            "files": [str(secret), "/etc/shadow", "/etc/machine-id", "/etc/hostname"],
             "own": folder,
             "folders": {
                 path: _names(path)
@@ -160,30 +205,34 @@ def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
             "tcp": tcp.getsockname()[1],
             "udp": udp.getsockname()[1],
             "abstract": name,
+            "unix": path,
             "memory": TRIED.memory_mb << 20,
             "file": TRIED.file_mb << 20,
             "processes": TRIED.processes,
         }
-        yield facts, lambda: _has_arrived(udp)
+        yield facts, lambda: _has_arrived(udp) or _has_arrived(unix)
 
 
 def _names(folder: str) -> list[str]:
-    """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
-    ways = {
-        way
-        for place in (own_python(), FOLDER, Path("/tmp/work"))
-        for way in (place, *place.parents)
+    """Return the names in a folder, except those on the way to the interpreter and to the sandbox's own folder."""
+    allowed_paths = {
+        allowed_path
+        for path in (own_python(), FOLDER, Path("/tmp/work"))
+        for allowed_path in (path, *path.parents)
     }
     try:
-        return [name for name in os.listdir(folder) if Path(folder, name) not in ways][
-            :1000
-        ]
+        return [
+            name
+            for name in os.listdir(folder)
+            if Path(folder, name) not in allowed_paths
+        ][:1000]
     except OSError:
         return []
 
 
-def _has_arrived(udp: socket.socket) -> bool:
+def _has_arrived(listening: socket.socket) -> bool:
+    """Return True if a datagram has arrived."""
     try:
-        return bool(udp.recv(16))
+        return bool(listening.recv(16))
     except BlockingIOError:
         return False

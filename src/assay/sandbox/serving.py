@@ -1,10 +1,11 @@
-"""Runs inside a sandbox and stays: forks a process for every execution, so that none pays for starting Python.
+"""Runs inside a sandbox and stays: forks a process for every execution, which saves the start of Python.
 
-Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads what an execution is
-told: it takes descriptors, forks, and closes them. The fork stands in namespaces of its own from its first moment. It
-waits until the host has a descriptor to end it by, makes a file system, gives up all rights and forks again: it becomes
-the process in which orphans end, its child becomes the program. Over a socket that the program does not have, the host
-hears how the program ended.
+Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads the
+content of an execution: it takes descriptors, forks, and closes them. The fork has its own
+namespaces from its first moment. It waits until the host has a descriptor to end it by, makes a
+file system, gives up all rights and forks again: it becomes the parent of orphans, and its child
+becomes the program. It tells the host how the program ended, over a socket that the program does
+not have.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -15,21 +16,23 @@ import posix
 import sys
 
 import confine  # type: ignore[import-not-found]
+import harness  # type: ignore[import-not-found]
 import namespaces  # type: ignore[import-not-found]
 import steps  # type: ignore[import-not-found]
+import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
-_ABOVE_ALL = 128
-"""Descriptors are put here while their places are cleared."""
+_ABOVE_ALL = 64
+"""Descriptors are moved here while their numbers are cleared."""
 _GO = b"go"
 
 
 def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
-    """Forks as it is asked to; returns only in the process of an execution, with what that is told."""
+    """Fork on request. Return only in the process of an execution, with its settings."""
     while True:
         uid, numbers = _received(control)
         if not numbers:
-            posix._exit(0)  # the host has gone
+            posix._exit(0)  # the host has ended
         host = _socket.socket(fileno=numbers[1])
         first = namespaces.fork_apart(settings["clone"])
         if first == 0:
@@ -43,20 +46,23 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
 
 
 def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
-    """Whose an execution is, and its descriptors: what it is told, a socket to the host, its streams and links."""
+    """Return the uid of an execution and its descriptors: settings, a socket to the host, its streams and links."""
     message, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
     data = b"".join(
         content for level, kind, content in extra if kind == _socket.SCM_RIGHTS
     )
     numbers = [
-        int.from_bytes(data[at : at + 4], sys.byteorder)
-        for at in range(0, len(data), 4)
+        int.from_bytes(data[offset : offset + 4], sys.byteorder)
+        for offset in range(0, len(data), 4)
     ]
     return (int(message), numbers) if message else (0, [])
 
 
 def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
-    """Gives the fork its user, and the host a descriptor to end it by: it is not reaped, so its number is its own."""
+    """Set the user of the fork, and send the host a descriptor to end it by.
+
+    Its pid is not reused: it is not reaped.
+    """
     try:
         namespaces.name_user(first, uid)
         number = posix.pidfd_open(first)
@@ -74,17 +80,19 @@ def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
     except OSError as error:
         _say(
             host, f"!{error}"
-        )  # what was forked, if anything, hears no word to go on, and ends
+        )  # the fork, if there is one, is not told to go on, and ends
 
 
 def _say(host: _socket.socket, text: str) -> None:
+    """Send a line to the host."""
     try:
         host.send(text.encode("utf-8", "replace")[:1000])
     except OSError:
-        pass  # the host wants to hear no more
+        pass  # the host does not listen any more
 
 
 def _reap() -> None:
+    """Reap all children that have ended."""
     try:
         while posix.waitpid(-1, posix.WNOHANG)[0]:
             pass
@@ -93,7 +101,7 @@ def _reap() -> None:
 
 
 def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
-    """The first process of the namespaces; returns in its child only."""
+    """Become the first process of the namespaces. Return only in its child."""
     try:
         posix.setsid()
         if host.recv(len(_GO)) != _GO:
@@ -113,9 +121,11 @@ def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -
 
 
 def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
-    """Becomes nobody, in an empty file system, within limits and without rights."""
+    """Become an unprivileged user in an empty file system, within limits."""
     steps.become_user(namespaces.NOBODY)
     namespaces.furnish(settings["disk"], settings["shared"])
+    if settings["role"] == "workspace":
+        namespaces.start_loopback()
     steps.write_files(settings["home"], settings["files"])
     steps.set_limits(settings, others=1)
     namespaces.set_dumpable(False)
@@ -125,6 +135,7 @@ def _settle(settings: dict, calls: bytes) -> None:  # type: ignore[type-arg]
 
 
 def _asked(memory: int) -> dict:  # type: ignore[type-arg]
+    """Read the settings of an execution."""
     data = b""
     while piece := posix.read(memory, 1 << 20):
         data += piece
@@ -133,10 +144,10 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
 
 
 def _end_with(child: int, host: _socket.socket) -> None:
-    """Waits for all that ends here, until it is the program; whatever is left then ends with this process."""
+    """Reap processes until the program has ended. All that are left end with this process."""
     _signal.signal(
         _signal.SIGINT, _signal.SIG_DFL
-    )  # which the first process of a namespace does not hear
+    )  # which the first process of a namespace would not get
     posix.closerange(0, host.fileno())
     posix.closerange(host.fileno() + 1, steps.OPEN_FILES)
     while True:
@@ -148,17 +159,17 @@ def _end_with(child: int, host: _socket.socket) -> None:
 
 
 def _arrange(streams: list) -> None:  # type: ignore[type-arg]
-    """Its streams as 0, 1 and 2, its links from 3 on, and nothing else."""
-    for place, number in enumerate(streams):
-        posix.dup2(number, _ABOVE_ALL + place)
+    """Make the streams 0, 1 and 2 and the links 3 and up, and close everything else."""
+    for index, number in enumerate(streams):
+        posix.dup2(number, _ABOVE_ALL + index)
     posix.closerange(0, _ABOVE_ALL)
-    for place in range(len(streams)):
-        posix.dup2(_ABOVE_ALL + place, place, inheritable=place < 3)
+    for index in range(len(streams)):
+        posix.dup2(_ABOVE_ALL + index, index, inheritable=index < 3)
     posix.closerange(len(streams), steps.OPEN_FILES)
 
 
 def run(settings: dict) -> None:  # type: ignore[type-arg]
-    """Becomes the program."""
+    """Become the program."""
     import os
 
     if os.environ != settings["env"]:
@@ -167,22 +178,20 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
     if settings["role"] == "script":
         steps.become_script(settings["argv"])
         return
-    facts = {
-        **settings["facts"],
-        **{name: 3 + place for place, name in enumerate(settings["links"])},
-    }
-    try:
-        sys.modules[settings["role"]].main(facts)
-        sys.stdout.flush()
-    except BaseException:  # noqa: BLE001
-        sys.excepthook(*sys.exc_info())
-    posix._exit(0)  # taking an interpreter down costs more than a verdict
+    for index, name in enumerate(settings["links"]):
+        settings["facts"][name] = 3 + index
+    if settings["role"] == "workspace":
+        workspace_inside.main(settings)
+        return
+    steps.add_exit()
+    harness.main(settings)
 
 
 def main(settings: dict) -> None:  # type: ignore[type-arg]
-    """Stays until nobody can ask any more; goes on, in each fork, with what that is to become."""
+    """Serve until no process can ask any more. In each fork, become the program."""
     for name in settings["imports"]:
         __import__(name)
     namespaces.stand_ready()
+    harness.remember_modules()
     gc.freeze()
     run(serve(_socket.socket(fileno=settings["control"]), settings))

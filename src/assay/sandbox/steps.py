@@ -1,7 +1,7 @@
 """Runs inside a sandbox: the steps from a fresh process to the program of an execution.
 
-Shared by `inside`, which makes one execution of a process, and by `serving`, which forks one off for each. Standard
-library only, and the least of it: `posix` is there already, `os` is not.
+Shared by `inside`, which makes one execution of a process, and `serving`, which forks one for each.
+It uses as little of the standard library as possible: `posix` is loaded already, `os` is not.
 """
 
 import builtins
@@ -9,11 +9,12 @@ import posix
 import resource
 import sys
 
-OPEN_FILES = 256
+OPEN_FILES = 128
+"""The most descriptors of each process: each may be a socket, whose buffers are kernel memory."""
 
 
 def limit(kind: int, soft: int, hard: int | None = None) -> None:
-    """A limit, or a lower one that is in force already."""
+    """Set a limit, or keep a lower one."""
     most = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard
     if most != resource.RLIM_INFINITY:
@@ -22,15 +23,15 @@ def limit(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 def become_user(uid: int) -> None:
-    """Another user; where this was root, without capabilities."""
+    """Become another user. If this was root, capabilities are lost."""
     posix.setresgid(uid, uid, uid)
     posix.setresuid(uid, uid, uid)
 
 
 def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-arg]
-    """Limits of the kernel; `others` are processes of the same user that are not of this execution."""
+    """Set limits of the kernel. `others` are processes of the same user outside this execution."""
     limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    limit(resource.RLIMIT_NOFILE, settings.get("open_files", OPEN_FILES))
     limit(resource.RLIMIT_FSIZE, settings["file"])
     limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
     limit(resource.RLIMIT_AS, settings["memory"])
@@ -38,15 +39,15 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
-    """The folder and the files that the command starts with, where the sandbox could not be given them."""
+    """Write the folder and the files that the command starts with, if the sandbox could not be given them."""
     posix.mkdir(home)
     posix.chdir(home)
     for name, data in files.items():
-        place = ""
+        path = ""
         for folder in name.split("/")[:-1]:
-            place += f"{folder}/"
+            path += f"{folder}/"
             try:
-                posix.mkdir(place)
+                posix.mkdir(path)
             except FileExistsError:
                 pass
         with open(name, "wb") as file:
@@ -54,12 +55,17 @@ def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
         posix.chmod(name, 0o444)
 
 
-def become_script(argv: list) -> None:  # type: ignore[type-arg]
-    """Runs a Python file as `python FILE` would, in this interpreter: starting another costs more than all the rest."""
+def add_exit() -> None:
+    """Define `exit` and `quit`, which Python's `site` module would."""
     import _sitebuiltins
 
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
+
+
+def become_script(argv: list) -> None:  # type: ignore[type-arg]
+    """Run a Python file as `python FILE` would, in this interpreter: starting another would cost most of the time."""
+    add_exit()
     sys.argv = argv
     sys.path.insert(0, posix.getcwd())
     scope = sys.modules["__main__"].__dict__

@@ -1,30 +1,29 @@
-"""Verdicts on programs that a model wrote: their tests run in another sandbox, which they can neither read nor patch.
+"""Verdicts on programs that a model wrote, by tests of their functions.
 
-The program is loaded in one sandbox, the tests in a second; calls of the program's functions go over two pipes. Only
-the tests' process has the pipe over which the verdict comes, with a number that no one else was told.
+Program and tests run in one process inside a sandbox (`harness`), as in the official runners. The harness writes lines
+to a pipe, each with a number that the program is not told; lines without it do not count. A program passes only if the
+harness says so. Whatever else happens after the harness began is the program's doing, and the program has failed.
 """
 
-import json
 import secrets
-import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from .box import Tier, as_bytes
 from .fork_server import forked
-from .launch import ENVIRONMENT, Command, Role
+from .launch import ENVIRONMENT, Command
 from .limits import Limits, last_line
-from .running import Attended, Pipe, Pipes, Running, SandboxError, attend, write_within
+from .running import Attended, Pipes, Running, SandboxError, Stopper, attend
 
 LONGEST_REASON = 2000
+LONGEST_STDOUT = 20_000
 
 
 class TestsError(SandboxError):
-    """The tests are at fault: they cannot be read, or fail before the program is asked anything."""
+    """The tests are faulty: they cannot be parsed, or fail before the program is called."""
 
-    __test__ = False  # no test of this repository's, whatever its name
+    __test__ = False  # not a test of this repository, despite its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +31,15 @@ class FunctionTests:
     """Tests that call functions of a program."""
 
     test: str
-    """Code that raises where the program is wrong."""
+    """Code that raises if the program is wrong; runs in the program's namespace."""
     call: str = ""
-    """What is executed after it: `check(candidate)`."""
+    """Code that runs after `test`, as `check(add)`."""
     before: str = ""
-    """The benchmark's own code before the tests: imports, helper functions."""
+    """Imports and helper functions. They run before the program, which does not see them while it loads; the tests see
+    those whose names the program does not define."""
     entry: str = ""
-    """A name of the program that the code before defines too, as a signature does."""
+    """The function that is tested. If it is given, `call` runs in the namespace of `before`, where the function is
+    `candidate`, and the program sees nothing of that namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,130 +50,111 @@ class Verdict:
     reason: str = ""
     seconds: float = 0.0
     stdout: str = ""
-    """What the program printed; never read for the verdict."""
+    """The beginning of what the program printed."""
+    suspect: str = ""
+    """What the program did to its own process by which it may have changed the verdict; empty for most programs."""
 
 
 def judge_functions(
-    tier: Tier, program: str, tests: FunctionTests, limits: Limits = Limits()
+    tier: Tier,
+    program: str,
+    tests: FunctionTests,
+    limits: Limits = Limits(),
+    stopper: Stopper | None = None,
 ) -> Verdict:
-    """The verdict of tests on a program; `SandboxError` where there is none for a reason of our own."""
-    verdict = _judged(tier, program, tests, limits)
+    """Return the verdict of tests on a program; raise `SandboxError` if the sandbox or the tests failed."""
+    stopper = stopper or Stopper()
+    verdict = _judge(tier, program, tests, limits, stopper)
     if verdict is None:
-        # Brought down while the program ran: chance may do that once, a program that means to does it again.
-        verdict = _judged(tier, program, tests, limits)
-    return verdict or Verdict(
-        False, "the tests were brought down while the program ran"
-    )
+        # Something outside the sandbox ended it. Once may be chance; a program that can do it does it again.
+        verdict = _judge(tier, program, tests, limits, stopper)
+    return verdict or Verdict(False, "the sandbox was ended while the program ran")
 
 
-def _judged(
-    tier: Tier, program: str, tests: FunctionTests, limits: Limits
+def _judge(
+    tier: Tier, program: str, tests: FunctionTests, limits: Limits, stopper: Stopper
 ) -> Verdict | None:
-    started = time.monotonic()
     nonce = secrets.token_hex(16)
     with Pipes() as pipes:
-        asks, answers, verdict = pipes.new(), pipes.new(), pipes.new()
-        told_tester = {"tests": asdict(tests), "nonce": nonce}
-        # The tests first: over standard streams each is told what to do before the other may say a word.
-        with (
-            _started(
-                tier, "tester", told_tester, limits, answers, asks, verdict
-            ) as tester,
-            _started(
-                tier, "candidate", {"program": as_bytes(program)}, limits, asks, answers
-            ) as candidate,
-        ):
-            pipes.close_all_but(verdict.reading)
-            heard = attend(
-                [candidate, tester],
-                time.monotonic() + limits.wall_seconds,
-                verdict.reading,
-            )
-            return _read(heard, nonce, candidate, tester, time.monotonic() - started)
+        pipe = pipes.new()
+        links = {"verdict": pipe.writing}
+        facts = {
+            "program": as_bytes(program),
+            "tests": asdict(tests),
+            "nonce": nonce,
+            **links,
+        }
+        command = Command(role="verdict", facts=facts, env=ENVIRONMENT)
+        watched: int | None = pipe.reading
+        running: Attended | None = forked(tier, command, limits, links=links)
+        if running is None:
+            launch = tier.launch(command, limits)
+            # A container inherits standard streams only: its standard output is the pipe.
+            watched = None if launch.first else watched
+            inherited = () if launch.first else (pipe.writing,)
+            running = Running(launch, launch.first, limits, inherits=inherited)
+        with running:
+            pipes.close_all_but(watched)
+            deadline = time.monotonic() + limits.wall_seconds
+            with stopper.watching(running):
+                heard = attend([running], deadline, watched)
+            if watched is None:
+                heard = bytes(running.stdout)
+                running.stdout.clear()
+            return _read(heard, nonce, running)
 
 
-def _started(
-    tier: Tier,
-    role: Role,
-    facts: Mapping[str, Any],
-    limits: Limits,
-    hears: Pipe,
-    says: Pipe,
-    tells: Pipe | None = None,
-) -> Attended:
-    """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
-    links = {
-        "reading": hears.reading,
-        "writing": says.writing,
-        **({"verdict": tells.writing} if tells else {}),
-    }
-    command = Command(role=role, facts={**facts, **links}, env=ENVIRONMENT)
-    if (fork := forked(tier, command, limits, links=links)) is not None:
-        return fork
-    launch = tier.launch(command, limits)
-    if not launch.first:
-        return Running(launch, b"", limits, inherits=tuple(links.values()))
-    streams = (hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
-    running = Running(launch, b"", limits, streams=streams)
-    try:
-        write_within(hears.writing, launch.first, limits.wall_seconds)
-    except OSError:
-        pass  # it has ended: what is heard of it, or not, says so
-    return running
-
-
-def _read(
-    heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float
-) -> Verdict | None:
-    """What the tests said; `None` where they stood and said nothing, or the program was ended by none of us."""
-    printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
-    lines = [
-        line
-        for line in map(_line, heard.splitlines())
-        if secrets.compare_digest(str(line.get("nonce")), nonce)
-    ]
-    if not lines:
-        words = (
-            _last_words(candidate, tester)
-            or last_line(heard)
-            or "nothing was said of why"
-        )
+def _read(heard: bytes, nonce: str, running: Attended) -> Verdict | None:
+    """Return what the harness wrote; None if something outside ended the sandbox."""
+    lines = dict(_lines(heard, nonce))
+    if "ready" not in lines and "fault" not in lines:
+        running.end()
+        words = last_line(running.finished().stderr) or last_line(heard)
+        words = words or "it gave no reason"
         raise SandboxError(
             f"the tests did not start: {words}", fix="try `assay doctor`"
         )
-    if "fault" in lines[-1]:
+    if "fault" in lines:
         raise TestsError(
-            f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON],
-            fix="correct the data's tests",
+            f"the tests do not run: {lines['fault']}", fix="correct the data's tests"
         )
-    if lines[-1].get("gone") and candidate.stopped is None and candidate.was_lost():
+    seconds = time.monotonic() - running.started
+    printed = bytes(running.stdout or running.stderr).decode("utf-8", "replace")
+    printed = printed[:LONGEST_STDOUT]
+    suspect = lines.get("suspect", "")
+    if "failed" in lines:
+        return Verdict(False, lines["failed"], seconds, printed, suspect)
+    if "passed" in lines:
+        if "checked" not in lines:
+            suspect = suspect or "the program ended the process after its tests"
+        return Verdict(True, "", seconds, printed, suspect)
+    if running.stopped is None and running.was_lost():
         return None
-    if isinstance(passed := lines[-1].get("passed"), bool):
-        return Verdict(
-            passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed
-        )
-    if candidate.stopped == "memory":
-        return Verdict(
-            False, f"held more than {candidate.limits.memory_mb} MB", seconds, printed
-        )
-    if tester.stopped == "wall_time":
-        return Verdict(
-            False, f"timed out after {tester.limits.wall_seconds:g} s", seconds, printed
-        )
-    return None
+    reason = _why_ended(running)
+    return Verdict(False, reason, seconds, printed, suspect)
 
 
-def _line(data: bytes) -> dict[str, Any]:
-    try:
-        line = json.loads(data)
-    except ValueError:
-        return {}
-    return line if isinstance(line, dict) else {}
+def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of the lines that the harness wrote, each kind once."""
+    kinds: set[str] = set()
+    for line in heard.splitlines():
+        words = line.decode("ascii", "replace").split(" ")
+        if len(words) != 3 or not secrets.compare_digest(
+            words[0].encode(), nonce.encode()
+        ):
+            continue
+        kind = words[1]
+        if kind not in kinds:
+            kinds.add(kind)
+            text = bytes.fromhex(words[2]).decode("utf-8", "replace")
+            yield kind, text[:LONGEST_REASON]
 
 
-def _last_words(*processes: Attended) -> str:
-    for running in processes:
-        running.end()
-        if words := last_line(running.finished().stderr):
-            return words
-    return ""
+def _why_ended(running: Attended) -> str:
+    if running.stopped == "memory":
+        return f"held more than {running.limits.memory_mb} MB"
+    if running.stopped == "disk":
+        return f"wrote more than {running.limits.disk_mb} MB"
+    if running.stopped == "wall_time":
+        return f"timed out after {running.limits.wall_seconds:g} s"
+    return "the program ended before its tests did"

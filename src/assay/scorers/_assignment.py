@@ -1,13 +1,13 @@
-"""The pairing of rows with columns that makes the sum of their weights largest: the Hungarian method.
+"""The assignment problem: pair rows with columns so that the sum of their weights is largest (Hungarian method).
 
-Written here because it is thirty lines and scipy, which has it, is not part of the base install.
+Written here because it is short, and scipy, which has it, is not part of the base install.
 """
 
 from collections.abc import Sequence
 
 
 def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """(row, column) of each pair, as many as the shorter side has, sorted by row."""
+    """Return (row, column) of each pair, sorted by row. There are as many pairs as the shorter side has items."""
     if not weights or not weights[0]:
         return []
     if len(weights) > len(weights[0]):
@@ -19,7 +19,10 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Shortest augmenting paths with potentials; column 0 and row 0 are the method's own."""
+    """Return the best pairs by shortest augmenting paths with potentials.
+
+    Rows and columns count from 1 here. Row 0 and column 0 are auxiliary.
+    """
     n_rows, n_columns = len(weights), len(weights[0])
     row_price, column_price = [0.0] * (n_rows + 1), [0.0] * (n_columns + 1)
     row_of = [0] * (n_columns + 1)

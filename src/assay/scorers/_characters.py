@@ -1,14 +1,14 @@
-"""Tables for `str.translate` by Unicode category: a character is looked up when it is met, not all of a million."""
+"""Tables for `str.translate` by Unicode category. A character is looked up when it first occurs."""
 
 import unicodedata
 from collections.abc import Callable
 
 MOST_KEPT = 8192
-"""More than any text in a language has; one with every character there is would fill a hundred megabytes."""
+"""Entries in a table at most: more than a text in any language needs. A table of all characters takes 100 MB."""
 
 
 class CategoryTable(dict[int, str | None]):
-    """What becomes of each character, `None` for nothing, by a rule that is told the character and its category."""
+    """A table that maps each character by a rule, a function of the character and its category. `None` deletes it."""
 
     def __init__(self, rule: Callable[[str, str], str | None]) -> None:
         super().__init__()
@@ -16,7 +16,7 @@ class CategoryTable(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         character = chr(code)
-        found = self._rule(character, unicodedata.category(character))
+        replacement = self._rule(character, unicodedata.category(character))
         if len(self) < MOST_KEPT:
-            self[code] = found
-        return found
+            self[code] = replacement
+        return replacement

@@ -15,7 +15,7 @@ from typing import Any
 
 _START_SECONDS = 60.0
 _REQUESTS_PER_PROCESS = 2000
-"""A process is replaced after that many: caches of the libraries inside would fill its memory in the end."""
+"""Requests after which a process is replaced: caches of its libraries would fill its memory in the end."""
 
 
 class WorkerUnready(RuntimeError):
@@ -24,7 +24,7 @@ class WorkerUnready(RuntimeError):
 
 @dataclass(eq=False)
 class KillableWorker:
-    """One helper process, started when first asked and again after each kill. Threads take turns."""
+    """One helper process. It is started by the first request and after each kill. Threads take turns."""
 
     script: Path
     seconds: float
@@ -37,10 +37,10 @@ class KillableWorker:
     _turn: Any = field(default_factory=threading.Lock, repr=False)
 
     def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply, or `{"error": "timeout"}` or `{"error": "died"}` where there is none."""
+        """Return the reply, or `{"error": "timeout"}` or `{"error": "died"}` if there is none."""
         with self._turn:
             reply = self._ask_once(message)
-            # What an earlier request left in memory must not decide about this one.
+            # Ask again in a new process: an earlier request may have filled the memory of this one.
             if reply.get("error") in ("memory", "died") and self._served > 1:
                 self._kill()
                 reply = self._ask_once(message)
@@ -50,11 +50,12 @@ class KillableWorker:
             return reply
 
     def close(self) -> None:
-        """Ends the process; the next question starts another."""
+        """End the process. The next request starts another."""
         with self._turn:
             self._kill()
 
     def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply of this process; start one if there is none, or if it has served enough requests."""
         if (
             self._process is None
             or self._owner != os.getpid()
@@ -68,10 +69,11 @@ class KillableWorker:
         return json.loads(line) if line else {"error": "died"}
 
     def _start(self) -> None:
+        """Start the process and send it its limits. Raise if it does not become ready."""
         if self._owner == os.getpid():
             self._kill()
-        # A clean environment and a fixed hash seed: no variable of the user's reaches a comparison. `-P` keeps the
-        # script's folder off the path, where a module may bear the name of one in the standard library.
+        # A clean environment and a fixed hash seed: the user's variables cannot change a comparison. `-P` keeps the
+        # script's folder off the path, where a module may have the name of one in the standard library.
         self._process = subprocess.Popen(
             [sys.executable, "-s", "-P", str(self.script)],
             stdin=subprocess.PIPE,
@@ -92,7 +94,7 @@ class KillableWorker:
             raise WorkerUnready(self.script.name)
 
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
-        """The next line out after a line in: `None` past the deadline, empty when the process is gone."""
+        """Send a line and return the next line from the process: `None` past the deadline, empty if it ended."""
         process = self._process
         assert (
             process is not None

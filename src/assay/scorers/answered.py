@@ -1,4 +1,4 @@
-"""Whether there is an answer at all: what `--predict_only` reports in place of a verdict."""
+"""`answered`: is there an answer at all? `--predict_only` reports it in place of a verdict."""
 
 from ..core import Output, Sample, Score
 from ..registry import scorers
@@ -6,7 +6,7 @@ from ..registry import scorers
 
 @scorers.register("answered")
 def answered(sample: Sample, output: Output) -> Score:
-    """1 where the model gave text, media or likelihoods; 0 for an empty answer."""
+    """Return 1 if the model gave text, media, JSON or likelihoods; 0 for an empty answer."""
     has_answer = (
         output.likelihoods
         or output.media

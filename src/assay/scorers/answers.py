@@ -1,6 +1,8 @@
-"""What every text scorer asks first: the accepted answers of a sample, and whether there is an answer to score."""
+"""Helpers of text scorers: the accepted answers of a sample, and the scores of outputs without an answer."""
 
 import json
+import re
+import string
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -8,14 +10,15 @@ from typing import Any, ClassVar, TypeVar
 from ..core import AllOf, Outcome, Output, Sample, Score, shorten
 
 T = TypeVar("T")
+_MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 
 
 def accepted(sample: Sample) -> tuple[str, ...]:
-    """The accepted answers as texts; a number in a target column is compared as it is printed.
+    """Return the accepted answers as texts. A number in a target column is compared in its printed form.
 
-    The parts of an `AllOf` are wanted together, so as one answer they are their texts joined. None where a target is
-    no text at all: a structure, bytes or a null alone has no spelling that a model could hit.
+    An `AllOf` counts as the texts of its parts joined. Return nothing if a target is no text at all, such as a
+    structure, bytes or a null.
     """
     target = sample.target
     if type(target) is str:
@@ -23,78 +26,123 @@ def accepted(sample: Sample) -> tuple[str, ...]:
     targets = without_nulls(sample)
     if not is_text(targets):
         return ()
-    texts = [_text(one) for one in targets]
-    # A table makes 3.0 of a whole number as soon as one cell of its column is empty: `3` is right too.
-    whole = (
-        str(int(one))
-        for one in targets
-        if isinstance(one, float) and one.is_integer() and abs(one) < 1e15
+    return (*map(_text, targets), *whole_spellings(targets))
+
+
+def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
+    """Return `3` for a target that is the number 3.0.
+
+    A table makes 3.0 of a whole number as soon as another row of its column is empty.
+    """
+    return tuple(
+        str(int(target))
+        for target in targets
+        if isinstance(target, float) and target.is_integer() and abs(target) < 1e15
     )
-    return (*texts, *whole)
+
+
+def gold_letters(sample: Sample) -> set[str]:
+    """Return the letters of the right options.
+
+    A target is a letter ("b"), a marked letter ("(B)"), or the text of an option. Any other text is returned in
+    capitals, so that the caller can report it.
+    """
+    target = sample.target
+    if type(target) is str and len(target) == 1 and target.isalpha():
+        return {target.upper()}
+    return {_gold_letter(text, sample.choices) for text in accepted(sample)}
+
+
+def _gold_letter(target: str, choices: tuple[str, ...]) -> str:
+    """Return the letter of one target, or the target in capitals if it names no option."""
+    text = target.strip()
+    if len(text) == 1 and text.isalpha():
+        return text.upper()
+    texts = [choice.strip() for choice in choices]
+    letters = string.ascii_uppercase
+    if text in texts and len(texts) <= len(letters):
+        index = texts.index(text)
+        return letters[index]
+    marked = _MARKED_LETTER.fullmatch(text)
+    if marked is None:
+        return text.upper()
+    return marked[1].upper()
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:
-    """The accepted answers but for nulls beside others, with which columns of lists are filled up; nulls alone stay."""
-    return tuple(one for one in sample.targets if one is not None) or sample.targets
+    """Return the accepted answers without the nulls that fill up columns of lists; nulls alone stay."""
+    targets = sample.targets
+    if len(targets) == 1:
+        return targets
+    return tuple(target for target in targets if target is not None) or targets
 
 
 def is_text(targets: Iterable[object]) -> bool:
-    """Whether a scorer of texts can compare with each of these."""
-    return not any(one is None or isinstance(one, _NO_TEXT) for one in targets)
+    """Return True if a scorer of texts can compare with each of these."""
+    return not any(target is None or isinstance(target, _NO_TEXT) for target in targets)
 
 
 def shown(sample: Sample) -> tuple[str, ...]:
-    """The accepted answers as a judge is shown them: a structure as JSON."""
-    return tuple(
-        json.dumps(one, ensure_ascii=False, default=str)
-        if isinstance(one, Mapping)
-        else _text(one)
-        for one in without_nulls(sample)
-    )
+    """Return the accepted answers in the form a judge reads: a structure as JSON."""
+    return tuple(map(_shown_text, without_nulls(sample)))
+
+
+def _shown_text(target: object) -> str:
+    if isinstance(target, Mapping):
+        return json.dumps(target, ensure_ascii=False, default=str)
+    return _text(target)
 
 
 def _text(target: object) -> str:
     if isinstance(target, AllOf):
-        return " ".join(
-            part if isinstance(part, str) else part[0] for part in target.parts
-        )
+        parts = (part if isinstance(part, str) else part[0] for part in target.parts)
+        return " ".join(parts)
     return target if isinstance(target, str) else str(target)
 
 
 def no_answer(output: Output) -> Score | None:
-    """The score of an output that says nothing although it was cut or filtered; `None` where there is an answer.
+    """Return the score of an output that was cut, filtered or only reasoned; `None` if there is an answer.
 
     Silence that the model chose is an answer (an empty one) and is left to the scorer.
     """
     reason = output.stop_reason
     if reason == "length" and not output.text.strip():
         return Score(0.0, Outcome.TRUNCATED)
-    return Score.refused(reason="content_filter") if was_filtered(output) else None
+    if was_filtered(output):
+        return Score.refused(reason="content_filter")
+    if reasoned_only(output):
+        return Score.unparsed(reason="reasoning without an answer")
+    return None
 
 
 def was_filtered(output: Output) -> bool:
-    """Whether a content filter left nothing of the answer. What it left, text, medium or structure, is an answer."""
-    return bool(output.candidates) and all(
-        candidate.stop_reason == "content_filter"
-        and not (
-            candidate.text.strip() or candidate.media or candidate.json is not None
-        )
-        for candidate in output.candidates
-    )
+    """Return True if a content filter left no text, medium or structure of the answer."""
+    for candidate in output.candidates:
+        if candidate.stop_reason != "content_filter" or candidate.has_answer:
+            return False
+    return bool(output.candidates)
+
+
+def reasoned_only(output: Output) -> bool:
+    """Return True if no candidate has anything but reasoning."""
+    for candidate in output.candidates:
+        if not candidate.has_reasoning or candidate.has_answer:
+            return False
+    return bool(output.candidates)
 
 
 def data_error(reason: str) -> Score:
-    """The score of a sample that cannot be judged as it is: a fault of the data, not of the model."""
+    """Return the score of a sample that cannot be judged: a fault of the data, not of the model."""
     return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
 
 def no_verdict(reason: str, **details: Any) -> Score:
-    """The score where a judge's or specialist's verdict is missing or cannot be used: nobody's wrong answer."""
+    """Return the score where a judge's or specialist's verdict is missing or cannot be used."""
     return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
 
 
 def no_target(sample: Sample, what: str = "target") -> Score:
-    """The score of a sample that has nothing to compare with."""
+    """Return the score of a sample that has nothing to compare with."""
     reason = f"sample {sample.id!r} has no {what}"
     if what == "target" and not is_text(sample.targets):
         reason = (
@@ -104,14 +152,19 @@ def no_target(sample: Sample, what: str = "target") -> Score:
 
 
 def in_every_answer(target: str) -> Score:
-    """The score of a sample whose target is empty: it would be found in whatever the model says."""
-    return data_error(f"target {target!r} is empty, so it would stand in every answer")
+    """Return the score of a sample whose target is empty, since every answer contains an empty text."""
+    return data_error(f"target {target!r} is empty, so every answer would contain it")
 
 
 class AgainstTargets:
-    """A scorer of an answer's text against the accepted ones: it is not asked without a target, nor about silence."""
+    """Base of scorers that compare an answer's text with the accepted ones.
+
+    It handles samples without a target and outputs without an answer.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    compares_text: ClassVar[bool] = False
+    """True if every character counts, so that the run's notes say where only the spelling differs."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -120,22 +173,25 @@ class AgainstTargets:
         return no_answer(output) or self.compare(output, targets)
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """The score of an answer, given every text that would be right."""
+        """Return the score of an answer. `targets` are all accepted texts."""
         raise NotImplementedError
 
 
 def with_counts(value: float, output: Output, details: Mapping[str, Any]) -> Score:
-    """A value whose counts are pooled over the corpus: silence too, since what is missing lowers the score of all."""
+    """Return a value whose counts are pooled over the corpus.
+
+    An empty answer counts too, and lowers the corpus score.
+    """
     silence = no_answer(output)
     return Score(value, silence.outcome if silence else Outcome.SCORED, details=details)
 
 
 def named(score: Score, *names: str) -> Score:
-    """A score of silence, with its value under each of the names a scorer of several values uses."""
+    """Return a score without an answer, with the value 0 under each of a scorer's names."""
     return Score(dict.fromkeys(names, 0.0), score.outcome, details=score.details)
 
 
 def last_of(things: Iterable[T]) -> T | None:
-    """The last one, or `None`; answers mostly stand at the end."""
+    """Return the last item, or `None` if there is none. Answers are mostly at the end of a text."""
     latest = deque(things, maxlen=1)
     return latest[0] if latest else None

@@ -1,7 +1,8 @@
-"""A specialist asked about an output, and its answer scored: detections, yes/no answers, recognised text, a rating.
+"""`asked`: ask a specialist about an output and score its reply: detections, yes/no answers, recognised text, a rating.
 
-The specialist is *given* under the role the scorer names, and is shown the output's image or audio. Its reply becomes
-the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved in a file.
+The scorer names a role, and the run gives it the specialist under that role. The specialist gets the output's image or
+audio. Its reply becomes the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries
+saved in a file.
 """
 
 import inspect
@@ -38,26 +39,26 @@ from .wrapping import LikeInner
 @scorers.register("asked")
 @dataclass(frozen=True)
 class Asked(GivenModels, LikeInner):
-    """The inner scorer's verdict on what the specialist said of the output."""
+    """The inner scorer's verdict on the specialist's reply."""
 
     role: str
-    """Who is asked: `--judge detector=MODEL`."""
+    """The role of the specialist: `--judge detector=MODEL`."""
     entry: str
     """The name under which the inner scorer looks for the reply: `detections`, `answers`, `recognised`, `rating`."""
     scorer: Any
     """The inner scorer: a name, a name with options, or the thing itself."""
     request: Callable[[Sample], str] | str = ""
-    """What is said beside the medium: a text, or a function of the sample that gives one."""
+    """The text sent with the medium, or a function of the sample that returns it."""
     expects: str = "image"
     """The kind of medium the output must have."""
     name: str = "asked"
-    """What the metric is called: the inner scorer's name, as a rule."""
+    """The name of the metric, as a rule that of the inner scorer."""
     wants: str = "json"
-    """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
+    """`json` asks for a structured reply, `text` takes the text of the reply, `lines` its lines."""
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The medium that the specialist is shown."""
+        """The kind of medium that the specialist gets."""
         return (self.expects,)
 
     def __post_init__(self) -> None:
@@ -67,26 +68,27 @@ class Asked(GivenModels, LikeInner):
                 Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'"
             )
             object.__setattr__(self, "scorer", built)
-        if not callable(self.scorer) or inspect.iscoroutinefunction(
-            getattr(self.scorer, "__call__", None)
-        ):  # noqa: B004
+        call = getattr(self.scorer, "__call__", None)  # noqa: B004
+        if not callable(self.scorer) or inspect.iscoroutinefunction(call):
             raise UsageError(
-                "scorer 'asked' needs an inner scorer that answers at once",
-                fix="as scorer: OcrText()",
+                "scorer 'asked' needs an inner scorer that is not asynchronous",
+                fix="for example scorer: OcrText()",
             )
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The one role."""
+        """The role of the specialist."""
         return (self.role,)
 
     @property
     def summarizers(self) -> tuple[Any, ...]:
-        """Those of the inner scorer."""
+        """The summarizers of the inner scorer."""
         return tuple(getattr(self.scorer, "summarizers", ("mean",)))
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        medium = next((one for one in output.media if one.kind == self.expects), None)
+        medium = next(
+            (item for item in output.media if item.kind == self.expects), None
+        )
         if medium is None:
             return Score(
                 0.0,
@@ -98,13 +100,14 @@ class Asked(GivenModels, LikeInner):
         except ModelError as error:
             return no_verdict(str(error), shown=medium.digest)
         with_reply = replace(output, details={**output.details, self.entry: reply})
-        # What the model wrote beside the image must not pass for the specialist's words.
+        # Remove what the model wrote beside the image: it must not be read as the specialist's reply.
         score = as_score(self.scorer(sample, only_media(with_reply)))
         return replace(
             score, details={**score.details, "shown": medium.digest, self.entry: reply}
         )
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
+        """Return the specialist's reply in the form that `wants` names."""
         text = self.request(sample) if callable(self.request) else self.request
         parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
         reply = await ask_specialist(
@@ -112,11 +115,11 @@ class Asked(GivenModels, LikeInner):
         )
         if self.wants != "json":
             return reply.text if self.wants == "text" else reply.text.splitlines()
-        found = structure_of(reply)
+        structure = structure_of(reply)
         return (
-            found[self.entry]
-            if isinstance(found, Mapping) and self.entry in found
-            else found
+            structure[self.entry]
+            if isinstance(structure, Mapping) and self.entry in structure
+            else structure
         )
 
 
@@ -126,21 +129,23 @@ async def ask_specialist(
     parts: tuple[Part, ...],
     produces: str = "json",
 ) -> Output:
-    """What the model under a role replies to some parts; `ModelError` where it gives no answer."""
+    """Return the reply of the model under a role. Raise `ModelError` if it gives no answer."""
     prompt = Prompt((Message("user", parts),), produces=(produces,))
     return await ask_model(models, role, prompt, GenerateOptions(temperature=0.0))
 
 
 def structure_of(reply: Output) -> Any:
-    """The structure of a reply, or what its text says as JSON."""
+    """Return the structure of a reply, or its text read as JSON."""
     return reply.json if reply.json is not None else read_json(reply.text)
 
 
 def only_media(output: Output) -> Output:
-    """The output with nothing but its media: neither text nor structure of the model's own."""
+    """Return the output with its media only, without text or structure that the model wrote."""
     kinds = (Image, Audio, Video)
     candidates = (
-        replace(one, parts=tuple(p for p in one.parts if isinstance(p, kinds)))
-        for one in output.candidates
+        replace(
+            candidate, parts=tuple(p for p in candidate.parts if isinstance(p, kinds))
+        )
+        for candidate in output.candidates
     )
     return replace(output, candidates=tuple(candidates))

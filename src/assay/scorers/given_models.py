@@ -1,18 +1,184 @@
-"""Models that a scorer is *given* by role: how one is asked, and what is said where there is none or it fails."""
+"""Helper models that a scorer is given by role, and how it asks them.
 
-from collections.abc import Mapping
+A scorer names roles in `needs` and finds the models in its field `models`:
+
+    reply = await self.models["judge"].ask("Is this right? …")
+    reply.text
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
-from ..core import EMPTY, GenerateOptions, ModelError, Output, Prompt, UsageError
+from ..core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    GenerateOptions,
+    Media,
+    Message,
+    ModelError,
+    Output,
+    Prompt,
+    Sample,
+    Text,
+    UsageError,
+    as_messages,
+    as_part,
+    shorten,
+)
+
+PLAIN_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0)
+"""The options for a question in plain text: temperature 0, unless the call sets another."""
 
 
 @dataclass(frozen=True)
 class GivenModels:
-    """A scorer that names roles in `needs` and finds their models in `models`."""
+    """Base of a scorer that names roles in `needs` and finds their models in `models`."""
 
     models: Mapping[str, Any] = field(
         default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False
+    )
+
+
+class GivenModel(ABC):
+    """One helper model as a scorer uses it: `reply = await self.models[role].ask(text)`."""
+
+    role: str
+
+    @abstractmethod
+    async def answer(
+        self, prompt: Prompt, options: GenerateOptions | None = None
+    ) -> Output:
+        """Return the model's answer to a prompt; its `error` says why there is none."""
+
+    def ask(
+        self,
+        question: Any,
+        *more: Any,
+        system: str | None = None,
+        options: GenerateOptions | None = None,
+        **settings: Any,
+    ) -> "Reply":
+        """Ask a text, or a text with images and audio, or a list of messages; await the result to get the answer.
+
+        `settings` are generation options (`max_tokens=16`). The temperature is 0 unless one is given. If the model
+        fails, `ModelError` is raised, and so the sample is a `judge_error`. A `Prompt` is sent unchanged, and its
+        answer is returned even if it is an error.
+
+        Example:
+            reply = await self.models["judge"].ask("Which colour is this?", image, max_tokens=8)
+        """
+        chosen, media = self._sort_arguments(question, more, options)
+        if isinstance(question, Prompt):
+            return Reply(self, lambda: self.answer(question, chosen))
+        prompt = self._prompt_of(question, media, system)
+        plain = (chosen or PLAIN_OPTIONS).set(**settings)
+
+        async def checked() -> Output:
+            output = await self.answer(prompt, plain)
+            return raise_failure(output, self.role)
+
+        return Reply(self, checked)
+
+    def _sort_arguments(
+        self, question: Any, more: tuple[Any, ...], options: GenerateOptions | None
+    ) -> tuple[GenerateOptions | None, list[Media]]:
+        """Return the generation options and the media among the further arguments."""
+        media: list[Media] = []
+        for argument in more:
+            if isinstance(argument, GenerateOptions):
+                options = argument
+            elif isinstance(argument, Media):
+                media.append(argument)
+            else:
+                self._refuse(argument)
+        return options, media
+
+    def _prompt_of(
+        self, question: Any, media: list[Media], system: str | None
+    ) -> Prompt:
+        """Return the prompt of a question and its media."""
+        if isinstance(question, (Sample, Output)):
+            self._refuse(question)
+        if isinstance(question, Media):
+            question, media = "", [question, *media]
+        if isinstance(question, str):
+            text = (Text(question),) if question else ()
+            messages: tuple[Message, ...] = (
+                Message("user", (*map(as_part, media), *text)),
+            )
+        else:
+            if media:
+                self._refuse(question)
+            try:
+                messages = as_messages(question)
+            except TypeError:
+                self._refuse(question)
+        first = () if system is None else (Message.of("system", system),)
+        return Prompt((*first, *messages))
+
+    def _refuse(self, argument: Any) -> NoReturn:
+        """Raise an error that shows the right call for an argument that cannot be asked."""
+        fix = f"await self.models[{self.role!r}].ask(text), or ask(text, image, …), or a list of messages"
+        if isinstance(argument, Output):
+            fix = "pass output.text, or its media: ask(text, *output.media)"
+        elif isinstance(argument, Sample):
+            fix = "pass a text made from it: ask(f'{sample.input} …')"
+        raise UsageError(f"a model cannot be asked {shorten(argument)}", fix=fix)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise an error that names the right call: `ask`."""
+        raise UsageError(
+            f"the model under the role {self.role!r} cannot be called",
+            fix=f"reply = await self.models[{self.role!r}].ask(text)",
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"a helper model has no {name!r}; write `reply = await self.models[{self.__dict__.get('role', 'role')!r}]"
+            ".ask(text)`, then `reply.text`"
+        )
+
+
+class Reply(Awaitable[Output]):
+    """The answer of a helper model that has to be awaited: `await` gives the `Output`."""
+
+    __slots__ = ("_ask", "_model")
+
+    def __init__(self, model: GivenModel, ask: Callable[[], Awaitable[Output]]) -> None:
+        self._model, self._ask = model, ask
+
+    def __await__(self) -> Generator[Any, None, Output]:
+        return self._ask().__await__()
+
+    def __repr__(self) -> str:
+        return f"<reply of {self._model.role!r} that was not awaited>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"the reply has no {name!r} before it is awaited; write `async def __call__(self, sample, output)` and "
+            f"`reply = await self.models[{self._model.role!r}].ask(…)`"
+        )
+
+
+class ModelsByRole(dict[str, Any]):
+    """The models of a scorer by role; a role that it does not name in `needs` is an error that says so."""
+
+    def __missing__(self, role: str) -> NoReturn:
+        roles = ", ".join(map(repr, self)) or "none"
+        raise UsageError(
+            f"no model is given for the role {role!r}",
+            fix=f"name the role in `needs` (it has {roles}), and --judge {role}=MODEL",
+        )
+
+
+def raise_failure(reply: Output, role: str) -> Output:
+    """Return the reply. Raise `ModelError` if it has an error."""
+    if reply.error is None:
+        return reply
+    raise ModelError(
+        f"{reply.error.kind}: {reply.error.message}", where=f"role {role!r}"
     )
 
 
@@ -22,7 +188,7 @@ async def ask_model(
     prompt: Prompt,
     options: GenerateOptions | None = None,
 ) -> Output:
-    """What the model under a role replies; `UsageError` where none is given, `ModelError` where no answer came."""
+    """Return the reply of the model under a role. Raise `UsageError` if none is given, `ModelError` if it fails."""
     if role not in models:
         named = "MODEL" if role == "judge" else f"{role}=MODEL"
         raise UsageError(
@@ -33,8 +199,4 @@ async def ask_model(
     reply: Output = await (
         model.ask(prompt) if options is None else model.ask(prompt, options)
     )
-    if reply.error is not None:
-        raise ModelError(
-            f"{reply.error.kind}: {reply.error.message}", where=f"role {role!r}"
-        )
-    return reply
+    return raise_failure(reply, role)

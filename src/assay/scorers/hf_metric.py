@@ -1,7 +1,7 @@
 """Any metric written for Hugging Face `evaluate`, from a file on this machine.
 
-Pointing at the file is the consent to run it. Nothing is looked up on a hub: a name that is not a local path is an
-error before the run. The metric judges the whole set at once, so there is no interval.
+Naming the file is the consent to run it. Nothing is looked up on a hub: a name that is not a local path is an error
+before the run. The metric scores the whole set at once, so there is no interval.
 """
 
 import inspect
@@ -29,9 +29,9 @@ class HfMetric:
     path: str
     """The metric's Python file, or the folder that holds it under its own name."""
     cast: str = "text"
-    """What the metric takes: `text`, or answers and targets read as `int` or `float`."""
+    """The type of answers and targets: `text`, or `int` or `float`, as which they are read."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Keywords of the metric's `compute`, as `average: macro`."""
+    """Keyword arguments of the metric's `compute`, such as `average: macro`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
@@ -47,7 +47,7 @@ class HfMetric:
             )
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """Every number in what the metric returns; lists and texts beside them are left out."""
+        """Return every number among the values of the metric. Lists and texts are left out."""
         predictions = [self._cast(output.text, sample) for sample, output in rows]
         references = [self._reference(sample) for sample, _ in rows]
         with TemporaryDirectory() as folder:
@@ -67,14 +67,12 @@ class HfMetric:
         }
 
     def _metric_class(self) -> Any:
-        """The metric the file defines, loaded as any user's file: `evaluate.load` would copy it to a cache first."""
+        """Return the metric class of the file. `evaluate.load` would copy the file to a cache first."""
         evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
-        classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
-        metrics = [
-            thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)
-        ]
-        candidates = [thing for thing in metrics if thing.__module__ == module.__name__]
+        classes = [cls for cls in vars(module).values() if inspect.isclass(cls)]
+        metrics = [cls for cls in classes if issubclass(cls, evaluate.EvaluationModule)]
+        candidates = [cls for cls in metrics if cls.__module__ == module.__name__]
         if len(candidates) != 1:
             raise UsageError(
                 f"expected one class derived from evaluate.Metric, found {len(candidates)}",
@@ -83,11 +81,13 @@ class HfMetric:
         return candidates[0]
 
     def _file(self) -> Path:
+        """Return the Python file of the metric."""
         path = Path(self.path).expanduser()
         return path / f"{path.name}.py" if path.is_dir() else path
 
     def _reference(self, sample: Sample) -> Any:
         # Two spellings of one number are one reference.
+        """Return the reference of a sample, or a list of several."""
         targets = list(
             dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)
         )

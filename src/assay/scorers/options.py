@@ -1,4 +1,4 @@
-"""What scorers look at before a run: the words of an option, and libraries and programs that not everybody has."""
+"""Checks that scorers make before a run: the values of an option, and optional packages and programs."""
 
 import importlib.util
 import shutil
@@ -9,7 +9,7 @@ from ..core import MissingExtra, Requirement, UsageError
 
 
 def check_option(scorer: str, option: str, value: object, words: Iterable[str]) -> None:
-    """Refuses a value that is none of an option's words."""
+    """Raise `UsageError` if the value is not one of the option's words."""
     allowed = tuple(words)
     if value not in allowed:
         fix = f"{option}: one of {', '.join(allowed)}"
@@ -17,15 +17,15 @@ def check_option(scorer: str, option: str, value: object, words: Iterable[str]) 
 
 
 def package_folder(requirement: Requirement, where: str) -> Path:
-    """Where the files of a package lie that is used for its data; `MissingExtra` where it is not installed."""
-    found = importlib.util.find_spec(requirement.package)
-    if found is None or not found.submodule_search_locations:
+    """Return the folder of a package that is used for its data. Raise `MissingExtra` if it is not installed."""
+    spec = importlib.util.find_spec(requirement.package)
+    if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(requirement.feature, requirement.pip, where=where)
-    return Path(found.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0])
 
 
 def java_command(scorer: str) -> str:
-    """The `java` on the PATH."""
+    """Return the path of `java`. Raise `UsageError` if there is none on the PATH."""
     java = shutil.which("java")
     if java is None:
         raise UsageError(

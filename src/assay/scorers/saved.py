@@ -1,7 +1,7 @@
-"""What a specialist said of an output: detections, similarities, yes/no answers, recognised text.
+"""Saved replies of specialists: detections, similarities, yes/no answers, recognised text.
 
-It is the output's own JSON, an entry of the output's details, or a column of the row: so that scoring can follow
-detection on another machine, with nothing but the saved answers between them.
+A reply is the output's own JSON, an entry of the output's details, or a column of the row. So scoring can follow
+detection on another machine, with only the saved answers between them.
 """
 
 import json
@@ -12,18 +12,18 @@ from ..core import Output, Sample
 
 
 def saved(sample: Sample, output: Output, name: str) -> Any:
-    """The entry called `name`, or the whole JSON of the output where there is no such entry; `None` for neither."""
+    """Return the entry called `name`, or the whole JSON of the output if there is no such entry, or `None`."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:
         return answer[name]
-    for place in (output.details, sample.fields):
-        if place.get(name) is not None:
-            return read_json(place[name])
+    for source in (output.details, sample.fields):
+        if source.get(name) is not None:
+            return read_json(source[name])
     return answer
 
 
 def read_json(value: Any) -> Any:
-    """A cell as a value: JSON in a text is read, any other text stays text."""
+    """Return the value of a cell: JSON in a text is read, any other text stays text."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,4 +1,4 @@
-"""A number that a specialist gave an output: VQAScore, a probability; passed on, its range checked."""
+"""`saved_number`: a number that a specialist gave an output (VQAScore, a probability), checked and passed on."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .saved import saved
 @scorers.register("saved_number")
 @dataclass(frozen=True)
 class SavedNumber:
-    """The saved entry as it is, if it is a number from `low` to `high`."""
+    """The saved entry, if it is a number from `low` to `high`."""
 
     entry: str = "score"
     low: float = 0.0
@@ -22,7 +22,7 @@ class SavedNumber:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range the number must lie in."""
+        """The range of the number."""
         return self.low, self.high
 
     def __call__(self, sample: Sample, output: Output) -> Score:

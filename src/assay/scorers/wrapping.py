@@ -1,4 +1,4 @@
-"""Scorers around another: what the outer one takes over from the inner one."""
+"""Base of scorers around another: properties that the outer one takes from the inner one."""
 
 from typing import Any
 
@@ -6,27 +6,26 @@ from ..core import Requirement
 
 
 class LikeInner:
-    """Bounds and direction of the field `scorer`: a number means what it means for the inner scorer."""
+    """Takes bounds and direction from the inner scorer, the field `scorer`."""
 
     scorer: Any
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
-        """Those of the inner scorer."""
-        bounds: tuple[float, float] | None = getattr(self.scorer, "bounds", (0.0, 1.0))
-        return bounds
+    def bounds(self) -> Any:
+        """The bounds of the inner scorer."""
+        return getattr(self.scorer, "bounds", (0.0, 1.0))
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """What the inner scorer cannot do without."""
+        """The requirements of the inner scorer."""
         return tuple(getattr(self.scorer, "requires", ()))
 
     @property
     def measures_transcripts(self) -> bool:
-        """As the inner scorer has it."""
+        """The same as for the inner scorer."""
         return bool(getattr(self.scorer, "measures_transcripts", False))
 
     @property
-    def higher_is_better(self) -> bool:
-        """As the inner scorer has it."""
-        return bool(getattr(self.scorer, "higher_is_better", True))
+    def higher_is_better(self) -> Any:
+        """The same as for the inner scorer."""
+        return getattr(self.scorer, "higher_is_better", True)

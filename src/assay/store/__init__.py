@@ -1,12 +1,13 @@
-"""The store: what was run, answered and scored, on disk."""
+"""The store: results on disk, that is what was run, answered and scored."""
 
 from .blobs import Blobs
 from .cell_index import Answered, CellIndex, Scored
 from .index import Index, Scores
 from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal
+from .json_files import read_json, write_json
 from .layout import Layout, safe_name, write_whole
 from .lock import FolderLock
-from .runs import RunReader, RunWriter, read_json, write_json
+from .runs import RunReader, RunWriter
 from .secrets import Redactor
 
 __all__ = [

@@ -10,45 +10,43 @@ from ..core.media import FORMATS
 from .layout import disk_error, write_whole
 
 _SUFFIX_KIND = {
-    "png": Image,
-    "jpeg": Image,
-    "gif": Image,
-    "bmp": Image,
-    "tiff": Image,
-    "webp": Image,
-    "wav": Audio,
-    "flac": Audio,
-    "ogg": Audio,
-    "mp3": Audio,
-    "mp4": Video,
-    "webm": Video,
-    "avi": Video,
-}
+    "png": Image, "jpeg": Image, "gif": Image, "bmp": Image, "tiff": Image, "webp": Image,
+    "wav": Audio, "flac": Audio, "ogg": Audio, "mp3": Audio,
+    "mp4": Video, "webm": Video, "avi": Video,
+}  # fmt: skip
 _SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
+_DRAFT = re.compile(r"\.([0-9a-f]{64})\.\w+\.[0-9a-f]{16}")
+"""An unfinished file, as `new_draft` names it: `.SHA256.png.0123456789abcdef`."""
 
 
 class Blobs(Mapping[str, Media]):
-    """Media by digest; putting the same bytes twice stores them once."""
+    """Media by digest. Storing the same bytes twice writes them once."""
 
     def __init__(
         self, folder: Path, may_replace: Callable[[str], bool] = lambda digest: True
     ) -> None:
         self.folder = folder
         self._may_replace = may_replace
-        """Whether a file that has the name of a medium and not its bytes is one of ours that was damaged."""
+        """Returns True if a file with the name of a medium but other bytes is assay's own damaged file."""
 
     def put(self, medium: Media) -> Path:
-        """Stores a medium and returns its file."""
+        """Store a medium and return its file."""
         digest = medium.digest
         path = self.folder / digest[:2] / f"{digest}.{medium.format or 'bin'}"
         if path.is_file() and _digest(path) == digest:
             return path
         if path.exists() and not self._may_replace(digest):
             raise StoreError(
-                f"a file that is not assay's has the name of a medium: {path.name}",
+                f"a file that assay did not write has the name of a medium: {path.name}",
                 where=str(path.parent),
-                fix="move it away, then run the same command again",
+                fix="move it away and rerun the command",
+            )
+        if path.parent.is_symlink():
+            raise StoreError(
+                f"media/{path.parent.name} is a link, and a run writes through none",
+                where=str(self.folder),
+                fix="move it away and rerun the command",
             )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,32 +56,45 @@ class Blobs(Mapping[str, Media]):
         return path
 
     def __getitem__(self, digest: str) -> Media:
-        found = self._files(digest)
-        if not found:
+        files = self._files(digest)
+        if not files:
             raise StoreError(
-                f"the run keeps no medium {digest[:12]}…", where=str(self.folder)
+                f"the run has no medium {digest[:12]}…", where=str(self.folder)
             )
-        return _SUFFIX_KIND.get(found[0].suffix[1:], Image)(found[0])
+        return _SUFFIX_KIND.get(files[0].suffix[1:], Image)(files[0])
 
     def path(self, digest: str) -> Path | None:
-        """The file of a medium; `None` where the run keeps none."""
-        found = self._files(digest)
-        return found[0] if found else None
+        """Return the file of a medium, or `None` if the run has none."""
+        files = self._files(digest)
+        return files[0] if files else None
 
     def state(self, digest: str) -> str:
-        """`whole`, `changed` or `missing`."""
-        found = self._files(digest)
-        if not found:
+        """Return `whole`, `changed` or `missing`."""
+        files = self._files(digest)
+        if not files:
             return "missing"
-        return "whole" if _digest(found[0]) == digest else "changed"
+        return "whole" if _digest(files[0]) == digest else "changed"
 
     def remove(self, digest: str) -> None:
-        """Deletes a medium, and its folder where it was the last in it."""
+        """Delete a medium, and its folder if it was the last file in it."""
         for path in self._files(digest):
             path.unlink(missing_ok=True)
         for folder in (self.folder / digest[:2], self.folder):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
+
+    def remove_drafts(self) -> None:
+        """Delete the unfinished files that a killed writer left. Only the holder of the lock may."""
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            return
+        for folder in self.folder.iterdir():
+            if folder.is_symlink() or not folder.is_dir():
+                continue
+            for path in folder.iterdir():
+                draft = _DRAFT.fullmatch(path.name)
+                is_own = draft is not None and draft[1].startswith(folder.name)
+                if is_own and path.is_file() and not path.is_symlink():
+                    path.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[str]:
         return (
@@ -97,16 +108,16 @@ class Blobs(Mapping[str, Media]):
 
     def _files(self, digest: str) -> list[Path]:
         if not _NAME.fullmatch(digest):
-            return []  # a journal that somebody else wrote may say anything
+            return []  # A journal from elsewhere may contain any text here.
         folder = self.folder / digest[:2]
         if folder.is_symlink():
             return []
-        found = (
+        paths = (
             path for path in sorted(folder.glob(f"{digest}.*")) if path.stem == digest
         )
         return [
             path
-            for path in found
+            for path in paths
             if path.suffix[1:] in _SUFFIXES and path.is_file() and not path.is_symlink()
         ]
 

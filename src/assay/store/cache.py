@@ -1,7 +1,7 @@
-"""The response cache: answers shared by runs, keyed by the request's own key.
+"""The response cache: answers shared by runs, stored under the request key.
 
-The key holds the model's identity, the rendered messages and every option, so an answer of another model can never be
-found by mistake. Only answers are kept, never errors, and none that holds a secret: without it, it would be another.
+The key contains the model's identity, the rendered messages and every option, so an answer of another model is never
+returned. Errors are not stored, nor answers that contain a secret: redacting them would change them.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..core import DiskFull, Output, StoreError
+from ..core import DiskFull, Output, StoreError, UnusablePath
 from ..core.record import output_from_plain, output_to_plain
 from ..core.secrets import MARK
 from .blobs import Blobs
@@ -33,7 +33,14 @@ class ResponseCache:
         self._redactor = redactor or Redactor()
         with self._said():
             self._refuse_foreign()
-            self._root.mkdir(parents=True, exist_ok=True)
+            try:
+                self._root.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as error:
+                raise UnusablePath(
+                    "a cache needs a folder, and this is a file",
+                    where=str(self._root),
+                    fix="choose another --cache folder",
+                ) from error
             self._database = sqlite3.connect(
                 self._root / "responses.sqlite", timeout=PATIENCE, isolation_level=None
             )
@@ -45,7 +52,10 @@ class ResponseCache:
         self._blobs = Blobs(self._root / "media")
 
     def _write_ahead(self) -> None:
-        """Chooses the log that readers and a writer share; SQLite does not wait where another run chooses it now."""
+        """Switch to the write-ahead log, which readers and a writer share.
+
+        SQLite does not wait if another run switches at the same moment, so retry here.
+        """
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -57,31 +67,31 @@ class ResponseCache:
                 time.sleep(0.01)
 
     def _refuse_foreign(self) -> None:
-        """Raises where a file of the cache's name was not written by one."""
+        """Raise if the cache's file name is taken by a file that assay did not write."""
         path = self._root / "responses.sqlite"
         if not os.path.lexists(path) or path.stat().st_size == 0:
             return
-        # By its bytes: a connection to look inside would get in the way of another run that opens it right now.
+        # Read the bytes, because a connection would disturb another run that is opening the file.
         with path.open("rb") as file:
             begins = file.read(_LOOKED_INTO)
         is_own = (
             _TABLE in begins or b"CREATE TABLE" not in begins
-        )  # the table may still lie in the log beside it
+        )  # The table may still be in the log file only.
         if not begins.startswith(b"SQLite format 3\0") or not is_own:
-            raise StoreError(
-                "responses.sqlite is there and is not a cache of assay's",
+            raise UnusablePath(
+                "responses.sqlite exists and is not an assay cache",
                 where=str(self._root),
                 fix="choose another --cache folder",
             )
 
     def get(self, key: str) -> Output | None:
-        """The answer to a request, if it was ever given."""
+        """Return the stored answer to a request, or None."""
         with self._said():
             row = self._database.execute(
                 "select output from responses where key = ?", (key,)
             ).fetchone()
         if row is None or MARK.encode() in row[0]:
-            return None  # one that may have lost a secret is no answer: asked again
+            return None  # The answer may have lost a secret, so it is not exact: ask again.
         try:
             return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
         except (
@@ -92,14 +102,14 @@ class ResponseCache:
             TypeError,
             ValueError,
         ):
-            return None  # a damaged entry, or one whose image was deleted: asked again, and replaced
+            return None  # A damaged entry, or one whose image was deleted: ask again and replace it.
 
     def put(self, key: str, output: Output) -> None:
-        """Keeps an answer."""
+        """Store an answer."""
         try:
             plain = msgspec.json.encode(output_to_plain(output))
         except (TypeError, UnicodeEncodeError, OverflowError):
-            return  # an answer that JSON cannot hold exactly is kept by its own run only
+            return  # JSON cannot represent this answer exactly, so only its own run keeps it.
         if self._redactor.holds_secret(plain, is_answer=True):
             return
         for candidate in output.candidates:
@@ -111,12 +121,12 @@ class ResponseCache:
             )
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the database."""
         self._database.close()
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Faults of the database as errors a user can act on."""
+        """Turn faults of the database into errors a user can act on."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:

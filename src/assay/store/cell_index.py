@@ -1,12 +1,12 @@
-"""The index of one cell: which samples were answered and scored, and where their lines lie in the journal.
+"""The index of one task × model: which samples were answered and scored, and where their lines are in the journal.
 
-It is made of columns of numbers rather than of objects: `bench/resume.py` measures what a million samples take.
+It uses columns of numbers instead of objects; `bench/resume.py` measures the memory for a million samples.
 """
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .places import NOWHERE, Place, Places
 
@@ -14,20 +14,32 @@ KEY_LENGTH = 32
 DIGEST_LENGTH = 28
 
 
+class AnswerRemarks(NamedTuple):
+    """What an answer contributes to the notes of a run. Details of an output may hold any value."""
+
+    truncated_tokens: Any = None
+    answer_room: Any = None
+    notes: Any = None
+    cut_answers: int = 0
+    """Number of candidates that ended because of max_tokens."""
+    has_reasoning: bool = False
+
+
+NO_REMARKS = AnswerRemarks()
+
+
 @dataclass(slots=True)
 class Answered:
-    """Where the answer of one sample lies."""
+    """The location of one sample's answer in the journal."""
 
     key: str
     offset: int
     failed: bool = False
-    truncated_tokens: Any = None
-    """This and the next: what the model said in the details of its output, whatever that is."""
-    answer_room: Any = None
+    remarks: AnswerRemarks = NO_REMARKS
 
 
 class TextColumn:
-    """Texts by number. Keys and digests have one length each, and lie side by side."""
+    """Texts by number. Keys and digests have a fixed length, so they are stored side by side."""
 
     __slots__ = ("_others", "_packed", "_width")
 
@@ -44,7 +56,7 @@ class TextColumn:
         )
 
     def has(self, number: int, text: str) -> bool:
-        """Whether the text of a number is this one."""
+        """Return True if the text at a number equals this one."""
         if self._others or len(text) != self._width:
             return self[number] == text
         start = number * self._width
@@ -64,7 +76,7 @@ class TextColumn:
             self._others[number] = text
 
     def find(self, text: str, start: int = 0) -> int:
-        """The first number from `start` on that has a text; -1 where none has."""
+        """Return the first number from `start` on with this text, or -1."""
         if len(text) != self._width or not text.isascii():
             return min(
                 (
@@ -75,13 +87,13 @@ class TextColumn:
                 default=NOWHERE,
             )
         encoded, width = text.encode(), self._width
-        at = self._packed.find(encoded, start * width)
-        while at >= 0 and at % width:
-            at = self._packed.find(encoded, at + 1)
-        return at // width if at >= 0 else NOWHERE
+        position = self._packed.find(encoded, start * width)
+        while position >= 0 and position % width:
+            position = self._packed.find(encoded, position + 1)
+        return position // width if position >= 0 else NOWHERE
 
     def append(self, number: int, text: str) -> None:
-        """Sets the text of the number behind the last."""
+        """Set the text of the next number."""
         if len(text) == self._width and text.isascii():
             self._packed += text.encode()
         else:
@@ -92,33 +104,33 @@ V = TypeVar("V")
 
 
 class ByPlace(Mapping[Place, V]):
-    """Something for each sample id and epoch."""
+    """A mapping from sample id and epoch to a value."""
 
     __slots__ = ()
 
     def __getitem__(self, place: Place) -> V:
-        found: V | None = self.get(place)
-        if found is None:
+        value: V | None = self.get(place)
+        if value is None:
             raise KeyError(place)
-        return found
+        return value
 
     def __contains__(self, place: object) -> bool:
         return isinstance(place, tuple) and self.get(place) is not None
 
 
 class Answers(ByPlace[Sequence[Answered | None]]):
-    """By sample id and epoch: where the answers lie, one entry for each round."""
+    """The locations of the answers by sample id and epoch, one entry per round."""
 
-    __slots__ = ("_cuts", "_failed", "_keys", "_later", "_offsets", "_places")
+    __slots__ = ("_failed", "_keys", "_later", "_offsets", "_places", "_remarks")
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._offsets = array("q")
         self._failed = bytearray()
         self._keys = TextColumn(KEY_LENGTH)
-        self._cuts: dict[int, tuple[Any, Any]] = {}
+        self._remarks: dict[int, AnswerRemarks] = {}
         self._later: dict[int, list[Answered | None]] = {}
-        """Of dialogues: the rounds behind the first."""
+        """The rounds after the first one, for dialogues."""
 
     def __len__(self) -> int:
         unasked = sum(self._offsets[number] < 0 for number in self._later)
@@ -128,28 +140,29 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         places, later = self._places, self._later
         return (
             places[number]
-            for number, at in enumerate(self._offsets)
-            if at >= 0 or number in later
+            for number, offset in enumerate(self._offsets)
+            if offset >= 0 or number in later
         )
 
     def get(self, place: Place, otherwise: Any = None) -> Any:
-        """The rounds of a place; `otherwise` where it has none."""
+        """Return the rounds of a place, or `otherwise` if it has none."""
         number = self._places.find(*place)
         if not 0 <= number < len(self._offsets):
             return otherwise
         later = self._later.get(number) if self._later else None
-        if later is not None:
-            return [self._first(number), *later]
-        return [self._first(number)] if self._offsets[number] >= 0 else otherwise
+        if later is None and self._offsets[number] < 0:
+            return otherwise
+        first = self._first(number)
+        return [first] if later is None else [first, *later]
 
     def append(self, number: int, key: str, offset: int, failed: bool) -> None:
-        """Notes the first answer at the place behind the last."""
+        """Record the first answer at the next place."""
         self._offsets.append(offset)
         self._failed.append(failed)
         self._keys.append(number, key)
 
     def put(self, number: int, round: int, answer: Answered) -> Answered | None:
-        """Notes an answer at the place with a number, and returns the one whose place it takes."""
+        """Record an answer at a place and return the answer it replaces, if any."""
         while len(self._offsets) <= number:
             self.append(len(self._offsets), "", NOWHERE, False)
         if round:
@@ -161,43 +174,54 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         self._offsets[number] = answer.offset
         self._failed[number] = answer.failed
         self._keys[number] = answer.key
-        self._cuts.pop(number, None)
-        if answer.truncated_tokens is not None or answer.answer_room is not None:
-            self._cuts[number] = answer.truncated_tokens, answer.answer_room
+        self._remarks.pop(number, None)
+        if answer.remarks != NO_REMARKS:
+            self._remarks[number] = answer.remarks
         return before
 
     def drop(self, id: str, epoch: int, round: int) -> None:
-        """Forgets an answer, as if it had never come."""
+        """Forget an answer."""
         number = self._places.find(id, epoch)
         if round:
             self._later[number][round - 1] = None
         else:
             self._offsets[number] = NOWHERE
 
-    def is_settled(self, number: int) -> bool:
-        """Whether a place has one answer that came, of which there is nothing else to say."""
+    def is_settled(self, number: int, *, may_have_rounds: bool = False) -> bool:
+        """Return True if a place has exactly one answer, which did not fail and has no remarks.
+
+        With `may_have_rounds`, it may have several rounds, none of which failed.
+        """
         if (
             number >= len(self._offsets)
             or self._offsets[number] < 0
             or self._failed[number]
         ):
             return False
-        return number not in self._later and number not in self._cuts
+        if number in self._remarks:
+            return False
+        later = self._later.get(number, ())
+        if later and not may_have_rounds:
+            return False
+        return all(
+            answer is not None and not answer.failed and answer.remarks == NO_REMARKS
+            for answer in later
+        )
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether a place has more than one round."""
+        """True if some place has more than one round."""
         return bool(self._later)
 
     def search(self, key: str) -> int:
-        """The offset of an answer that came to the first round of a request; -1 where there is none."""
+        """Return the offset of a first-round answer to the request with this key, or -1."""
         number = self._keys.find(key)
         while number >= 0 and (self._offsets[number] < 0 or self._failed[number]):
             number = self._keys.find(key, number + 1)
         return self._offsets[number] if number >= 0 else NOWHERE
 
     def that_came(self) -> Iterator[tuple[str, int]]:
-        """Key and offset of every answer that is one."""
+        """Yield key and offset of every answer that did not fail."""
         for number, offset in enumerate(self._offsets):
             if offset >= 0 and not self._failed[number]:
                 yield self._keys[number], offset
@@ -210,14 +234,12 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         offset = self._offsets[number]
         if offset < 0:
             return None
-        cut, room = self._cuts.get(number, (None, None)) if self._cuts else (None, None)
-        return Answered(
-            self._keys[number], offset, self._failed[number] == 1, cut, room
-        )
+        remarks = self._remarks.get(number, NO_REMARKS)
+        return Answered(self._keys[number], offset, self._failed[number] == 1, remarks)
 
 
 class Scored(ByPlace[tuple[int, str]]):
-    """By sample id and epoch: where the line of one scorer lies, and its digest."""
+    """The location and digest of one scorer's line, by sample id and epoch."""
 
     __slots__ = ("_digests", "_offsets", "_places")
 
@@ -235,8 +257,14 @@ class Scored(ByPlace[tuple[int, str]]):
             places[number] for number, offset in enumerate(self._offsets) if offset >= 0
         )
 
+    def located(self) -> Iterator[tuple[Place, int]]:
+        """Yield every place with the offset of its line."""
+        for number, offset in enumerate(self._offsets):
+            if offset >= 0:
+                yield self._places[number], offset
+
     def get(self, place: Place, otherwise: Any = None) -> Any:
-        """Offset and digest of the line; `otherwise` where there is none."""
+        """Return offset and digest of the line, or `otherwise` if there is none."""
         number = self._places.find(*place)
         if (
             not 0 <= number < len(self._offsets)
@@ -246,13 +274,13 @@ class Scored(ByPlace[tuple[int, str]]):
         return offset, self._digests[number]
 
     def offset_of(self, number: int, digest: str) -> int:
-        """Where the line for the place with a number lies if it has this digest; -1 otherwise."""
+        """Return the offset of a place's line if it has this digest, else -1."""
         if number >= len(self._offsets) or not self._digests.has(number, digest):
             return NOWHERE
         return self._offsets[number]
 
     def put(self, number: int, offset: int, digest: str) -> None:
-        """Notes a line for the place with a number; a later one replaces the earlier."""
+        """Record a line for a place. A later line replaces an earlier one."""
         offsets = self._offsets
         while len(offsets) < number:
             self._digests.append(len(offsets), "")
@@ -265,33 +293,33 @@ class Scored(ByPlace[tuple[int, str]]):
             self._digests[number] = digest
 
     def outdate(self, number: int) -> None:
-        """Takes away the digest of a line: an answer came after it, and nobody has judged that one yet."""
+        """Clear the digest of a line because a later answer has not been scored yet."""
         if number < len(self._offsets) and self._offsets[number] >= 0:
             self._digests[number] = ""
 
 
 @dataclass(slots=True)
 class CellIndex:
-    """What is known of one task and model."""
+    """The index of one task × model."""
 
     places: Places = field(default_factory=Places)
     """Every sample id and epoch that was answered or scored."""
     answers: Answers = field(init=False)
     scores: dict[str, Scored] = field(default_factory=dict)
-    """By scorer."""
+    """Score lines by scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of answers in whose place another question was answered since: rows may have moved."""
+    """Key and offset of answers that were replaced by an answer to another question, as when rows have moved."""
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
 
     def append(self, id: str, key: str, offset: int) -> bool:
-        """Notes an answer that came to the one question of a new sample; says whether it is new."""
+        """Record the only answer of a new sample. Return False if the sample is not new."""
         numbers, answers = self.places.numbers, self.answers
         offsets, number = answers._offsets, len(numbers)
         if number != len(offsets) or numbers.setdefault(id, number) != number:
             return False
-        # `answers.append`, without its calls: a long journal has little else.
+        # This is `answers.append` without its calls, because most lines of a long journal come here.
         offsets.append(offset)
         answers._failed.append(False)
         if len(key) == KEY_LENGTH and key.isascii():
@@ -300,32 +328,27 @@ class CellIndex:
             answers._keys[number] = key
         return True
 
-    def add_output(
-        self,
-        id: str,
-        epoch: int,
-        round: int,
-        key: str,
-        offset: int,
-        failed: bool,
-        cut: Any = None,
-        room: Any = None,
-    ) -> None:
-        """Notes an answer; rounds may come again after a restart."""
-        numbers = self.places.numbers
-        number = numbers.setdefault((id, epoch) if epoch else id, len(numbers))
-        before = self.answers.put(
-            number, round, Answered(key, offset, failed, cut, room)
-        )
+    def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
+        """Record an answer. The same round may occur again after a restart."""
+        number = self._number(id, epoch)
+        before = self.answers.put(number, round, answer)
         for scored in self.scores.values():
             scored.outdate(number)
-        if before is not None and before.key != key and not before.failed:
+        if before is None or before.failed:
+            return
+        if before.key != answer.key:
             self.replaced.append((before.key, before.offset))
+
+    def _number(self, id: str, epoch: int) -> int:
+        """Return the number of a place, adding the place if it is new."""
+        numbers = self.places.numbers
+        place = (id, epoch) if epoch else id
+        return numbers.setdefault(place, len(numbers))
 
     def add_score(
         self, scorer: str, id: str, epoch: int, offset: int, digest: str
     ) -> None:
-        """Notes a verdict."""
+        """Record a score line."""
         scored = self.scores.get(scorer)
         if scored is None:
             scored = self.scores[scorer] = Scored(self.places)

@@ -1,4 +1,4 @@
-"""A run folder copied to where others read it: any URL that fsspec can write (`s3://…`, `gs://…`, `file://…`)."""
+"""Copy a run folder to any URL that fsspec can write (`s3://…`, `gs://…`, `file://…`)."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,9 @@ from .ownership import is_manifest_of_ours
 
 
 def copy_run(layout: Layout, url: str) -> int:
-    """Copies a run and returns how many files were sent; media that are there already are not sent again.
+    """Copy a run and return how many files were sent. Media that are already there are not sent again.
 
-    `run.json` comes last: only with it do the numbers count. A place that holds anything but a run is refused.
+    `run.json` is sent last, because the numbers count only with it. A target that holds anything but a run is refused.
     """
     files, root = _filesystem(url)
     _refuse_foreign(files, root, url)
@@ -31,7 +31,7 @@ def copy_run(layout: Layout, url: str) -> int:
                 and files.exists(there)
                 and files.size(there) == path.stat().st_size
             ):
-                continue  # named by its content
+                continue  # Media are named by their content.
             files.makedirs(there.rpartition("/")[0], exist_ok=True)
             _send(files, path, there)
             sent += 1
@@ -56,19 +56,19 @@ def _refuse_foreign(files: Any, root: str, url: str) -> None:
             else None
         )
     except (FileNotFoundError, NotADirectoryError):
-        return  # nothing is there; what cannot be written to is said when it is tried
+        return  # Nothing is there. A target that cannot be written fails when the first file is sent.
     except (OSError, ValueError):
         plain = None
     if not is_manifest_of_ours(plain):
         raise UsageError(
-            "files that are not a run of assay's are there",
+            "the target holds files that are not an assay run",
             where=url,
-            fix="name a new or empty place",
+            fix="name a new or empty folder",
         )
 
 
 def _send(files: Any, path: Path, there: str) -> None:
-    """Streams one file, as long as it was when this began: a journal may still be written to."""
+    """Send the bytes a file has now. A journal may still grow meanwhile."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:
         while left and (block := source.read(min(left, 1 << 20))):
@@ -79,7 +79,7 @@ def _send(files: Any, path: Path, there: str) -> None:
 def _filesystem(url: str) -> tuple[Any, str]:
     if "://" not in url:
         raise UsageError(
-            "no URL",
+            "not a URL",
             where=url,
             fix=f"file://{Path(url).absolute()}, or -o FILE for csv and the like",
         )
@@ -95,7 +95,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
         ) from error
     except ValueError as error:
         raise UsageError(
-            f"no place to write to: {error}",
+            f"cannot write to this URL: {error}",
             where=url,
             fix="a URL such as s3://bucket/run",
         ) from error

@@ -1,59 +1,47 @@
-"""A run in the formats other tools read: CSV, Parquet, and the results file of lm-eval (its content: `lm_eval`).
+"""Export a run as a table: CSV or Parquet. Formats of other tools are in the package `exports`.
 
-CSV and Parquet have one row for each sample, epoch and scorer that the last summary counted. A text cell of a CSV file
-that starts with `=`, `+`, `-`, `@`, a tab, a carriage return or `'` gets a `'` before it, so that no spreadsheet takes
-what a model wrote for a formula; taking one leading `'` away gives the text back. Number columns are left as they are.
+Both have one row per sample, epoch and scorer that the last summary counted. A text cell of a CSV file that
+starts with `=`, `+`, `-`, `@`, a tab, a carriage return or `'` gets a leading `'`, so that no spreadsheet evaluates it
+as a formula. Removing one leading `'` restores the text. Number columns are unchanged.
 """
 
 import csv
 import io
 import json
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..core import OutputRecord, ScoreRecord, library
+from ..core.record import whole_prompts
 from .cell_index import CellIndex
-from .layout import disk_error, new_draft
-from .lm_eval import lm_eval_document
+from .output_files import write_output
 from .runs import RunReader
 
 NUMBER_COLUMNS = ("epoch", "value")
 COLUMNS = (
-    "task",
-    "model",
-    "id",
-    "epoch",
-    "scorer",
-    "prompt",
-    "answer",
-    "extracted",
-    "target",
-    "outcome",
-    "value",
-    "values",
-    "tags",
-    "error",
-    "protocol",
-)
+    "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
+    "tags", "error", "protocol",
+)  # fmt: skip
 """`answer` is what the model wrote, `extracted` what was compared; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
 
 
 def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
-    """Every verdict that the last summary counted, with its question and its answer; an answer nobody scored has no
-    scorer."""
+    """Yield every score that the last summary counted, with its question and answer.
+
+    An answer without a score has no scorer.
+    """
     protocols = {
         (row["task"], row["model"]): row.get("protocol")
         for row in reader.summary.get("results", ())
     }
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
-            continue  # what a judge was asked is kept under `task#role`
+            continue  # The requests to a judge are stored under `task#role`.
         if not reader.is_counted(task, model):
             continue
         view = reader.view(task, model)
@@ -70,7 +58,7 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
             }
             common["protocol"] = protocols.get((task, model))
             if not verdicts and not rounds:
-                continue  # a row that could not be asked, as another scorer has it
+                continue  # A row that could not be asked; another scorer may list it.
             if not verdicts:
                 yield {**dict.fromkeys(COLUMNS), **common}
             for offset in verdicts:
@@ -82,7 +70,7 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
 
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
-    """Sample ids and epochs of a cell, numbers in ids counted as numbers."""
+    """Return the sample ids and epochs of a task × model, with numbers in ids in numeric order."""
     return sorted(cell.places, key=lambda place: (_natural(place[0]), place))
 
 
@@ -99,7 +87,7 @@ def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:
     last = rounds[-1]
     error = last.output.get("error")
     return {
-        "prompt": prompt_text(last.prompt),
+        "prompt": prompt_text(whole_prompts(rounds)[-1]),
         "answer": answer_text(last.output),
         "target": as_text(last.target),
         "error": f"{error['kind']}: {error['message']}" if error else None,
@@ -125,7 +113,7 @@ def _verdict(record: ScoreRecord) -> dict[str, Any]:
 def data_frame(
     rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None
 ) -> Any:
-    """A pandas data frame of some rows; who does not have pandas is told what to install."""
+    """Return a pandas data frame of some rows. Raise an error that says what to install if pandas is missing."""
     pandas = library("pandas", "pandas, which makes data frames,", "'assay[guests]'")
     return pandas.DataFrame(
         list(rows), columns=None if columns is None else list(columns)
@@ -133,7 +121,7 @@ def data_frame(
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    """The messages of a record as text; of a single user turn its words alone, media as `[image 1a2b3c…]`."""
+    """Return the messages of a record as text: of a single user turn only its content, media as `[image 1a2b3c…]`."""
     if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
         return content_text(prompt[0].get("content"))
     return "\n".join(
@@ -142,7 +130,7 @@ def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
 
 
 def content_text(content: Any) -> str:
-    """What one message says, its media by digest."""
+    """Return the content of one message as text, with media by digest."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -151,16 +139,22 @@ def content_text(content: Any) -> str:
 
 
 def part_text(part: Mapping[str, Any]) -> str:
-    """One part of a record as text."""
+    """Return one part of a record as text."""
     if "sha256" in part:
         return f"[{part.get('type')} {str(part['sha256'])[:12]}]"
     if part.get("type") == "json":
         return json.dumps(part.get("value"), ensure_ascii=False)
+    if part.get("type") == "tool_call":
+        arguments = as_text(part.get("arguments"))
+        return f"[call] {part.get('name')}({arguments})\n"
+    if part.get("type") == "tool_result":
+        error = f" {part['error']}" if part.get("error") else ""
+        return f"[result{error}] {content_text(part.get('content'))}\n"
     return str(part.get("text", ""))
 
 
 def answer_text(output: Mapping[str, Any]) -> str:
-    """What was answered; several candidates one under another, likelihoods as numbers."""
+    """Return the answer as text: candidates on separate lines, likelihoods as numbers."""
     if output.get("likelihoods"):
         return json.dumps([entry[0] for entry in output["likelihoods"]])
     return "\n".join(
@@ -169,7 +163,7 @@ def answer_text(output: Mapping[str, Any]) -> str:
 
 
 def candidate_text(candidate: Mapping[str, Any]) -> str:
-    """One answer as text, without what was thought aloud."""
+    """Return one answer as text, without its reasoning."""
     if "text" in candidate:
         return str(candidate["text"])
     return "".join(
@@ -180,7 +174,7 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
 
 
 def as_text(value: Any) -> str | None:
-    """A value of a record as text: what is none as JSON."""
+    """Return a value of a record as text; anything but text as JSON."""
     return (
         value
         if value is None or isinstance(value, str)
@@ -189,17 +183,17 @@ def as_text(value: Any) -> str | None:
 
 
 def safe_cell(text: str) -> str:
-    """A text as a CSV cell that no spreadsheet evaluates."""
+    """Return a text as a CSV cell that no spreadsheet evaluates."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def plain_cell(cell: str) -> str:
-    """The text that `safe_cell` was given."""
+    """Return the text that `safe_cell` received."""
     return cell[1:] if cell.startswith("'") else cell
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV, their texts safe for spreadsheets."""
+    """Return rows as CSV whose texts are safe for spreadsheets."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)
@@ -211,14 +205,14 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def write_csv(reader: RunReader, path: Path) -> int:
-    """One row for each sample and scorer; returns how many."""
+    """Write one row per sample and scorer, and return how many."""
 
     def write(draft: Path) -> int:
         count = 0
         with draft.open(
             "w", encoding="utf-8", errors="backslashreplace", newline=""
         ) as file:
-            # With any other line end a carriage return inside a cell would not be quoted, and start a row.
+            # With another line end, a carriage return inside a cell would not be quoted and would start a new row.
             writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(COLUMNS)
             for row in rows_of(reader):
@@ -226,7 +220,7 @@ def write_csv(reader: RunReader, path: Path) -> int:
                 count += 1
         return count
 
-    return _whole(path, write)
+    return write_output(path, write)
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -236,7 +230,7 @@ def _cell(name: str, value: Any) -> Any:
 
 
 def write_parquet(reader: RunReader, path: Path) -> int:
-    """The same rows as Parquet; text is text, nothing is put before it."""
+    """Write the same rows as Parquet, with unchanged texts."""
     import pyarrow
     from pyarrow import parquet
 
@@ -257,41 +251,13 @@ def write_parquet(reader: RunReader, path: Path) -> int:
                 count += len(block)
         return count
 
-    return _whole(path, write)
+    return write_output(path, write)
 
 
 def _valid(value: Any) -> Any:
-    """Text without lone surrogates, which UTF-8 does not have."""
+    """Return text without lone surrogates, which UTF-8 cannot represent."""
     return (
         value.encode("utf-8", "backslashreplace").decode()
         if isinstance(value, str)
         else value
     )
-
-
-def write_lm_eval(reader: RunReader, path: Path, model: str | None = None) -> int:
-    """The results file as lm-eval writes it; returns the number of tasks."""
-    document = lm_eval_document(reader, model)
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
-
-    def write(draft: Path) -> int:
-        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return len(document["results"])
-
-    return _whole(path, write)
-
-
-def _whole(path: Path, write: Callable[[Path], int]) -> int:
-    """Writes beside the file and renames: a reader sees the old one or the new one."""
-    try:
-        handle, draft = new_draft(path)
-        os.close(handle)
-        try:
-            count = write(draft)
-            os.replace(draft, path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise disk_error(error, path) from error
-    return count

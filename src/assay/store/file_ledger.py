@@ -1,9 +1,9 @@
 """File ledgers: which files assay wrote into folders that are not its own.
 
-Guests' commands and exports write beside files of the user. They may add files; one that is there already is replaced
-only where the ledger of the folder says that assay wrote it. The ledger is a journal of its own: a line for each file,
-with a checksum, noted before the file is written. Where what was written is noted too, a file that its user has changed
-since is the user's.
+Commands of other toolkits and exports write beside files of the user. They may add files, but replace an existing one
+only if the folder's ledger says that assay wrote it. The ledger has one line per file with a
+checksum, added before the
+file is written. If the ledger also has the digest of the content, a file that changed since belongs to the user.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from ..code.userfiles import file_digest
-from ..core import StoreError
+from ..core import UnusablePath
 from .journal import is_whole, seal
 from .layout import disk_error
 
@@ -20,19 +20,21 @@ LEDGER = ".assay-files.jsonl"
 
 
 class FileLedger:
-    """What assay wrote under one folder, and to where else from there."""
+    """The files that assay wrote under one folder, and those it wrote elsewhere on its behalf."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser().absolute()
         self._path = self.root / LEDGER
         self._noted: dict[str, str] = {}
-        """By name: the digest of what was written, as far as it was noted."""
+        """Digest of the content written last, by file name; empty if it was not recorded."""
+        self._digests: dict[str, set[str]] = {}
+        """Digests of everything written, by file name."""
         self._read_bytes = 0
 
     def claim(self, path: str | Path) -> Path:
-        """Notes that a file, or a link, is about to be written, and makes its folder.
+        """Record that a file or link is about to be written, and create its folder.
 
-        Raises where there is one that assay did not write.
+        Raise `StoreError` if a file is there that assay did not write.
         """
         path = Path(path).expanduser().absolute()
         name = self._name(path)
@@ -41,11 +43,11 @@ class FileLedger:
                 if os.path.lexists(path):
                     raise _taken(
                         path,
-                        "is there, was not written by assay, and would be replaced",
+                        "exists, was not written by assay, and would be replaced",
                     )
                 self.note(path)
             elif path.is_symlink():
-                path.unlink()  # what is written must not go to where a link leads by now
+                path.unlink()  # Writing must not follow a link to another file.
             elif digest := self._noted[name]:
                 if path.is_file() and file_digest(path) != digest:
                     raise _taken(
@@ -53,21 +55,28 @@ class FileLedger:
                     )
                 self.note(
                     path
-                )  # a kill while it is written again leaves what is neither
+                )  # Drop the digest first: a kill during the write leaves neither the old nor the new content.
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise disk_error(error, path) from error
         return path
 
     def note_new(self, there: Set[Path]) -> None:
-        """Notes the files that a guest's code wrote into the folder itself: all but those that were there."""
+        """Record the files that a toolkit's code added to the folder: all but those in `there`."""
         for path in sorted(set(self.root.iterdir()) - there):
             if path != self._path:
                 self.note(path)
 
     def holds(self, path: str | Path) -> bool:
-        """Whether assay wrote a file."""
+        """Return True if assay wrote a file."""
         return self._knows(self._name(Path(path).expanduser().absolute()))
+
+    def digests(self, path: str | Path) -> Set[str]:
+        """Return the digests of what assay ever wrote to a file; empty if it wrote none."""
+        name = self._name(Path(path).expanduser().absolute())
+        if not self._knows(name):
+            return frozenset()
+        return self._digests[name]
 
     def _name(self, path: Path) -> str:
         return (
@@ -85,34 +94,40 @@ class FileLedger:
             text = self._path.read_bytes()
             self._read_bytes = len(text)
             lines = [json.loads(line) for line in text.split(b"\n") if is_whole(line)]
-            self._noted = {line["path"]: line.get("sha256", "") for line in lines}
+            self._noted = {}
+            self._digests = {}
+            for line in lines:
+                self._remember(line["path"], line.get("sha256", ""))
         return name in self._noted
 
-    def note(self, path: Path, *, with_content: bool = False) -> None:
-        """Notes that assay wrote a file, or a guest in its place; and, if asked to, what stands in it now."""
+    def _remember(self, name: str, digest: str) -> None:
+        """Keep what a line of the ledger says of a file."""
+        self._noted[name] = digest
+        digests = self._digests.setdefault(name, set())
+        if digest:
+            digests.add(digest)
+
+    def note(self, path: Path, *, digest: str = "") -> None:
+        """Append a line: assay, or the code of a toolkit, wrote a file; with its digest if that is known."""
         name = self._name(path.expanduser().absolute())
-        digest = {"sha256": file_digest(path.expanduser())} if with_content else {}
+        content = {"sha256": digest} if digest else {}
         self.root.mkdir(parents=True, exist_ok=True)
-        line = seal({"kind": "file", "path": name, **digest})
-        handle = os.open(
-            self._path,
-            os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW,
-            0o644,
-        )
+        line = seal({"kind": "file", "path": name, **content})
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(self._path, flags, 0o644)
         try:
-            os.write(
-                handle, b"\n" + line
-            )  # what a kill has left of an earlier line ends here
+            # The line break first: it ends what a kill has left of an earlier line.
+            os.write(handle, b"\n" + line)
         finally:
             os.close(handle)
-        self._noted[name] = digest.get("sha256", "")
+        self._remember(name, digest)
 
 
-def _taken(path: Path, why: str) -> StoreError:
+def _taken(path: Path, why: str) -> UnusablePath:
     fix = "move it away, or have the files written to another folder"
-    return StoreError(f"{path.name} {why}", where=str(path.parent), fix=fix)
+    return UnusablePath(f"{path.name} {why}", where=str(path.parent), fix=fix)
 
 
 def own_file(path: str | Path) -> Path:
-    """A file that may be written by its full name: it is new, or the ledger of its folder says that assay wrote it."""
+    """Return the path if it may be written: it is new, or the ledger of its folder says that assay wrote it."""
     return FileLedger(Path(path).expanduser().absolute().parent).claim(path)

@@ -1,6 +1,7 @@
-"""The index: which samples of a run were answered and scored, and where their lines lie in the journal.
+"""The index: which samples of a run were answered and scored, and where their lines are in the journal.
 
-Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
+It is derived from the journal whenever a run folder is opened. A later line for the same thing
+replaces an earlier one.
 """
 
 from array import array
@@ -13,13 +14,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, overload
 import msgspec
 
 from ..core import OutputRecord, ScoreRecord
-from .cell_index import Answered, CellIndex
+from .cell_index import NO_REMARKS, Answered, AnswerRemarks, CellIndex
 from .journal import decode_output, decode_score, part_of, read_lines
 from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
+REASONING_PART = b'"type":"reasoning"'
+"""Occurs in the line of an answer with reasoning and in no other line, because quotes inside a text are escaped."""
 Cell = tuple[str, str]
-"""Task and model: what one number is about."""
+"""Task and model: the subject of one number."""
 Round = tuple[Cell, str, int, int]
 """One answer: task and model, sample id, epoch and round."""
 
@@ -27,11 +30,17 @@ Round = tuple[Cell, str, int, int]
 class _Details(msgspec.Struct, gc=False):
     truncated_tokens: Any = None
     answer_room: Any = None
+    notes: Any = None
+
+
+class _Candidate(msgspec.Struct, gc=False):
+    stop_reason: Any = None
 
 
 class _Answer(msgspec.Struct, gc=False):
     error: Any = None
     details: _Details | None = None
+    candidates: tuple[_Candidate, ...] = ()
 
 
 if TYPE_CHECKING:
@@ -44,17 +53,18 @@ else:
     _ScoreHead = part_of(
         ScoreRecord, "task", "model", "id", "scorer", "digest", "outcome", "epoch"
     )
-"""What the index needs of a line: reading the rest would take most of the time."""
+"""The fields of a line that the index needs. Decoding the rest would take most of the time."""
 
 _output_head = msgspec.json.Decoder(_OutputHead).decode
 _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
 class AnswersByKey:
-    """What was answered in a task by the keys of its requests, whatever samples and models are called now.
+    """Answers of a task by request key, independent of the current names of samples and models.
 
-    A key has all an answer depends on, the model's identity too. Of a key, only a hash is held in memory: the line
-    that is found says whether it is the one.
+    A key covers everything an answer depends on, the model's identity too. Only a hash of each key
+    is held in memory; the
+    line it points to confirms the match.
     """
 
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
@@ -69,7 +79,7 @@ class AnswersByKey:
         self._offsets = array("q")
 
     def get(self, key: str) -> Answered | None:
-        """The answer to the request with this key."""
+        """Return the answer to the request with this key, or None."""
         offset = self._search(key)
         if offset < 0:
             return None
@@ -90,36 +100,36 @@ class AnswersByKey:
                 ):
                     self._table.add(hash(answer_key))
                     self._offsets.append(offset)
-        found = self._table.find(hash(key))
-        return self._offsets[found] if found >= 0 else NOWHERE
+        number = self._table.find(hash(key))
+        return self._offsets[number] if number >= 0 else NOWHERE
 
 
 class Index:
-    """All cells of a run, with access to their lines."""
+    """The index of all tasks × models of a run, with access to their lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cells: dict[Cell, CellIndex] = {}
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
-        """From the first damaged byte to behind the last, as far as lines can tell."""
+        """From the first damaged byte to the end of the last damaged line."""
         self.media: dict[str, set[Round]] = {}
-        """By digest: the answers that hold a medium the model made; none where all were replaced by later ones."""
+        """Answers by the digest of a medium the model produced; an empty set if later answers replaced all of them."""
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._latest: tuple[str, str, CellIndex] | None = None
-        """The cell that was asked for last: lines of one follow each other."""
+        """The entry that was requested last, because lines of one task × model follow each other."""
         self._file: BinaryIO | None = None
         self._turn = Lock()
-        """Drivers and judges read from threads of their own: nobody moves the file between a search and its line."""
+        """Serialises reads, so that no thread moves the file between the seek and the read of another."""
         if path.exists():
             self._scan()
         self.is_empty = not self.cells
-        """Whether the journal held nothing: whoever asks for many samples need not look each of them up."""
+        """True if the journal was empty, so that callers can skip looking up samples."""
 
     @property
     def damage(self) -> str:
-        """What is wrong with the lines, in one line; empty if nothing is."""
+        """A one-line description of the damaged lines; empty if there are none."""
         if self.damaged_range is None:
             return ""
         lines = (
@@ -127,10 +137,10 @@ class Index:
             if self.damaged == 1
             else f"{self.damaged} damaged lines were"
         )
-        return f"records.jsonl: {lines} passed over (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
+        return f"records.jsonl: {lines} skipped (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
 
     def cell(self, task: str, model: str) -> CellIndex:
-        """The index of one task and model."""
+        """Return the index of one task × model."""
         latest = self._latest
         if latest is not None and latest[1] == model and latest[0] == task:
             return latest[2]
@@ -141,7 +151,7 @@ class Index:
         return cell
 
     def by_key(self, task: str) -> AnswersByKey:
-        """What was answered in a task by the keys of its requests; made when it is first asked for."""
+        """Return the answers of a task by request key, built on first use."""
         if task not in self._by_key:
             cells = [
                 cell for (cell_task, _), cell in self.cells.items() if cell_task == task
@@ -150,20 +160,21 @@ class Index:
         return self._by_key[task]
 
     def answer_at(self, offset: int) -> Answered:
-        """What the line of an answer says of it."""
-        record = decode_output(self._line(offset))
-        return Answered(record.key, offset, *_facts(record))
+        """Return the answer whose line is at an offset."""
+        line = self._line(offset)
+        record = decode_output(line)
+        return Answered(record.key, offset, *_facts(record, line))
 
     def output(self, answer: Answered) -> OutputRecord:
-        """The output record at its place."""
+        """Return the output record of an answer."""
         return decode_output(self._line(answer.offset))
 
     def score(self, offset: int) -> ScoreRecord:
-        """The score record at its place."""
+        """Return the score record at an offset."""
         return decode_score(self._line(offset))
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -180,7 +191,9 @@ class Index:
                 elif line.startswith(b'{"kind":"score"'):
                     self._add_score(offset, line)
             except (TypeError, ValueError, RecursionError):
-                damaged.append(offset)  # whole, but not a record: somebody else's line
+                damaged.append(
+                    offset
+                )  # the checksum is right, but this is not a record
         for cell in self.cells.values():
             cell.places.pack()
         if damaged:
@@ -196,19 +209,18 @@ class Index:
         except msgspec.DecodeError:
             head = decode_output(line)
         cell = self.cell(head.task, head.model)
-        failed, cut, room = _facts(head)
-        # Nearly every line of a long journal is the one answer of a new sample.
-        is_plain = (
-            not (failed or head.epoch or head.round) and cut is None and room is None
-        )
-        if not is_plain or not cell.append(head.id, head.key, offset):
-            cell.add_output(
-                head.id, head.epoch, head.round, head.key, offset, failed, cut, room
-            )
+        failed, remarks = _facts(head, line)
+        # Nearly every line of a long journal is the only answer of a new sample.
+        is_plain = remarks == NO_REMARKS
+        if failed or head.epoch or head.round:
+            is_plain = False
+        is_added = is_plain and cell.append(head.id, head.key, offset)
+        if not is_added:
+            answer = Answered(head.key, offset, failed, remarks)
+            cell.add_output(head.id, head.epoch, head.round, answer)
         if self._media_of or b'"sha256"' in line:
-            self._add_media(
-                ((head.task, head.model), head.id, head.epoch, head.round), line
-            )
+            task_model = (head.task, head.model)
+            self._add_media((task_model, head.id, head.epoch, head.round), line)
 
     def _add_media(self, round: "Round", line: bytes) -> None:
         for digest in self._media_of.pop(round, ()):
@@ -219,7 +231,7 @@ class Index:
                 self.media.setdefault(digest, set()).add(round)
 
     def drop(self, digest: str) -> None:
-        """Forgets the answers that hold a medium, as if they had never come."""
+        """Forget the answers that contain a medium."""
         for (task, model), id, epoch, round in self.media.get(digest, ()):
             self.cell(task, model).answers.drop(id, epoch, round)
         self._by_key.clear()
@@ -230,14 +242,15 @@ class Index:
             head = _score_head(line)
         except msgspec.DecodeError:
             head = decode_score(line)
-        # A judge that failed is an infrastructure error: without a digest its line is stale, and it is asked again.
+        # A failed judge is an infrastructure error. Without a digest its line is outdated, so the
+        # judge is asked again.
         digest = "" if head.outcome == "judge_error" else head.digest
         self.cell(head.task, head.model).add_score(
             head.scorer, head.id, head.epoch, offset, digest
         )
 
     def _line(self, offset: int) -> bytes:
-        # A buffered file rather than a map: pages of a map would count as this process's memory.
+        # A buffered file instead of a memory map, whose pages would count as this process's memory.
         with self._turn:
             file = self._file
             if file is None:
@@ -246,24 +259,43 @@ class Index:
             return file.readline()[:-1]
 
 
-def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
-    """Whether a request failed; what the model said of cut prompts and of the room for its answer."""
+def _facts(head: _OutputHead | OutputRecord, line: bytes) -> tuple[bool, AnswerRemarks]:
+    """Return whether a request failed, and what its answer contributes to the notes of a run."""
+    has_reasoning = REASONING_PART in line
     if isinstance(head, OutputRecord):
-        found = head.output.get("details")
-        found = found if isinstance(found, dict) else {}
-        return head.failed, found.get("truncated_tokens"), found.get("answer_room")
+        details = head.output.get("details")
+        details = details if isinstance(details, dict) else {}
+        reasons = [
+            candidate.get("stop_reason")
+            for candidate in head.output.get("candidates", ())
+        ]
+        remarks = AnswerRemarks(
+            details.get("truncated_tokens"),
+            details.get("answer_room"),
+            details.get("notes"),
+            reasons.count("length"),
+            has_reasoning,
+        )
+        return head.failed, remarks
     output = head.output
-    if output.details is None:
-        return output.error is not None, None, None
-    return (
-        output.error is not None,
-        output.details.truncated_tokens,
-        output.details.answer_room,
+    cut = sum(candidate.stop_reason == "length" for candidate in output.candidates)
+    failed = output.error is not None
+    details = output.details
+    if details is None and not cut and not has_reasoning:
+        return failed, NO_REMARKS
+    if details is None:
+        return failed, AnswerRemarks(cut_answers=cut, has_reasoning=has_reasoning)
+    return failed, AnswerRemarks(
+        details.truncated_tokens,
+        details.answer_room,
+        details.notes,
+        cut,
+        has_reasoning,
     )
 
 
 def made_media(line: bytes) -> Iterator[str]:
-    """The digests of the media that the answer of a line holds."""
+    """Yield the digests of the media that the answer of a line contains."""
     if b'"sha256"' not in line:
         return
     for candidate in decode_output(line).output.get("candidates", ()):
@@ -273,7 +305,7 @@ def made_media(line: bytes) -> Iterator[str]:
 
 
 class Scores(Sequence[ScoreRecord]):
-    """The score records of one scorer on one cell, in the order of their ids; read from disk when asked for."""
+    """The score records of one scorer on one task × model, in the order of their ids, read from disk on access."""
 
     def __init__(self, index: Index, offsets: Sequence[int]) -> None:
         self._index = index
@@ -292,21 +324,21 @@ class Scores(Sequence[ScoreRecord]):
         return len(self._offsets)
 
     def arranged(self, order: Sequence[int]) -> "Scores":
-        """The same records in another order."""
+        """Return the same records in another order."""
         return Scores(self._index, [self._offsets[position] for position in order])
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        """Reads the journal block by block: most lines follow each other."""
+        """Read the journal block by block, because most lines follow each other."""
         with open(self._index.path, "rb") as file:
             block, start = b"", 0
             for offset in self._offsets:
-                at = offset - start
-                end = block.find(b"\n", at) if 0 <= at < len(block) else -1
+                position = offset - start
+                end = block.find(b"\n", position) if 0 <= position < len(block) else -1
                 if end < 0:
                     file.seek(offset)
-                    block, start, at = file.read(BLOCK_BYTES), offset, 0
+                    block, start, position = file.read(BLOCK_BYTES), offset, 0
                     end = block.find(b"\n")
                     if end < 0:
                         block += file.readline()
                         end = len(block) - 1
-                yield decode_score(block[at:end])
+                yield decode_score(block[position:end])

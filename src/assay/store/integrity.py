@@ -1,7 +1,7 @@
-"""Integrity: whether a run folder still holds what its run wrote.
+"""Integrity: check whether a run folder still holds what its run wrote.
 
-At its end a run notes in `run.json` the digests of journal and summary, and how many media its answers name; media are
-named by their digest. Runs of the first version noted none of it: they are read, and called unverified.
+At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named by
+their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from .index import Index
 from .layout import Layout
 
 READERS = 4
-"""Media read at once: digests are computed outside of Python's lock."""
+"""Number of media read at once. Digests are computed without Python's global lock."""
 NAMED = 3
-"""Samples that are named in a line."""
+"""Number of samples named in a line."""
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file."""
+    """Return the sha256 of a file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -31,7 +31,7 @@ def file_digest(path: Path) -> str:
 
 
 def journal_note(layout: Layout) -> dict[str, Any]:
-    """What `run.json` says of a journal that is finished."""
+    """Return what `run.json` records about a finished journal."""
     return {
         "bytes": layout.journal.stat().st_size,
         "sha256": file_digest(layout.journal),
@@ -39,14 +39,14 @@ def journal_note(layout: Layout) -> dict[str, Any]:
 
 
 def is_vouched(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run ended, and noted what it left."""
+    """Return True if a run ended and recorded the digests of its files."""
     return isinstance(manifest.get("journal"), Mapping) and isinstance(
         manifest.get("summary"), Mapping
     )
 
 
 def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
-    """How the journal differs from what the run left, in one line; empty if it does not."""
+    """Return in one line how the journal differs from what the run left; empty if it does not."""
     noted = manifest["journal"]
     if not layout.journal.exists():
         return "records.jsonl is missing"
@@ -59,7 +59,7 @@ def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
 
 
 def summary_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
-    """How the summary differs from what the run wrote, in one line; empty if it does not."""
+    """Return in one line how the summary differs from what the run wrote; empty if it does not."""
     if not layout.summary.exists():
         return "summary.json is missing"
     if file_digest(layout.summary) != manifest["summary"].get("sha256"):
@@ -70,7 +70,7 @@ def summary_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
 
 
 def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
-    """By digest: `missing` or `changed`, of the media that answers name."""
+    """Return `missing` or `changed` by digest, for the media that answers name."""
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
         states = readers.map(blobs.state, named)
@@ -82,14 +82,14 @@ def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
 
 
 def media_damage(index: Index, broken: Mapping[str, str]) -> str:
-    """What is wrong with the media, in one line; empty if nothing is."""
+    """Return in one line what is wrong with the media; empty if nothing is."""
     if not broken:
         return ""
     ids = dict.fromkeys(
         id for digest in broken for _, id, _, _ in sorted(index.media[digest])
     )
     counts = {
-        state: sum(found == state for found in broken.values())
+        state: sum(value == state for value in broken.values())
         for state in ("missing", "changed")
     }
     words = " and ".join(f"{count} {state}" for state, count in counts.items() if count)

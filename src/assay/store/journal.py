@@ -1,8 +1,9 @@
-"""The journal: append-only lines of JSON, each with a checksum; the truth of a run.
+"""The journal: append-only lines of JSON, each with a checksum; the source of truth of a run.
 
-A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Writing is one checked `write` of
-whole lines; `fdatasync` is grouped in a thread of its own (every 200 ms or 64 lines), so that a killed process loses
-nothing that was written and a power cut at most the last group. A torn tail is cut off when the file is opened.
+A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is
+one checked `write`
+of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed process loses
+nothing that was written and a power cut at most the last group. Opening the file cuts off an incomplete last line.
 """
 
 import json
@@ -18,6 +19,7 @@ from zlib import crc32
 import msgspec
 
 from ..core import DiskFull, OutputRecord, ScoreRecord
+from ..core.plural import plural
 from ..core.record import is_whole as is_whole
 from .layout import disk_error
 from .secrets import Redactor
@@ -30,7 +32,7 @@ _R = TypeVar("_R")
 
 
 def as_plain(value: Any) -> Any:
-    """What JSON does not know, as what it does: numbers of numpy as numbers, arrays as lists, all else as text."""
+    """Convert a value JSON does not know: numbers of numpy to numbers, arrays to lists, anything else to text."""
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "tolist"):
@@ -44,11 +46,11 @@ _encode = msgspec.json.Encoder(enc_hook=as_plain).encode
 
 
 def seal(record: Any, redactor: Redactor | None = None) -> bytes:
-    """One journal line: the record (a line, or a mapping) as JSON with its checksum, newline included."""
+    """Return one journal line: the record (a line or a mapping) as JSON with its checksum and newline."""
     try:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
-        # Lone surrogates and huge integers: the slower encoder writes them as plain JSON.
+        # The slower encoder writes lone surrogates and huge integers as plain JSON.
         plain = record if isinstance(record, Mapping) else _members(record)
         body = json.dumps(
             plain,
@@ -63,7 +65,7 @@ def seal(record: Any, redactor: Redactor | None = None) -> bytes:
 
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
-    """What the fast encoder writes of a line, for the slower one."""
+    """Return the members that the fast encoder writes, for the slower one."""
     kind, members = type(line), msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
     defaults = dict(
@@ -96,7 +98,7 @@ class Repair:
                 else ""
             )
             parts.append(
-                f"{self.damaged_lines} damaged lines were passed over and will be asked again{where}"
+                f"{plural(self.damaged_lines, 'damaged line')} passed over{where}"
             )
         return "; ".join(parts)
 
@@ -107,7 +109,7 @@ class Journal:
     def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self.path = path
         self._redactor = redactor
-        # Drivers and judges write from threads of their own: a line must lie where it was said to, and none be lost.
+        # Several threads write here: each line must be at the offset that was returned, and none may be lost.
         self._turn = threading.Lock()
         self._buffer: list[bytes] = []
         self._unsynced = 0
@@ -126,11 +128,11 @@ class Journal:
 
     @property
     def end(self) -> int:
-        """Where the next line will lie."""
+        """The offset of the next line."""
         return self._end
 
     def append(self, record: Any) -> int:
-        """Adds a record to what the next `flush` writes; returns where its line will lie."""
+        """Add a record to the next `flush`, and return the offset its line will have."""
         line = seal(record, self._redactor)
         with self._turn:
             self._buffer.append(line)
@@ -139,7 +141,7 @@ class Journal:
         return offset
 
     def flush(self) -> None:
-        """Writes what was appended; once it returns, a kill of this process loses none of it."""
+        """Write what was appended. Once this returns, killing the process loses none of it."""
         with self._turn:
             self._flush()
 
@@ -157,7 +159,7 @@ class Journal:
             self._sync_in_background()
 
     def close(self) -> None:
-        """Writes and syncs everything."""
+        """Write and sync everything."""
         try:
             self.flush()
             if self._syncer is not None:
@@ -168,7 +170,7 @@ class Journal:
             raise disk_error(error, self.path) from error
         finally:
             if self._syncer is not None:
-                self._syncer.join()  # it must not sync a handle that has become another file's
+                self._syncer.join()  # It must not sync a handle that has been reused for another file.
             os.close(self._handle)
 
     def _write(self, block: bytes) -> None:
@@ -176,12 +178,12 @@ class Journal:
         try:
             size = os.write(self._handle, block)
             if size != len(block):
-                # A full disk may take part of a block without an error: leave no torn line behind.
+                # A full disk may accept part of a block without an error: leave no incomplete line behind.
                 os.ftruncate(self._handle, start + block.rfind(b"\n", 0, size) + 1)
                 raise DiskFull(
                     "the disk is full",
                     where=str(self.path),
-                    fix="free some space, then run the same command again",
+                    fix="free some space and rerun the command",
                 )
         except OSError as error:
             raise disk_error(error, self.path) from error
@@ -211,7 +213,7 @@ class Journal:
 def open_journal(
     path: Path, redactor: Redactor | None = None
 ) -> tuple[Journal, Repair]:
-    """The journal ready for appending, its torn tail cut off; and what had to be repaired."""
+    """Open the journal for appending, cut off an incomplete last line, and return what was repaired."""
     try:
         torn = _cut_torn_tail(path) if path.exists() else 0
     except OSError as error:
@@ -220,7 +222,7 @@ def open_journal(
 
 
 def _cut_torn_tail(path: Path) -> int:
-    """Removes a last line without its end; damage further up stays in place and is skipped by readers."""
+    """Remove a last line without its end. Damage further up stays, and readers skip it."""
     size = path.stat().st_size
     if size == 0:
         return 0
@@ -240,12 +242,12 @@ def _cut_torn_tail(path: Path) -> int:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Each line with its offset; `None` in place of a damaged one."""
+    """Yield each line with its offset, and `None` instead of a damaged line."""
     with open(path, "rb") as file:
         offset = 0
         for line in file:
             body = line[:-1] if line[-1] == 10 else line
-            # Written out, since this is most of what reading a long journal takes.
+            # Written inline, because it takes most of the time of reading a long journal.
             sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
             yield (
                 offset,
@@ -257,7 +259,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
 
 
 def part_of(record: type[Any], *names: str, **others: Any) -> Any:
-    """A structure of some fields of a record, as declared there; `others` are read as a type of their own."""
+    """Return a structure with some fields of a record, as declared there. `others` gives fields another type."""
     hints, declared = (
         get_type_hints(record),
         {field.name: field for field in fields(record)},
@@ -273,7 +275,7 @@ def part_of(record: type[Any], *names: str, **others: Any) -> Any:
 
 
 def _line_of(record: type[Any]) -> Any:
-    """The line of a record: its fields in the order of their declaration; what equals its default is left out."""
+    """Return the line type of a record: its fields in order of declaration, omitting defaults."""
     members = [
         (field.name, Any, *_default(field))
         for field in fields(record)
@@ -302,7 +304,7 @@ if TYPE_CHECKING:
 else:
     OutputLine = _line_of(OutputRecord)
     ScoreLine = _line_of(ScoreRecord)
-"""Records on their way to the journal: made at a third of the cost of the frozen ones that are read."""
+"""Records to be written. They cost a third of the frozen ones that are read."""
 
 
 _decode_output = msgspec.json.Decoder(OutputRecord).decode
@@ -310,12 +312,12 @@ _decode_score = msgspec.json.Decoder(ScoreRecord).decode
 
 
 def decode_output(line: bytes) -> OutputRecord:
-    """The output record of a journal line."""
+    """Return the output record of a journal line."""
     return _decode(line, _decode_output, OutputRecord)
 
 
 def decode_score(line: bytes) -> ScoreRecord:
-    """The score record of a journal line."""
+    """Return the score record of a journal line."""
     return _decode(line, _decode_score, ScoreRecord)
 
 

@@ -1,7 +1,8 @@
-"""Labels: what people said of answers, beside the journal in a file of its own, line by line.
+"""Labels: people's judgements of answers, in a file of their own beside the journal.
 
-A line is sealed as the journal's are, and none is ever changed or removed: whoever changes his mind adds a line, and
-the last one of a person for a sample counts. The journal stays as the run left it, and so does its digest.
+Lines have a checksum as in the journal, and none is changed or removed: to change a label a person
+adds a line, and the
+last one per person and sample counts. The journal and its digest stay as the run left them.
 """
 
 import json
@@ -11,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from ..core import StoreError
+from ..core import UnusablePath
 from ..core.record import is_whole
 from .journal import Journal, open_journal, read_lines
 from .layout import Layout
@@ -23,7 +24,7 @@ LONGEST_NOTE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one person said of one answer."""
+    """One person's judgement of one answer."""
 
     task: str
     model: str
@@ -37,11 +38,11 @@ class Label:
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """Which answer it is about."""
+        """The answer it is about."""
         return self.task, self.model, self.id, self.epoch
 
     def line(self) -> dict[str, object]:
-        """The label as a line."""
+        """Return the label as a line."""
         members = asdict(self) | {
             "by": self.by[:LONGEST_NAME],
             "note": self.note[:LONGEST_NOTE],
@@ -54,9 +55,9 @@ class Label:
 
 
 def add_labels(layout: Layout, labels: list[Label]) -> None:
-    """Appends labels; they are on the disk when this returns."""
+    """Append labels and sync them to disk."""
     if layout.labels.exists() and not _is_ours(layout):
-        raise StoreError(
+        raise UnusablePath(
             "labels.jsonl here was not written by assay",
             where=str(layout.folder),
             fix="move it away, then label again",
@@ -72,18 +73,19 @@ def add_labels(layout: Layout, labels: list[Label]) -> None:
 
 
 def read_labels(layout: Layout) -> list[Label]:
-    """All labels, in the order in which they were given; damaged lines are left out."""
+    """Return all labels in the order they were given, without damaged lines."""
     return list(_labels(layout)) if layout.labels.exists() else []
 
 
 def standing_labels(
     labels: list[Label],
 ) -> dict[tuple[str, str, str, int], dict[str, Label]]:
-    """By answer and person: the last label, which is the one that counts."""
-    found: dict[tuple[str, str, str, int], dict[str, Label]] = {}
+    """Return the last label by answer and person, which is the one that counts."""
+    latest: dict[tuple[str, str, str, int], dict[str, Label]] = {}
     for label in labels:
-        found.setdefault(label.place, {})[label.by] = label
-    return found
+        by_person = latest.setdefault(label.place, {})
+        by_person[label.by] = label
+    return latest
 
 
 def _labels(layout: Layout) -> Iterator[Label]:
@@ -92,7 +94,7 @@ def _labels(layout: Layout) -> Iterator[Label]:
             try:
                 yield msgspec.convert(
                     json.loads(line), Label, strict=False
-                )  # an id may hold lone surrogates
+                )  # An id may contain lone surrogates.
             except (msgspec.MsgspecError, ValueError):
                 continue
 

@@ -15,13 +15,13 @@ import re
 import secrets
 from pathlib import Path
 
-from ..core import DiskFull, StoreError
+from ..core import DiskFull, StoreError, UnusablePath
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Layout:
-    """The paths of one run folder: what each file holds is said above."""
+    """The paths of one run folder. The module docstring explains each file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -35,12 +35,12 @@ class Layout:
 
 
 def safe_name(name: str, limit: int = 40) -> str:
-    """A name that is safe as part of a file name: letters, digits, `.`, `_`, `-`."""
+    """Return a name that is safe as part of a file name: letters, digits, `.`, `_`, `-`."""
     return _UNSAFE.sub("-", name).strip("-.")[:limit] or "run"
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a derived file so that a reader sees the old one or the new one, never half of it."""
+    """Write a derived file so that a reader sees the old one or the new one, never half of it."""
     try:
         handle, temporary = new_draft(path)
         try:
@@ -58,9 +58,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def new_draft(path: Path) -> tuple[int, Path]:
-    """An unfinished copy of a derived file, open and empty; who may read it is said by the umask, as for the journal.
+    """Open an empty temporary file for a derived file. The umask sets its permissions, as for the journal.
 
-    `tempfile` would make one that nobody but its owner may read.
+    `tempfile` would create a file that only its owner may read.
     """
     draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     return os.open(
@@ -69,7 +69,7 @@ def new_draft(path: Path) -> tuple[int, Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes a rename in `folder` survive a power loss."""
+    """Make a rename in `folder` survive a power loss."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -78,22 +78,22 @@ def sync_folder(folder: Path) -> None:
 
 
 def disk_error(error: OSError, path: Path) -> StoreError:
-    """An `OSError` as the error a user can act on."""
+    """Turn an `OSError` into an error a user can act on."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
         first = "check the disk" if error.errno == errno.EIO else "free some space"
         return DiskFull(
             f"cannot write: {error.strerror}",
             where=str(path),
-            fix=f"{first}, then run the same command again",
+            fix=f"{first} and rerun the command",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StoreError(
+        return UnusablePath(
             f"cannot write: {error.strerror}",
             where=str(path),
             fix="choose another folder with -o",
         )
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return StoreError(
+        return UnusablePath(
             "a run needs a folder, and this is a file",
             where=str(path),
             fix="choose a folder with -o",

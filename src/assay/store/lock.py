@@ -16,7 +16,7 @@ NOTE_BYTES = 192
 
 
 class FolderLock:
-    """Held while a process writes to a run folder; the kernel lets go of it when the process dies."""
+    """Held while a process writes to a run folder. The kernel releases it when the process dies."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class FolderLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process writes to the folder of a lock now; a lock on another machine may look free."""
+    """Return True if a process writes to the lock's folder now. A lock held on another machine may look free."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -78,7 +78,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _note() -> bytes:
-    """Who writes here; always of one length, so that it is replaced by one write and never seen half."""
+    """Return a note of who writes here. It has a fixed length, so that one write replaces it completely."""
     note = {
         "pid": os.getpid(),
         "host": socket.gethostname()[:80],
@@ -88,7 +88,7 @@ def _note() -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Makes the file with its note in it: an empty one could be anybody's. Where another was faster, his stays."""
+    """Create the lock file with its note, because an empty file has no owner. Keep the file of a faster process."""
     handle, draft = new_draft(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -97,7 +97,7 @@ def _make(path: Path) -> None:
             os.link(draft, path)
         except FileExistsError:
             return
-        except OSError:  # a file system without links
+        except OSError:  # A file system without links.
             with suppress(FileExistsError), path.open("xb") as file:
                 file.write(_note())
     finally:

@@ -1,7 +1,7 @@
-"""Merging: the journals and media of several runs of the same questions as one new run folder.
+"""Merge the journals and media of several runs of the same questions into one new run folder.
 
-What the parts were configured with is not taken over: it may name code of another machine. The user's own command,
-without its `--shard`, goes on from the merged answers and asks for nothing that is there.
+The configuration of the parts is not copied, because it may name code of another machine. The user's own command,
+without its `--shard`, continues from the merged answers and asks nothing again.
 """
 
 import json
@@ -10,32 +10,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core import StoreError
+from ..core import UnusablePath
 from .journal import read_lines
 from .runs import RunReader, RunWriter
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
-"""Digests that all parts of a cell must share; where the data lies, and which part of it was asked, may differ."""
+"""Digests that all parts of a task × model must share. The path of the data and the selected part may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge brought together."""
+    """Counts of what a merge wrote."""
 
     lines: int
     media: int
     damaged: int
-    """Lines that could not be read, and were left out: their samples will be asked or scored again."""
+    """Lines that could not be read and were left out. Their samples will be asked or scored again."""
 
 
 def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
-    """Writes a new run folder with everything that was answered and scored in the parts."""
+    """Write a new run folder with everything that was answered and scored in the parts."""
     readers = [RunReader(part) for part in parts]
     _check_apart(readers)
     _check_alike(readers)
     target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise UnusablePath(
+            "a run needs a folder, and this is a file",
+            where=str(folder),
+            fix="-o a new folder for the merged run",
+        )
     if target.exists() and any(target.iterdir()):
-        raise StoreError(
+        raise UnusablePath(
             "the folder is not empty",
             where=str(folder),
             fix="-o a new folder for the merged run",
@@ -59,32 +65,43 @@ def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
 
 
 def _check_apart(readers: Sequence[RunReader]) -> None:
-    """Refuses the same part twice, by its folder or by the samples it was asked for: another one was meant."""
-    places: dict[tuple[str, str, Any], str] = {}
+    """Raise if the same part is given twice, by its folder or by its samples."""
+    folders: dict[tuple[str, str, Any], str] = {}
     for reader in readers:
-        where = str(reader.layout.folder)
+        folder = reader.layout.folder
+        where = str(folder)
         for cell in reader.manifest.get("cells", ()):
-            view = cell.get("digests", {}).get("view") or reader.layout.folder.resolve()
-            name = (cell["task"], cell["model"], view)
-            if name in places:
-                what = f"holds the same part of {cell['task']} on {cell['model']} as {places[name]}"
-                raise StoreError(what, where=where, fix="name each of the parts once")
-            places[name] = where
+            task, model = cell["task"], cell["model"]
+            digests = cell.get("digests", {})
+            part = digests.get("view") or folder.resolve()
+            name = (task, model, part)
+            if name in folders:
+                reason = f"holds the same part of {task} on {model} as {folders[name]}"
+                fix = "name each of the parts once"
+                raise UnusablePath(reason, where=where, fix=fix)
+            folders[name] = where
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:
-    """Refuses parts of which a cell was not asked alike: their answers would not belong to one number."""
+    """Raise if the parts of a task × model were asked differently, because they do not form one number."""
     cells: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {}
     for reader in readers:
         where = str(reader.layout.folder)
         for cell in reader.manifest.get("cells", ()):
-            name, digests = (cell["task"], cell["model"]), cell.get("digests", {})
-            other, before = cells.setdefault(name, (where, digests))
-            apart = [part for part in ALIKE if before.get(part) != digests.get(part)]
-            if apart:
-                what = f"{name[0]} on {name[1]} was not asked as in {other}: {', '.join(apart)} differ"
-                raise StoreError(
-                    what,
+            task, model = cell["task"], cell["model"]
+            digests = cell.get("digests", {})
+            other, before = cells.setdefault((task, model), (where, digests))
+            differing = []
+            for part in ALIKE:
+                if before.get(part) != digests.get(part):
+                    differing.append(part)
+            if differing:
+                parts = ", ".join(differing)
+                reason = (
+                    f"{task} on {model} was not asked as in {other}: {parts} differ"
+                )
+                raise UnusablePath(
+                    reason,
                     where=where,
                     fix="merge parts of one command, with the same files and options",
                 )

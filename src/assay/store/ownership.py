@@ -1,8 +1,9 @@
-"""Ownership: which folders a run may be written to, and which files in them are assay's own.
+"""Ownership: which folders a run may be written to, and which files in them belong to assay.
 
-A run is written to a folder that is new, empty, or a run already; anything else is refused before work begins. A file
-counts as assay's by what it holds, never by its name alone: `run.json` by its format mark, a journal by the checksums
-of its lines, a medium by the journal that names it. What does not count is neither opened for writing nor removed.
+A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The content
+decides whether a file is assay's, never the name alone: the format number in `run.json`, the
+checksums of journal lines,
+the journal that names a medium. Any other file is neither opened for writing nor removed.
 """
 
 import json
@@ -18,9 +19,9 @@ from .journal import is_whole
 from .layout import Layout, disk_error
 
 FORMAT = 2
-"""The mark of a `run.json` of assay's; that of the first version, 1, has no digests."""
+"""The format number in `run.json`. Format 1, of the first version, has no digests."""
 NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
-"""The first `run.json` of a run, written before anything else, so that the folder is known by it after a kill."""
+"""The first `run.json` of a run, written before anything else, so that it identifies the folder after a kill."""
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
 VIEW_INDEX = b"assay view index "
@@ -37,10 +38,10 @@ _SEARCHED_BYTES = 1 << 20
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raises unless a run may be written to a folder."""
+    """Raise unless a run may be written to a folder."""
     try:
         if not folder.exists() or not folder.is_dir():
-            return  # a file is refused by whoever makes the folder
+            return  # The caller that creates the folder refuses a file.
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise disk_error(error, folder) from error
@@ -58,7 +59,7 @@ def refuse_foreign(folder: Path) -> None:
     if not _holds_run(layout, names):
         first_names = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
         raise UsageError(
-            f"the folder holds files that are not a run of assay's: {first_names}",
+            f"the folder holds files that are not an assay run: {first_names}",
             where=str(folder),
             fix="choose a new or empty folder with -o",
         )
@@ -73,13 +74,13 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _refuse_special(path: Path, *, is_folder: bool) -> None:
-    """Links lead to files of others; what is neither a file nor a folder is nothing a run writes."""
+    """Raise for a link, which leads to other people's files, and for anything else that a run does not write."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
     if not (stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)):
-        what = (
+        description = (
             "a link"
             if stat.S_ISLNK(mode)
             else "not a folder"
@@ -87,7 +88,7 @@ def _refuse_special(path: Path, *, is_folder: bool) -> None:
             else "not a file"
         )
         raise UsageError(
-            f"{path.name} is {what}, and a run would be written through it",
+            f"{path.name} is {description}, and a run would be written through it",
             where=str(path.parent),
             fix="move it away, or choose another folder with -o",
         )
@@ -102,7 +103,7 @@ def _foreign(path: Path) -> UsageError:
 
 
 def _holds_run(layout: Layout, names: list[str]) -> bool:
-    """Whether a folder is a run, or what a run leaves that was killed before its `run.json` was there."""
+    """Return True if a folder is a run, or what a run leaves if it is killed before it writes `run.json`."""
     if layout.manifest.exists():
         problem = manifest_problem(layout.manifest)
         if problem:
@@ -122,20 +123,20 @@ def _holds_run(layout: Layout, names: list[str]) -> bool:
 
 
 def manifest_problem(path: Path) -> str:
-    """Why a file is no `run.json` of assay's; empty if it is one."""
+    """Return why a file is not a `run.json` of assay; empty if it is one."""
     try:
-        found = json.loads(path.read_bytes())
+        plain = json.loads(path.read_bytes())
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    except ValueError:
+    except (ValueError, RecursionError):
         return "is empty" if not path.stat().st_size else "is not valid JSON"
-    if not is_manifest_of_ours(found):
+    if not is_manifest_of_ours(plain):
         return "was not written by assay"
     return ""
 
 
 def is_manifest_of_ours(plain: Any) -> bool:
-    """Whether what a `run.json` holds has assay's mark."""
+    """Return True if the content of a `run.json` was written by assay."""
     if not isinstance(plain, Mapping) or plain.get("format") not in (1, FORMAT):
         return False
     return plain == NEW_RUN or (
@@ -145,7 +146,7 @@ def is_manifest_of_ours(plain: Any) -> bool:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file is empty, or has a whole line of a journal; one that was torn while it was written counts too."""
+    """Return True if a file is empty, or has a complete or a torn journal line."""
     with path.open("rb") as file:
         block = file.read(_SEARCHED_BYTES)
         if not block or any(is_whole(line) for line in block.split(b"\n")):
@@ -158,36 +159,36 @@ def is_journal(path: Path) -> bool:
 
 
 def _is_summary(layout: Layout) -> bool:
-    """Whether `summary.json` is what a run wrote: as it is, or as something has left it since."""
+    """Return True if a run wrote `summary.json`, changed since or not."""
     if layout.manifest.exists():
         manifest = json.loads(layout.manifest.read_bytes())
         if "summary" in manifest or manifest["status"] in FINISHED:
             return True
     try:
-        found = json.loads(layout.summary.read_bytes())
-    except ValueError:
+        plain = json.loads(layout.summary.read_bytes())
+    except (ValueError, RecursionError):
         return False
     return (
-        isinstance(found, dict)
-        and {"status", "run", "results", "usage"} <= found.keys()
+        isinstance(plain, dict)
+        and {"status", "run", "results", "usage"} <= plain.keys()
     )
 
 
 def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
-    """Whether a file is the note of a writer."""
+    """Return True if a file is the lock note of a writer."""
     with path.open("rb") as file:
         text = file.read(4096)
     if not text:
         return may_be_empty
     try:
         note = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return _is_note(note)
 
 
 def is_draft(path: Path) -> bool:
-    """Whether a file is an unfinished copy of a derived file or of `.lock`; one that is gone by now was."""
+    """Return True if a file is a temporary copy of a derived file or of `.lock`, or if it has just disappeared."""
     named = _DRAFT.fullmatch(path.name)
     if named is None or path.is_symlink():
         return False
@@ -202,9 +203,9 @@ def is_draft(path: Path) -> bool:
         return False
     try:
         whole = json.loads(text)
-    except ValueError:
-        return True  # torn while it was written
-    # A whole one has to be ours in all it holds: a name and a beginning alone may be anybody's.
+    except (ValueError, RecursionError):
+        return True  # Torn while it was written.
+    # If it is complete, all of it must be assay's: a name and a beginning alone could belong to any file.
     checks = {
         "run.json": is_manifest_of_ours,
         "summary.json": _has_results,

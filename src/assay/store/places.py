@@ -1,7 +1,7 @@
-"""Places: the sample ids and epochs of one cell, numbered as they come.
+"""Places: the sample ids and epochs of one task × model, numbered in order of appearance.
 
-A journal may hold a million of them, so none is an object of its own: ids lie in one buffer, and a place is found by
-open addressing in an array of numbers. That takes some 40 bytes a place, where a dict of tuples takes about 250.
+A journal may hold a million of them, so they are not objects: ids are in one buffer, and a place is found by open
+addressing in an array of numbers. That takes some 40 bytes per place; a dict of tuples takes about 250.
 """
 
 from array import array
@@ -14,11 +14,11 @@ Place = tuple[str, int]
 """A sample's id and the epoch in which it was asked."""
 NOWHERE = -1
 SEARCHES = 64
-"""Searches through everything that cost less than making a table of it."""
+"""Number of linear searches that cost less than building a hash table."""
 
 
 class HashTable:
-    """Numbers from 0 on, found by a 64-bit hash; of several added under one hash, the last."""
+    """Numbers from 0 on, found by a 64-bit hash. If a hash was added several times, the last number counts."""
 
     __slots__ = ("_hashes", "_mask", "_table")
 
@@ -31,21 +31,23 @@ class HashTable:
         return len(self._hashes)
 
     def find(self, hash: int) -> int:
-        """The number that was added under a hash; -1 where there is none."""
+        """Return the number that was added under a hash, or -1."""
         table, hashes, mask = self._table, self._hashes, self._mask
-        at = hash & mask
-        while (number := table[at]) >= 0:
+        slot = hash & mask
+        while (number := table[slot]) >= 0:
             if hashes[number] == hash:
                 return number
-            at = (at + 1) & mask
+            slot = (slot + 1) & mask
         return NOWHERE
 
     def add(self, hash: int) -> None:
-        """Gives the next number to a hash."""
+        """Give the next number to a hash."""
         hashes = self._hashes
         self._set(hash, len(hashes))
         hashes.append(hash)
-        if len(hashes) * 2 > self._mask:  # at most half full, so that probes stay short
+        if (
+            len(hashes) * 2 > self._mask
+        ):  # At most half full, so that probes stay short.
             self._mask = self._mask * 2 + 1
             self._table = array("i", [NOWHERE]) * (self._mask + 1)
             for number, earlier in enumerate(hashes):
@@ -53,14 +55,14 @@ class HashTable:
 
     def _set(self, hash: int, number: int) -> None:
         table, hashes, mask = self._table, self._hashes, self._mask
-        at = hash & mask
-        while (there := table[at]) >= 0 and hashes[there] != hash:
-            at = (at + 1) & mask
-        table[at] = number
+        slot = hash & mask
+        while (other := table[slot]) >= 0 and hashes[other] != hash:
+            slot = (slot + 1) & mask
+        table[slot] = number
 
 
 class Places:
-    """Numbers for places, from 0 on, in the order in which they were first met; a dict until `pack` is called."""
+    """Numbers for places, from 0 on, in order of appearance. It is a dict until `pack` is called."""
 
     __slots__ = (
         "_count",
@@ -75,11 +77,11 @@ class Places:
 
     def __init__(self) -> None:
         self.numbers: dict[str | Place, int] = {}
-        """While a journal is read. An epoch of 0 is left out: mostly there is no other."""
+        """Numbers by place while a journal is read. Epoch 0 is left out, because mostly there is no other."""
         self._ids = b"\0"
         self._starts = array("Q", [1])
         self._epochs: array[int] | None = None
-        """`None` where all are 0."""
+        """`None` if all are 0."""
         self._table: HashTable | None = None
         self._searches = 0
         self._count = 0
@@ -98,7 +100,7 @@ class Places:
         return (self[number] for number in range(self._count))
 
     def pack(self) -> None:
-        """Ends the reading: from now on a place takes a few bytes."""
+        """Finish reading and store the places compactly."""
         numbers, self.numbers = self.numbers, {}
         self._count = len(numbers)
         if (
@@ -121,11 +123,12 @@ class Places:
         self._epochs = epochs if any(epochs) else None
 
     def find(self, id: str, epoch: int) -> int:
-        """The number of a place; -1 where it was never met. Only after `pack`."""
+        """Return the number of a place, or -1 if it is unknown. Call it only after `pack`."""
         last = self._last
         if id == last[0] and epoch == last[1]:
             return last[2]
-        # Verdicts come in the order of answers, and both mostly in the order of the data: the next one is tried first.
+        # Score lines come in the order of answers, and both mostly in the order of the data, so try
+        # the next number first.
         number = last[2] + 1
         if number == self._count or not self._is(number, id, epoch):
             number = self._search(id, epoch)
@@ -139,28 +142,34 @@ class Places:
             return self._scan(id, epoch)
         if self._table is None:
             self._table = HashTable()
-            for place_id, its in self:
-                self._table.add(self._hashed(self._table, place_id, its)[1])
-        return self._hashed(self._table, id, epoch)[0]
+            self._fill(self._table)
+        number, _ = self._hashed(self._table, id, epoch)
+        return number
+
+    def _fill(self, table: HashTable) -> None:
+        """Add the hash of every place."""
+        for id, epoch in self:
+            _, hashed = self._hashed(table, id, epoch)
+            table.add(hashed)
 
     def _scan(self, id: str, epoch: int) -> int:
-        """A search through all ids, which is as fast as memory: a table pays only for many."""
-        wanted = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
-        at = self._ids.find(wanted)
-        while at >= 0:
-            number = bisect_left(self._starts, at + 1)
-            if self._starts[number] == at + 1 and self._is(number, id, epoch):
+        """Search all ids linearly, which is as fast as memory. A hash table pays off only for many searches."""
+        pattern = b"\0" + id.encode("utf-8", "surrogatepass") + b"\0"
+        position = self._ids.find(pattern)
+        while position >= 0:
+            number = bisect_left(self._starts, position + 1)
+            if self._starts[number] == position + 1 and self._is(number, id, epoch):
                 return number
-            at = self._ids.find(wanted, at + 1)
+            position = self._ids.find(pattern, position + 1)
         return NOWHERE
 
     def _hashed(self, table: HashTable, id: str, epoch: int) -> tuple[int, int]:
-        """The number of a place and its hash; a place whose hash another has taken gets the next in turn."""
+        """Return the number of a place and its hash. If another place has this hash, use the next hash in turn."""
         hashed, tries = hash((id, epoch)), 0
-        while (found := table.find(hashed)) >= 0 and not self._is(found, id, epoch):
+        while (number := table.find(hashed)) >= 0 and not self._is(number, id, epoch):
             tries += 1
             hashed = hash((id, epoch, tries))
-        return found, hashed
+        return number, hashed
 
     def _is(self, number: int, id: str, epoch: int) -> bool:
         if epoch != (self._epochs[number] if self._epochs is not None else 0):

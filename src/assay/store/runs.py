@@ -1,6 +1,5 @@
-"""A run on disk: opened by one writer, read by anybody."""
+"""A run on disk: opened by one writer, read by any number of readers."""
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +7,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import DiskFull, Output, OutputRecord, Result, StoreError, Text
+from ..core import (
+    UNRESOLVED,
+    DiskFull,
+    Output,
+    OutputRecord,
+    Result,
+    ScoreRecord,
+    Text,
+    UnusablePath,
+)
 from ..core.record import output_to_plain, result_from_plain
 from ..media import described
 from .blobs import Blobs
@@ -24,24 +32,27 @@ from .integrity import (
     summary_damage,
 )
 from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal, read_lines
-from .layout import Layout, disk_error, write_whole
+from .json_files import fault_of_manifest, read_json, read_run_json, write_json
+from .layout import Layout, disk_error
 from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
-from .places import Place
 from .secrets import Redactor
 from .signature import signed
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The samples and epochs that a summary counted; the journal may hold more, as of a run with another limit."""
+    """The samples and epochs that a summary counted.
+
+    The journal may hold more, for example of a run with another limit.
+    """
 
     ids: frozenset[str] | None = None
-    """`None`: all there are."""
+    """`None` means all."""
     epochs: int = 0
-    """0: as many as there are."""
+    """0 means all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """How many rounds of a dialogue count, where the journal holds more of it, as of one that has become shorter."""
+    """The number of rounds that count, for dialogues of which the journal holds more rounds."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -51,39 +62,53 @@ class View:
 
     @classmethod
     def from_plain(cls, entry: Mapping[str, Any]) -> "View":
-        """As an entry of `counted` in `summary.json` has it."""
+        """Build a view from an entry of `counted` in `summary.json`."""
         rounds = {(id, epoch): count for id, epoch, count in entry.get("rounds", ())}
         return cls(frozenset(entry["ids"]), entry["epochs"], rounds)
 
 
 class RunReader:
-    """A run folder as anybody may read it."""
+    """A run folder opened for reading."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.layout = Layout(Path(folder))
-        if not self.layout.manifest.exists() and not self.layout.journal.exists():
-            raise StoreError(
+        layout = Layout(Path(folder))
+        self.layout = layout
+        if not layout.manifest.exists() and not layout.journal.exists():
+            raise UnusablePath(
                 "not a run folder: no run.json",
                 where=str(folder),
                 fix="`assay run` makes one",
             )
-        self.blobs = Blobs(self.layout.media)
+        self.blobs = Blobs(layout.media)
         self._views: dict[tuple[str, str], View] | None = None
         self._counted: dict[tuple[str, str], frozenset[str]] | None = None
 
     @cached_property
     def index(self) -> Index:
-        """What the journal holds, and where."""
+        """The samples in the journal and the locations of their lines."""
         return Index(self.layout.journal)
+
+    @property
+    def source(self) -> Path:
+        """The path that people know the run by: its folder, or the results of another tool it was converted from."""
+        imported = self.manifest_if_any.get("imported")
+        if isinstance(imported, Mapping) and isinstance(imported.get("path"), str):
+            return Path(imported["path"])
+        return self.layout.folder
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """Task and model of each cell that the journal holds."""
+        return list(self.index.cells)
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What was run."""
-        return read_json(self.layout.manifest)
+        return read_run_json(self.layout.manifest)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The numbers of the run; none while it is not finished, or where the file is not the one that it wrote."""
+        """The numbers of the run; empty until it is finished, or if the file changed since the run wrote it."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
             is_own = not summary_damage(self.layout, manifest)
@@ -94,21 +119,21 @@ class RunReader:
 
     @property
     def is_unverified(self) -> bool:
-        """Whether a finished run noted no digests, as those of the first version."""
+        """True for a finished run without digests, as the first version wrote them."""
         manifest = self.manifest_if_any
         return manifest.get("format") == 1 and manifest.get("status") in FINISHED
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run came to an end, well or not, and its numbers were written."""
+        """True if the run ended, successfully or not, and its numbers were written."""
         return self.is_unverified or is_vouched(self.manifest_if_any)
 
     @cached_property
     def damage(self) -> tuple[str, ...]:
-        """All that is not as the run left it, each in one line."""
+        """Everything that differs from what the run left, one line each."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
-            # With the digest that was noted, damaged lines are those that the run itself has met and mended.
+            # If the digest matches, damaged lines are those that the run itself met and repaired.
             changed = journal_damage(self.layout, manifest)
             lines = [
                 changed and (self.index.damage or changed),
@@ -118,30 +143,30 @@ class RunReader:
             lines = [self.index.damage]
         if self.layout.media.exists() or manifest.get(
             "media", True
-        ):  # else no answer of the run named any
+        ):  # Otherwise no answer of the run names a medium.
             lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """The damage for people, with how to mend it; and that it cannot be told, of a run of the first version."""
+        """Return the damage for people, with the fix; for a run of the first version, that it cannot be checked."""
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
             for line in self.damage
         ]
         if self.is_unverified:
             lines.append(
-                "unverified: the run was written by the first version, which noted no digests"
+                "unverified: the run was written by the first version, which recorded no digests"
             )
         return lines
 
     @property
     def manifest_if_any(self) -> dict[str, Any]:
-        """What was run; empty where a damaged folder has lost it."""
+        """What was run; empty if a damaged folder has lost it."""
         return self.manifest if self.layout.manifest.exists() else {}
 
     @cached_property
     def results(self) -> list[Result]:
-        """The numbers of the table; what another version noted beside them is left out."""
+        """The numbers of the table, without fields that only another version knows."""
         fields, rows = Result.__dataclass_fields__, self.summary.get("results", ())
         return [
             result_from_plain(
@@ -153,7 +178,7 @@ class RunReader:
     def outputs(
         self, task: str | None = None, model: str | None = None
     ) -> Iterator[OutputRecord]:
-        """The output records, in the order of their samples' ids, rounds in order."""
+        """Yield the output records in the order of their samples' ids, with rounds in order."""
         for (own_task, own_model), cell in self.index.cells.items():
             if task in (None, own_task) and model in (None, own_model):
                 for place in sorted(cell.answers):
@@ -164,17 +189,55 @@ class RunReader:
                     )
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
-        """The score records of one scorer that the last summary counted, in the order of the samples' ids."""
-        places: Mapping[Place, tuple[int, str]] = self.index.cell(
-            task, model
-        ).scores.get(scorer, {})
+        """Return the score records of one scorer that the last summary counted, in the order of the samples' ids."""
+        scored = self.index.cell(task, model).scores.get(scorer)
+        if scored is None:
+            return Scores(self.index, [])
         view = self.view(task, model)
-        return Scores(
-            self.index, [places[place][0] for place in sorted(places) if place in view]
+        counts_all = view == View()
+        offsets = []
+        for place, offset in sorted(scored.located()):
+            if counts_all or place in view:
+                offsets.append(offset)
+        return Scores(self.index, offsets)
+
+    def counted_scores(
+        self, task: str, model: str, scorer: str
+    ) -> Sequence[ScoreRecord]:
+        """Return the score records that the table was computed from.
+
+        `assay score` leaves out a score whose answer was lost; the journal still has it.
+        """
+        records = self.scores(task, model, scorer)
+        answers = self.index.cell(task, model).answers
+        is_known_damage = bool(self.index.damage) and not journal_damage(
+            self.layout, self.manifest_if_any
         )
+        if not is_known_damage or not len(answers):
+            return records
+        return [
+            record
+            for record in records
+            if (record.id, record.epoch) in answers or record.outcome in UNRESOLVED
+        ]
+
+    def lost_answers(self) -> int:
+        """Return how many samples have a verdict in the journal whose answer was lost, and not asked for again."""
+        lost: set[tuple[str, str, str, int]] = set()
+        if not self.index.damage:
+            return 0
+        for (task, model), cell in self.index.cells.items():
+            if not len(cell.answers):
+                continue
+            for scorer in self.scorers(task, model):
+                for record in self.scores(task, model, scorer):
+                    place = (record.id, record.epoch)
+                    if place not in cell.answers and record.outcome not in UNRESOLVED:
+                        lost.add((task, model, *place))
+        return len(lost)
 
     def view(self, task: str, model: str) -> "View":
-        """Which samples of a cell the last summary is about."""
+        """Return which samples of a task × model the last summary counted."""
         if self._views is None:
             entries = self.summary.get("counted", ())
             self._views = {
@@ -186,13 +249,16 @@ class RunReader:
     def rounds(
         self, task: str, model: str, place: tuple[str, int]
     ) -> list[OutputRecord]:
-        """What was asked and answered at a sample and epoch, as far as the last summary counted it."""
+        """Return the rounds of a sample and epoch that the last summary counted."""
         stored = self.index.cell(task, model).answers.get(place, ())
         counted = stored[: self.view(task, model).rounds.get(place)]
         return [self.index.output(answer) for answer in counted if answer is not None]
 
     def scorers(self, task: str, model: str) -> list[str]:
-        """Which scorers have spoken, of those the last summary is about: a run may have been scored by others."""
+        """Return the scorers with results that the last summary is about.
+
+        The run may also have been scored by others.
+        """
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
         return [scorer for scorer in spoken if scorer in named] if named else spoken
@@ -200,8 +266,12 @@ class RunReader:
     def sample_values(
         self, result: Result, model: str = ""
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """One value for each sample id, reduced as a result says, of its model or another; and what each goes right or
-        wrong together with: its cluster, else its group, else itself. Empty where the journal does not have them."""
+        """Return one value per sample id, and the group of samples each belongs to.
+
+        The values are reduced as the result says, for its model or for `model`. The group is the
+        cluster, else the sample's
+        group, else the sample itself. Both are empty if the journal does not have the values.
+        """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
         from ..summarizers.sample_values import value_reader, values_by_sample
@@ -215,7 +285,7 @@ class RunReader:
         records = (
             record
             for scorer in scorers
-            for record in Attempts(self.scores(task, model, scorer))
+            for record in Attempts(self.counted_scores(task, model, scorer))
         )
         unread = (
             None
@@ -230,18 +300,18 @@ class RunReader:
             return {}, {}
 
     def frame(self) -> Any:
-        """A pandas data frame, one row for each sample, epoch and scorer that the last summary counted."""
+        """Return a pandas data frame with one row per sample, epoch and scorer that the last summary counted."""
         from .export import COLUMNS, data_frame, rows_of
 
         return data_frame(rows_of(self), COLUMNS)
 
     def is_counted(self, task: str, model: str) -> bool:
-        """Whether the last summary is about a cell; the journal may hold others, as of a run with another model."""
+        """Return True if the last summary is about this task × model. The journal may hold others."""
         cells = self._named_scorers()
         return not cells or (task, model) in cells
 
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
-        """The scorers of each cell of the last run; of one that judged by itself none are named."""
+        """Return the scorers of each task × model of the last run; empty for a model that scores itself."""
         if self._counted is None:
             cells = self.manifest_if_any.get("cells", ())
             described = [
@@ -259,7 +329,7 @@ class RunReader:
 
 
 class RunWriter:
-    """A run folder open for writing; nobody else may write while it is."""
+    """A run folder opened for writing. A lock keeps other writers out."""
 
     def __init__(
         self,
@@ -269,7 +339,10 @@ class RunWriter:
         redactor: Redactor | None = None,
         signs: bool = True,
     ) -> None:
-        """`signs` says whether `run.json` is marked as this user's own: not where its settings are somebody else's."""
+        """Open a folder for a run.
+
+        `signs` marks `run.json` as this user's own. It is False if the settings come from somebody else.
+        """
         self.layout = Layout(Path(folder))
         self._signs = signs
         self.redactor = redactor or Redactor()
@@ -289,7 +362,7 @@ class RunWriter:
         try:
             refuse_foreign(
                 self.layout.folder
-            )  # again: nobody else writes a run here from now on
+            )  # Check again under the lock: from now on no other process writes a run here.
             if self._fresh or not self.layout.manifest.exists():
                 write_json(self.layout.manifest, NEW_RUN)
             if self._fresh:
@@ -318,9 +391,9 @@ class RunWriter:
             self._lock.__exit__(kind, error, trace)
 
     def _forget(self) -> None:
-        """Removes what `run.json` and the journal vouch for, and nothing else; only the holder of the lock may.
+        """Remove the files that `run.json` and the journal name, and no others. The caller must hold the lock.
 
-        The journal comes last: as long as it is there, it says which media are the run's.
+        The journal is removed last, because it says which media belong to the run.
         """
         try:
             if self.layout.journal.exists():
@@ -333,16 +406,19 @@ class RunWriter:
             raise disk_error(error, self.layout.folder) from error
 
     def _remove_drafts(self) -> None:
-        """What a killed writer of a derived file left behind."""
+        """Remove temporary files that a killed writer left behind."""
         try:
             for draft in filter(is_draft, self.layout.folder.iterdir()):
                 draft.unlink(missing_ok=True)
+            self.blobs.remove_drafts()
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
 
     def plain_output(self, output: Output) -> dict[str, Any]:
-        """What a model answered, as a line has it. Media that it made go to the blobs; those of the prompt lie in the
-        dataset and are known by their digest."""
+        """Return a model's output as a journal line stores it.
+
+        Media the model produced go to the blobs. Media of the prompt stay in the dataset and are stored by digest.
+        """
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (
                 candidate.parts and type(candidate.parts[0]) is not Text
@@ -353,11 +429,11 @@ class RunWriter:
         return output_to_plain(output)
 
     def write(self, line: OutputLine | ScoreLine) -> int:
-        """Adds what a model answered or a scorer said; returns where the line lies."""
+        """Append an output or a score, and return the offset of its line."""
         return self.journal.append(line)
 
     def reload(self) -> None:
-        """Reads the journal anew, so that the index knows what was written since it was opened."""
+        """Read the journal again, so that the index includes what was written since."""
         self.journal.flush()
         self._check_in_place()
         if self._index is not None:
@@ -366,7 +442,7 @@ class RunWriter:
 
     @property
     def index(self) -> Index:
-        """What the journal held when it was first looked into."""
+        """The index of the journal as it was when it was first read."""
         if self._index is None:
             self._check_in_place()
             self._index = Index(self.layout.journal)
@@ -378,17 +454,17 @@ class RunWriter:
         return Repair(self._torn_bytes, self.index.damaged, self.index.damaged_range)
 
     def scores_at(self, offsets: Sequence[int]) -> Scores:
-        """The score records whose lines lie at `offsets`."""
+        """Return the score records whose lines are at `offsets`."""
         self.journal.flush()
         self._check_in_place()
         return Scores(self.index, offsets)
 
     def cell(self, task: str, model: str) -> CellIndex:
-        """What is known of one task and model."""
+        """Return the index of one task × model."""
         return self.index.cell(task, model)
 
     def read_output(self, answer: Answered) -> OutputRecord:
-        """The output record of an answer."""
+        """Return the output record of an answer."""
         try:
             return self.index.output(answer)
         except FileNotFoundError:
@@ -396,7 +472,7 @@ class RunWriter:
             raise
 
     def damage(self, manifest: Mapping[str, Any]) -> list[str]:
-        """What is not as an earlier run left it, each in one line; answers whose media are broken are forgotten."""
+        """Return the differences from what an earlier run left, and forget answers whose media are broken."""
         lines = []
         if is_vouched(manifest):
             lines += [
@@ -411,11 +487,11 @@ class RunWriter:
         return [line for line in lines if line]
 
     def read_summary(self) -> dict[str, Any]:
-        """`summary.json` of an earlier run in this folder; empty if there is none."""
+        """Return `summary.json` of an earlier run in this folder; empty if there is none."""
         return read_json(self.layout.summary) if self.layout.summary.exists() else {}
 
     def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
-        """Writes the numbers, then that the run has ended with them: a kill in between leaves it unfinished."""
+        """Write the numbers, then mark the run as ended. A kill in between leaves it unfinished."""
         self.journal.flush()
         self._check_in_place()
         write_json(self.layout.summary, self.redactor.plain(summary))
@@ -427,46 +503,23 @@ class RunWriter:
         self.write_manifest({**manifest, **vouched})
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Replaces `run.json`."""
+        """Replace `run.json`."""
         self._check_in_place()
         plain = self.redactor.plain(manifest)
         write_json(self.layout.manifest, signed(plain) if self._signs else plain)
 
     def _check_in_place(self) -> None:
-        """Raises where the folder was moved or removed since it was opened: the journal goes on wherever it is now."""
+        """Raise if the folder was moved or removed since it was opened. The open journal would follow the move."""
         if not self.layout.journal.exists():
             raise DiskFull(
                 "the run folder was moved or removed while the run wrote to it",
                 where=str(self.layout.folder),
-                fix="run the same command again, with -o and the place it has now if it was moved",
+                fix="run the same command again, with -o and its new path if it was moved",
             )
 
     def read_manifest(self) -> dict[str, Any]:
-        """`run.json` of an earlier run in this folder; empty if there is none."""
-        return read_json(self.layout.manifest) if self.layout.manifest.exists() else {}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    again = "move it away, then `assay run` the same command again: the journal is enough to write it anew"
-    try:
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise StoreError(
-            f"not valid JSON: {error}", where=str(path), fix=again
-        ) from error
-    if not isinstance(value, dict):
-        raise StoreError("expected a JSON object", where=str(path), fix=again)
-    return value
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """A JSON object to a file, whole or not at all."""
-    write_whole(
-        path,
-        (json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n").encode(
-            "utf-8", "replace"
-        ),
-    )
+        """Return `run.json` of an earlier run in this folder; empty if there is none."""
+        is_there = self.layout.manifest.exists()
+        manifest = read_json(self.layout.manifest) if is_there else {}
+        # A run writes its manifest anew, so one without the form of a run counts for nothing.
+        return {} if fault_of_manifest(manifest) else manifest

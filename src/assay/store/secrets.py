@@ -1,8 +1,8 @@
-"""Secrets, kept out of everything a run writes, by value.
+"""Redaction of secrets in everything a run writes, by value.
 
-Which values they are and how they may be spelled, `core.secrets` knows. They are searched for in each line just before
-it is written; without secrets that costs nothing. What only looks like a secret is taken out of error messages and
-manifests, but not out of prompts and answers, which are data.
+`core.secrets` knows the values and their spellings. Each line is searched just before it is written; without secrets
+this costs nothing. Text that only looks like a secret is removed from error messages and manifests, but not from
+prompts and answers, which are data.
 """
 
 import json
@@ -17,7 +17,7 @@ from ..core.secret_forms import forms_of, hidden_forms, json_forms
 from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
 
 _WORD = re.compile(r"[a-z_]+")
-"""A secret of this form stays in keys: there it is the name of a field or a metric, and records are read by it."""
+"""A secret of this form stays in keys, where it is the name of a field or metric that readers need."""
 _WORDS = frozenset(
     {
         "output",
@@ -28,46 +28,49 @@ _WORDS = frozenset(
         *map(str, Outcome),
     }
 )
-"""Words of the record format, under these names: none of them is a secret, whatever some variable holds."""
+"""Words of the record format. They are never secrets under these names, even if a variable holds such a word."""
 _WORDED = frozenset({"kind", "outcome", "role", "type", "stop_reason"})
 
 
 class Redactor:
-    """Takes known secrets out of what is about to be written."""
+    """Removes known secrets from what is about to be written."""
 
     def __init__(
         self,
         secrets: frozenset[str] = frozenset(),
         in_messages: frozenset[str] = frozenset(),
     ) -> None:
-        """`in_messages` are further ones, which prompts and answers may hold by chance."""
+        """Search for `secrets` everywhere, but for `in_messages` only in messages.
+
+        Prompts and answers may contain the latter by chance.
+        """
         self._own, self._own_in_messages = secrets, in_messages
         self._has_echoed = False
         self.answers_changed = 0
-        """Answers that held a secret and were written without it: whoever reads them again reads something else."""
+        """Number of answers that contained a secret and were written without it."""
         self._prepare()
 
     @classmethod
     def of(
         cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None
     ) -> "Redactor":
-        """For the secrets of this process's environment and of the given model options."""
+        """Build a redactor for the secrets in the environment and in the given model options."""
         known.learn(*settings)
         return cls(frozenset(known.of_environment(environment)))
 
     def learn(self, *settings: Mapping[str, Any]) -> None:
-        """Adds the secrets of further model options."""
+        """Add the secrets of further model options."""
         known.learn(*settings)
 
     def _prepare(self) -> None:
         self._seen, secrets = known.remembered()
-        found = {
+        likely = {
             secret
             for secret, is_sure in secrets.items()
             if _is_searched(secret, is_sure)
         }
         others = {secret for secret in secrets if len(secret) >= SHORTEST_WORD}
-        self._searched = self._own | found
+        self._searched = self._own | likely
         self._all = self._searched | self._own_in_messages | others
         self._bytes = _shortest_only(
             spelled for form in self._searched for spelled in json_forms(form)
@@ -82,7 +85,7 @@ class Redactor:
             self._prepare()
 
     def holds_secret(self, body: bytes, *, is_answer: bool = False) -> bool:
-        """Whether a line of JSON, or an answer alone, holds a secret; one search for each form it may have."""
+        """Return True if a line of JSON, or an answer alone, contains a secret in any of its forms."""
         self._look()
         for secret in self._bytes:
             if secret in body:
@@ -96,9 +99,9 @@ class Redactor:
         return False
 
     def _echo(self, body: bytes) -> bytes:
-        """The part of a line in which a secret may stand in base64, or as URLs have it.
+        """Return the part of a line that may contain a secret in base64 or in URL form.
 
-        That is what a model answered or an error says. Prompts and scores repeat it, but only after an answer had it.
+        That is a model's answer or an error. Prompts and scores repeat a secret only after an answer contained it.
         """
         if self._has_echoed or b'"error"' in body:
             return body
@@ -106,7 +109,7 @@ class Redactor:
         return body[start:] if start >= 0 else b""
 
     def line(self, body: bytes) -> bytes:
-        """A line of JSON without the secrets, no copy where there is none; an answer that held one says `redacted`."""
+        """Return a line of JSON without the secrets. Mark an answer that contained one as `redacted`."""
         if not self.holds_secret(body):
             return body
         record = json.loads(body)
@@ -124,7 +127,7 @@ class Redactor:
             return json.dumps(copy, separators=(",", ":")).encode()
 
     def _without(self, value: Any, name: str = "") -> Any:
-        """Part of a record, without the secrets; the words by which records are read stay."""
+        """Return part of a record without the secrets. Words of the record format stay."""
         if isinstance(value, str):
             return (
                 value
@@ -143,12 +146,12 @@ class Redactor:
         )
 
     def text(self, text: str) -> str:
-        """A message, without the secrets and without what looks like one."""
+        """Return a message without the secrets and without text that looks like one."""
         self._look()
         return scrub(cleared(text, self._all))
 
     def plain(self, value: Any) -> Any:
-        """A document, without the secrets and without passwords in URLs and headers; names of files stay."""
+        """Return a document without the secrets and without passwords in URLs and headers. File names stay."""
         self._look()
         if isinstance(value, str):
             return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
@@ -169,7 +172,7 @@ class Redactor:
         )
 
     def hide(self, error: Exception) -> None:
-        """Takes secrets out of what an error says; what caused it is forgotten where it shows one."""
+        """Remove secrets from an error's message. Drop its cause if that shows one."""
         if isinstance(error, AssayError):
             self._hide_lines(error)
         else:
@@ -194,7 +197,7 @@ class Redactor:
 
 
 def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
-    """The forms without those that hold another of them: whoever searches finds these too."""
+    """Return the forms without those that contain another form, because a search finds these too."""
     shortest: list[bytes] = []
     for form in sorted(set(forms), key=len):
         if not any(shorter in form for shorter in shortest):
@@ -203,12 +206,15 @@ def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
 
 
 def _is_searched(secret: str, is_sure: bool) -> bool:
-    """Whether a secret is searched for in prompts and answers; a header's plain word is likely to be one of theirs."""
+    """Return True if a secret is searched for in prompts and answers.
+
+    A plain word from a header is not, because prompts and answers probably contain it.
+    """
     return len(secret) >= SHORTEST and (
         is_sure or not (secret.isalpha() and secret.islower())
     )
 
 
 def _odd(secrets: frozenset[str]) -> frozenset[str]:
-    """Those that are no plain words."""
+    """Return the secrets that are not plain words."""
     return frozenset(secret for secret in secrets if not _WORD.fullmatch(secret))

@@ -1,7 +1,7 @@
-"""Signatures: whether a run folder was made by this user, known by a code in `run.json` that only their key makes.
+"""Signatures: recognise run folders of this user by a code in `run.json` that only their key can produce.
 
-The code is HMAC-SHA256 over all else that `run.json` holds, so that it cannot be moved to other content. The key lies
-in the user's config folder, is made when the first run is written, and never leaves it.
+The code is an HMAC-SHA256 of everything else in `run.json`, so that it cannot be moved to other content. The key is in
+the user's config folder, is created when the first run is written, and never leaves it.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ _LABEL = b"assay run.json 1\n"
 
 
 class NoKey(Exception):
-    """There is no key, and why."""
+    """There is no usable key; the message says why."""
 
 
 def key_file() -> Path:
-    """Where the key lies: `$XDG_CONFIG_HOME/assay/key`, else `~/.config/assay/key`."""
+    """Return the path of the key: `$XDG_CONFIG_HOME/assay/key`, else `~/.config/assay/key`."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):
         home = os.path.expanduser("~")
@@ -36,7 +36,7 @@ def key_file() -> Path:
 
 
 def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest with the code that makes it this user's own; without one where there can be no key."""
+    """Return the manifest with the code that marks it as this user's own, or without one if there can be no key."""
     bare = {name: value for name, value in manifest.items() if name != FIELD}
     try:
         return {**bare, FIELD: _code(bare, _made_key())}
@@ -45,14 +45,14 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Why a run counts as made by somebody else; `None` for this user's own."""
+    """Return why a run counts as made by somebody else, or `None` for this user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_lack()}"
     try:
         key = _read_key(key_file())
     except NoKey as error:
-        return f"whose it is cannot be told: {error}"
+        return f"its owner cannot be checked: {error}"
     bare = {name: value for name, value in manifest.items() if name != FIELD}
     if hmac.compare_digest(code, _code(bare, key)):
         return None
@@ -60,12 +60,12 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _lack() -> str:
-    """Where runs cannot be signed at all, the reason."""
+    """Return the reason if runs cannot be signed at all, else an empty text."""
     try:
         path = key_file()
     except NoKey as error:
         return f" ({error})"
-    folder = next((place for place in path.parents if place.exists()), path.parent)
+    folder = next((parent for parent in path.parents if parent.exists()), path.parent)
     return (
         ""
         if path.exists() or os.access(folder, os.W_OK)
@@ -74,14 +74,15 @@ def _lack() -> str:
 
 
 def _code(bare: Mapping[str, Any], key: bytes) -> str:
-    # Through JSON once, since what is compared was read from a file: tuples are lists there, keys are texts.
+    # Encode and decode once, because the compared manifest was read from a file: tuples are lists
+    # there, keys are texts.
     plain = msgspec.json.decode(msgspec.json.encode(bare))
     content = msgspec.json.encode(plain, order="sorted")
     return hmac.new(key, _LABEL + content, hashlib.sha256).hexdigest()
 
 
 def _made_key() -> bytes:
-    """The key, made if there is none; of two who make one at once, both get the first."""
+    """Return the key, creating it if there is none. If two processes create one at once, both get the first."""
     path = key_file()
     if os.path.exists(path):
         return _read_key(path)
@@ -106,7 +107,7 @@ def _made_key() -> bytes:
 def _read_key(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
+            status = os.fstat(file.fileno())
             key = file.read(_SIZE + 1)
     except FileNotFoundError as error:
         raise NoKey(f"there is no key in {path}") from error
@@ -114,7 +115,9 @@ def _read_key(path: Path) -> bytes:
         raise NoKey(f"{path} cannot be read: {error.strerror}") from error
     if len(key) != _SIZE:
         raise NoKey(f"{path} is not a key; remove it, and the next run makes a new one")
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+    if hasattr(os, "getuid") and (
+        status.st_uid != os.getuid() or status.st_mode & 0o077
+    ):
         raise NoKey(
             f"{path} can be read by others; remove it, and the next run makes a new one"
         )

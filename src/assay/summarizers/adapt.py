@@ -1,6 +1,8 @@
-"""Summarizers people write: `def summarize(records) -> dict` becomes one that gives results.
+"""Adapter for users' summarizers: `def summarize(records) -> dict` becomes one that gives results.
 
-A number is a result; a dictionary is one for each number in it, inner names joined by dots. No interval is invented.
+A number is a result. A dictionary is one result for each number in it, with inner names joined by
+dots. Such results have
+no interval.
 """
 
 import inspect
@@ -11,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import (
+    EMPTY,
     UNRESOLVED,
     Result,
     ScoreRecord,
@@ -20,21 +23,26 @@ from ..core import (
     blame,
     shorten,
 )
+from ..core.value_scale import ValueScale
+from .record_values import FilledRecords
 from .units import reducer_flags, result_names
 
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """A user's summarizer, called with what it asks for; whatever it raises names it."""
+    """A user's summarizer, called with the arguments it takes. Its errors name it."""
 
     name: str
     function: Callable[..., Any]
     takes_context: bool
+    scale: ValueScale
+    """Direction and bounds of its numbers, from the attributes of the function."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterable[Result]:
-        """The results it gave, or its numbers as results."""
+        """Return the user's results, or its numbers as results."""
+        records = FilledRecords.of(records, context)
         with blame(SummarizerError, f"summarizer {self.name!r}"):
             value = (
                 self.function(records, context)
@@ -74,24 +82,25 @@ class Adapted:
         return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
     def _numbers(self, value: Any, path: str) -> Iterator[tuple[str, float]]:
+        """Yield name and number of each number in the user's value."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
             return
-        # Numbers of numpy and torch know how to become Python's.
+        # numpy and torch numbers have `item`, which returns a Python number.
         number = (
             value.item()
             if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1
             else value
         )
         if not isinstance(number, (int, float)):
-            place = (
+            what_happened = (
                 f"gave {shorten(value)} for {path!r}"
                 if path
                 else f"returned {shorten(value)}"
             )
             raise SummarizerError(
-                f"{place}, which is not a number",
+                f"{what_happened}, which is not a number",
                 where=f"summarizer {self.name!r}",
                 fix="return a number, a dict of numbers (it may be nested), or Results",
             )
@@ -105,22 +114,31 @@ class Adapted:
         outcomes: Mapping[str, int],
         context: SummaryContext,
     ) -> Result:
-        finite = math.isfinite(number)
+        """Return the result of one number."""
+        scale = self.scale.of(metric)
+        flags = []
+        if not math.isfinite(number):
+            flags.append(f"the summarizer gave {number}")
+        elif scale.bounds and not scale.bounds[0] <= number <= scale.bounds[1]:
+            low, high = scale.bounds
+            flags.append(f"outside its bounds {low:g} … {high:g}")
+        names = result_names(context, metric, higher_is_better=scale.higher_is_better)
         return Result(
-            **result_names(context, metric),
-            value=number if finite else None,
+            **names,
+            value=number if math.isfinite(number) else None,
             n=n,
             n_expected=context.n_expected,
             interval="none: user summarizer",
             outcomes=dict(outcomes),
-            flags=() if finite else (f"the summarizer gave {number}",),
+            flags=tuple(flags),
+            details={"scale": list(scale.bounds)} if scale.bounds else EMPTY,
         )
 
 
 def adapt_summarizer(thing: Any, name: str) -> Summarizer:
-    """`thing` as a summarizer: a function of the records, or of the records and the context.
+    """Return a user's object as a summarizer: a function of the records, or of the records and the context.
 
-    What ships with assay passes through: it has two parameters and gives results.
+    assay's own summarizers are returned unchanged: they have two parameters and give results.
     """
     if not callable(thing) or inspect.isclass(thing):
         raise SummarizerError(
@@ -132,24 +150,47 @@ def adapt_summarizer(thing: Any, name: str) -> Summarizer:
         thing, "__module__", ""
     ).startswith(f"{__package__}."):
         return thing  # type: ignore[no-any-return]
-    return Adapted(name, thing, _takes_context(thing, name))
+    return Adapted(name, thing, _takes_context(thing, name), _scale_of(thing, name))
 
 
-def _takes_context(thing: Callable[..., Any], name: str) -> bool:
-    """Whether a second argument can be given; one that has a default is the function's own option."""
-    parameters = list(inspect.signature(thing).parameters.values())
-    positional = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    required = [p for p in positional if p.default is p.empty]
-    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    demanded = [
-        p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty
-    ]
-    if len(required) > 2 or demanded or not (positional or several):
+def _scale_of(thing: Any, name: str) -> ValueScale:
+    """Return the scale that a user's summarizer declares. Without `bounds` none are known."""
+    scale = ValueScale.declared_by(thing, f"summarizer {name!r}")
+    has_bounds = isinstance(getattr(thing, "bounds", None), (tuple, list))
+    return scale if has_bounds else replace(scale, bounds=None)
+
+
+def _takes_context(summarizer: Callable[..., Any], name: str) -> bool:
+    """Return True if the summarizer takes a context.
+
+    A second parameter with a default is the function's own option, unless it is called `context`.
+    """
+    parameters = list(inspect.signature(summarizer).parameters.values())
+    positional = []
+    required = []
+    takes_any_number = False
+    has_required_keyword = False
+    for parameter in parameters:
+        is_required = parameter.default is parameter.empty
+        if parameter.kind in (
+            parameter.POSITIONAL_ONLY,
+            parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            positional.append(parameter)
+            if is_required:
+                required.append(parameter)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            takes_any_number = True
+        elif parameter.kind is parameter.KEYWORD_ONLY and is_required:
+            has_required_keyword = True
+    takes_records = bool(positional) or takes_any_number
+    if len(required) > 2 or has_required_keyword or not takes_records:
+        names = ", ".join(parameter.name for parameter in parameters)
         raise SummarizerError(
-            f"takes ({', '.join(p.name for p in parameters)})",
+            f"takes ({names})",
             where=f"summarizer {name!r}",
             fix="write `def summarize(records)` or `def summarize(records, context)`",
         )
-    return len(required) == 2 or any(p.name == "context" for p in positional[1:2])
+    if len(required) == 2:
+        return True
+    return len(positional) > 1 and positional[1].name == "context"

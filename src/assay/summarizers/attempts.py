@@ -1,15 +1,15 @@
-"""The answers to a sample: what its n candidates and its e epochs mean for every number of a run.
+"""The answers to a sample: how its n candidates and its e epochs count in every number of a run.
 
 One rule holds everywhere: an answer is an answer, whether it is a candidate of one request or the answer of another
-epoch. A journal keeps one score record for each request; a summarizer is handed one record for each answer, n · e for
-each sample, and the sample stays the unit that is drawn.
+epoch. A journal has one score record for each request. A summarizer gets one record for each answer, n · e for each
+sample, and the sample stays the unit that is drawn.
 
 - Mean: the reducer of the run is applied once, to all answers of a sample. Each answer has its own outcome: one that
-  could not be read counts as such, one without a verdict is counted, widens the bounds and is judged again by the next
-  run, and the others of its request still count.
-- Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and whatever else reads `details`): every answer is pooled.
-  No reducer but the mean has a meaning there: `pools` marks them, their rows say that another was not applied, and a
-  run that has no other numbers refuses it before it starts.
+  could not be read counts as such; one without a verdict is counted, widens the bounds and is judged again by the next
+  run, while the others of its request still count.
+- Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and others that read `details`): every answer is pooled.
+  Only the mean is a meaningful reducer there. `pools` marks these summarizers, their rows say that another reducer was
+  not applied, and a run that has no other numbers refuses it before it starts.
 - Means of groups, worst case: the samples are reduced first, and each counts once.
 - pass@k, pass^k: the unbiased estimates over all answers of a sample.
 - Majority: every answer that could be read has one vote.
@@ -17,8 +17,9 @@ each sample, and the sample stays the unit that is drawn.
   reducer is applied to the verdicts on the group.
 - A scorer of the whole set judges one set for each candidate of each epoch; its number is the mean over those sets.
 
-A request that was not answered has lost as many answers as the first that was answered gave; one that was refused as a
-whole has refused as many.
+A request without an answer has lost as many answers as the first answered request gave. One that
+was refused as a whole
+has refused as many.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,22 +33,22 @@ T = TypeVar("T")
 
 
 def pools(summarizer: T) -> T:
-    """Marks a summarizer to which every answer counts by itself: it has no reducer."""
+    """Mark a summarizer for which every answer counts by itself, without a reducer."""
     summarizer.pools = True  # type: ignore[attr-defined]
     return summarizer
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts(Sequence[ScoreRecord]):
-    """Score records with one for each answer; made anew each time they are read, so that none is kept.
+    """Score records with one for each answer. They are created while reading, so that none stays in memory.
 
-    The epoch of each is the number of the attempt: repeats of a sample differ in it, as those of several requests do.
+    The epoch of each is the number of the attempt: repeats of a sample differ in it, like those of several requests.
     """
 
     records: Iterable[ScoreRecord]
-    """Read more than once."""
+    """Iterated more than once."""
     asked: int = 1
-    """Answers to a request, where none was given that could tell."""
+    """Answers per request, if no request was answered."""
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         width = _width(self.records, self.asked)
@@ -57,8 +58,8 @@ class Attempts(Sequence[ScoreRecord]):
             elif width == 1:
                 yield record
             else:
-                for place in range(width if record.outcome in _WHOLE else 1):
-                    yield replace(record, epoch=record.epoch * width + place)
+                for number in range(width if record.outcome in _WHOLE else 1):
+                    yield replace(record, epoch=record.epoch * width + number)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -76,11 +77,11 @@ class Attempts(Sequence[ScoreRecord]):
 
 
 _WHOLE = UNRESOLVED | {Outcome.REFUSED}
-"""What becomes of a request as a whole, whatever number of answers was asked for."""
+"""Outcomes of a request as a whole, however many answers were requested."""
 
 
 def _width(records: Iterable[ScoreRecord], default: int) -> int:
-    """How many answers a request gives, as the first that was answered says."""
+    """Return how many answers a request gives, from the first answered request."""
     answered = (
         record
         for record in records
@@ -94,23 +95,23 @@ def _width(records: Iterable[ScoreRecord], default: int) -> int:
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
-    """Each answer of one request."""
+    """Yield each answer of one request."""
     first = record.epoch * max(width, len(record.candidates))
-    found = record.details
-    for place, number in enumerate(record.candidates):
+    details = record.details
+    for index, number in enumerate(record.candidates):
         yield replace(
             record,
-            values=_values(record, _at(found, "values", place, number)),
-            outcome=_at(found, "outcomes", place, _outcome_of(record, number)),
-            epoch=first + place,
-            answer=_at(found, "answers", place, None),
-            details=_at(found, "candidates", place, EMPTY),
+            values=_values(record, _at(details, "values", index, number)),
+            outcome=_at(details, "outcomes", index, _outcome_of(record, number)),
+            epoch=first + index,
+            answer=_at(details, "answers", index, None),
+            details=_at(details, "candidates", index, EMPTY),
             candidates=(),
         )
 
 
 def _at(details: Mapping[str, Any], name: str, place: int, otherwise: Any) -> Any:
-    """What was kept of one candidate under a name, or else what its place among the values says."""
+    """Return the entry of one candidate under a name, or `otherwise`."""
     entries = details.get(name)
     return (
         entries[place]
@@ -126,7 +127,7 @@ def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:
 
 
 def _outcome_of(record: ScoreRecord, number: float | None) -> str:
-    """Of a record that does not say what became of each candidate."""
+    """Return the outcome of a candidate whose record does not name it."""
     if number is not None:
         return Outcome.SCORED.value
     return record.outcome if record.outcome in UNRESOLVED else Outcome.JUDGE_ERROR.value

@@ -1,8 +1,8 @@
 """Area under the ROC curve: how often a sample whose answer is yes is ranked above one whose answer is no.
 
-The rank is `details["score"]` where a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one where
-none could be read; of several answers to a sample it is the mean. Where no answer at all could be read there is no
-area. Ties count half. The standard error is DeLong's; samples are taken as independent.
+The rank is `details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if none
+could be read. Of several answers to a sample it is the mean. If no answer at all could be read there is no area. Ties
+count half. The standard error is DeLong's; samples are taken as independent.
 """
 
 import math
@@ -25,7 +25,7 @@ from .units import lacking_flags, result_names, unresolved_flags
 @summarizers.register("auroc")
 @pools
 def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """One result, 0 to 1; 0.5 is chance."""
+    """Yield one result, 0 to 1; 0.5 is chance."""
     scores: dict[str, list[float]] = {}
     golds: dict[str, bool] = {}
     lacking = 0
@@ -44,7 +44,7 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
     if estimate is None:
         fields["interval"] = "none: one class only"
     elif not any(map(_has_rank, records)):
-        # Every answer would count as the wrong one, and the area of nothing that was said would be 0.
+        # Every answer would count as wrong, so that the area without any readable answer would be 0.
         fields["interval"] = "none: no answer could be read"
     else:
         fields = interval_of(estimate, flags)
@@ -59,13 +59,13 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
 
 
 def area_under_roc(scores: Sequence[float], golds: Sequence[bool]) -> float | None:
-    """The area alone, as fixtures hold it; `None` where all answers are the same."""
+    """Return the area alone, for fixtures; `None` if all answers are the same."""
     estimate = estimate_auroc(scores, golds)
     return None if estimate is None else estimate.value
 
 
 def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate | None:
-    """The area with DeLong's standard error; `None` where all answers are the same."""
+    """Return the area with DeLong's standard error; `None` if all answers are the same."""
     import numpy as np
 
     values, is_yes = np.asarray(scores, float), np.asarray(golds, bool)
@@ -73,7 +73,7 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     if not len(yes) or not len(no):
         return None
     ranks = _midranks(values)
-    # How much of the other class each sample is on the right side of.
+    # The share of the other class that each sample is ranked correctly against.
     above = (ranks[is_yes] - _midranks(yes)) / len(no)
     below = 1 - (ranks[~is_yes] - _midranks(no)) / len(yes)
     value = float(above.mean())
@@ -88,7 +88,7 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     variance = math.fsum(part for part, _ in parts)
     fewer = min(len(yes), len(no))
     if is_constant(1.0, 1.0 + math.sqrt(variance)):
-        # No sample is on the wrong side, or all are: as many trials as the smaller class has.
+        # No sample is on the wrong side, or all are: count as many trials as the smaller class has.
         return replace(
             without_spread(value, fewer, None, (0.0, 1.0), 0.95), n=len(values)
         )
@@ -122,7 +122,7 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
 
 
 def _midranks(values: "Floats") -> "Floats":
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share the mean of theirs."""
     import numpy as np
 
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -131,12 +131,12 @@ def _midranks(values: "Floats") -> "Floats":
 
 
 def _has_rank(record: ScoreRecord) -> bool:
-    """Whether a record says where its sample ranks, rather than that it could not be read."""
+    """Return True if a record has a rank or a readable answer."""
     return record.details.get("score") is not None or record.answer in ("yes", "no")
 
 
 def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
-    """Score and gold of one record; `None` for one without a verdict to come."""
+    """Return score and gold of one record; `None` if it has no verdict or gold."""
     gold = record.details.get("gold")
     if record.outcome in UNRESOLVED or gold not in ("yes", "no"):
         return None

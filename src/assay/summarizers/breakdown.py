@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import Result
-from .statistics import Estimate, estimate_mean, macro, micro
+from .statistics import Estimate, macro, micro
 from .table import Table
-from .units import Units
+from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
-"""A tag with more values than this is a name, not a breakdown: it is counted and left out."""
+"""A tag with more values than this is a name, not a breakdown. It is counted and left out."""
 
 
 def break_down(
@@ -22,11 +22,11 @@ def break_down(
     binary: bool,
     ends: tuple[float, float] | None = None,
 ) -> tuple[dict[str, dict[str, Result]], dict[str, Any]]:
-    """`{tag: {value: result}}`, and for each tag the macro and micro mean over its values; `ends` as for a mean."""
+    """Return `{tag: {value: result}}`, and for each tag the macro and micro mean over its values."""
     by_name = _tag_sets_by_name(table)
     if not by_name:
         return {}, {}
-    values, clusters = _by_tag_set(table, units)
+    values, clusters, weights = _by_tag_set(table, units)
     outcomes = _outcomes_by_tag_set(table)
     groups: dict[str, dict[str, Result]] = {}
     aggregates: dict[str, Any] = {}
@@ -51,7 +51,8 @@ def break_down(
             }
             if numbers:
                 keys = _joined([clusters[code] for code in codes]) if clusters else None
-                estimate = estimate_mean(numbers, keys, binary=binary, ends=ends)
+                shares = _joined([weights[code] for code in codes]) if weights else None
+                estimate = estimate_weighted(numbers, shares, keys, binary, ends)
                 estimates.append(estimate)
                 fields = within(interval_of(estimate), ends)
             groups[name][value] = Result(
@@ -71,17 +72,16 @@ def break_down(
                 **fields,
             )
         if estimates:
-            aggregates[name] = {
-                "macro": _plain(macro(estimates), ends),
-                "micro": _plain(micro(estimates), ends),
-            }
+            aggregates[name] = {"macro": _plain(macro(estimates), ends)}
+            if not weights:
+                aggregates[name]["micro"] = _plain(micro(estimates), ends)
     return groups, aggregates
 
 
 def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
-    """An estimate as the fields of a result, with what its interval must say added to its flags.
+    """Return an estimate as the fields of a result; a doubt about its interval is added to its flags.
 
-    Without an interval it has no standard error either, which would be 0.
+    Without an interval there is no standard error either, since it would be 0.
     """
     ci = (
         None
@@ -103,7 +103,7 @@ def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]
 def within(
     interval: dict[str, Any], ends: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """An interval that does not promise values the score cannot have; `ends` are its lowest and highest."""
+    """Return an interval cut to `ends`, the lowest and the highest value of the score."""
     ci = interval["ci"]
     if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
         return interval
@@ -115,26 +115,42 @@ def within(
 
 
 def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
-    """For each tag and each of its values, the sets of tags it occurs in."""
-    found: dict[str, dict[str, list[int]]] = {}
+    """Return, for each tag and each of its values, the tag sets that contain it."""
+    codes: dict[str, dict[str, list[int]]] = {}
     for code, tags in enumerate(table.tag_sets):
         for name, value in tags:
-            found.setdefault(name, {}).setdefault(value, []).append(code)
-    return found
+            codes.setdefault(name, {}).setdefault(value, []).append(code)
+    return codes
 
 
 def _by_tag_set(
     table: Table, units: Units
-) -> tuple[list["array[float]"], list["array[int]"]]:
-    values = [array("d") for _ in table.tag_sets]
-    for row, value in zip(units.rows, units.values, strict=True):
-        values[table.tags[row]].append(value)
-    if table.clusters is None:
-        return values, []
-    clusters = [array("l") for _ in table.tag_sets]
-    for row in units.rows:
-        clusters[table.tags[row]].append(table.clusters[row])
-    return values, clusters
+) -> tuple[list["array[float]"], list["array[int]"], list["array[float]"]]:
+    """Return by set of tags the values, their clusters and their weights; empty lists where there are none."""
+    rows = units.rows
+    tag_sets = [table.tags[row] for row in rows]
+    count = len(table.tag_sets)
+    values = _distributed(units.values, tag_sets, count, "d")
+    clusters: list[array[int]] = []
+    weights: list[array[float]] = []
+    all_clusters = table.clusters
+    if all_clusters is not None:
+        own_clusters = [all_clusters[row] for row in rows]
+        clusters = _distributed(own_clusters, tag_sets, count, "l")
+    own_weights = table.weights_of(rows)
+    if own_weights is not None:
+        weights = _distributed(own_weights, tag_sets, count, "d")
+    return values, clusters, weights
+
+
+def _distributed(
+    numbers: Sequence[Any], tag_sets: Sequence[int], count: int, typecode: str
+) -> list["array[Any]"]:
+    """Return `count` arrays: the numbers of each set of tags."""
+    parts: list[array[Any]] = [array(typecode) for _ in range(count)]
+    for tag_set, number in zip(tag_sets, numbers, strict=True):
+        parts[tag_set].append(number)
+    return parts
 
 
 def _outcomes_by_tag_set(table: Table) -> list[dict[str, int]]:

@@ -1,7 +1,8 @@
 """Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, as coco-caption computes them.
 
-CIDEr is its CIDEr-D: n-grams weighed by how few images of the *run* mention them, clipped counts, a penalty for
-unlike length, times 10. A part of a data set is therefore another metric. The interval keeps those weights fixed.
+CIDEr is its CIDEr-D: n-grams weighted by how few images of the *run* mention them, clipped counts, a penalty for
+different lengths, times 10. On a part of a data set it is therefore another metric. The interval keeps those weights
+fixed.
 """
 
 import math
@@ -21,7 +22,7 @@ from .statistics.estimate import Floats
 ORDERS = 4
 SIGMA = 6.0
 _TINY, _SMALL = 1e-15, 1e-9
-"""What coco-caption adds so that nothing is divided by 0."""
+"""Constants that coco-caption adds to avoid division by 0."""
 
 Gram = tuple[str, ...]
 Vector = tuple[list[dict[Gram, float]], list[float], int]
@@ -33,7 +34,7 @@ Vector = tuple[list[dict[Gram, float]], list[float], int]
 def caption(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
-    """BLEU-1 to 4, ROUGE-L and CIDEr from what the scorer `caption` kept of every sample."""
+    """Yield BLEU-1 to 4, ROUGE-L and CIDEr from the details of the scorer `caption`."""
     for order in range(1, ORDERS + 1):
         recipe = Recipe("caption_bleu", "bleu", options={"order": order})
         yield corpus_result(records, context, f"bleu{order}", recipe)
@@ -42,6 +43,7 @@ def caption(
 
 
 def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+    """Return CIDEr over the images of the run; without a value for a single image."""
     captions = [record for record in records if "tokens" in record.details]
     images = {record.id: record.details["references"] for record in captions}
     if len(images) == 1:
@@ -64,6 +66,7 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
 
 
 def _refused(result: Result, why: str) -> Result:
+    """Return a result without a value, with the reason as interval and flag."""
     nothing: dict[str, Any] = {
         "value": None,
         "stderr": None,
@@ -78,7 +81,7 @@ def _refused(result: Result, why: str) -> Result:
 
 
 class Idf:
-    """How much an n-gram says: less, the more images have it in a reference."""
+    """The weight of an n-gram: lower if more images have it in a reference."""
 
     def __init__(self, images: Sequence[Sequence[str]]) -> None:
         frequency: Counter[Gram] = Counter()
@@ -90,12 +93,12 @@ class Idf:
         self.frequency = frequency
 
     def __call__(self, gram: Gram) -> float:
-        """log(images / images that have it); an n-gram no reference has counts as if one had it."""
+        """Return log(images / images that have it); an n-gram in no reference counts as if in one."""
         return self.most - math.log(max(1, self.frequency[gram]))
 
 
 def cider(caption: str, references: Sequence[str], weights: Idf) -> float:
-    """CIDEr-D of one caption: the mean over references and orders, times 10."""
+    """Return CIDEr-D of one caption: the mean over references and orders, times 10."""
     vector = _vector(count_ngrams(caption), weights)
     total = sum(
         _similarity(vector, _vector(count_ngrams(reference), weights))
@@ -105,7 +108,7 @@ def cider(caption: str, references: Sequence[str], weights: Idf) -> float:
 
 
 def count_ngrams(text: str) -> Counter[Gram]:
-    """How often each run of one to four tokens occurs in a tokenized text."""
+    """Return how often each run of one to four tokens occurs in a tokenized text."""
     tokens = text.split()
     counts: Counter[Gram] = Counter()
     for n in range(1, ORDERS + 1):
@@ -114,20 +117,26 @@ def count_ngrams(text: str) -> Counter[Gram]:
 
 
 def _vector(counts: Mapping[Gram, int], weights: Idf) -> Vector:
-    vectors: list[dict[Gram, float]] = [{} for _ in range(ORDERS)]
-    squares = [0.0] * ORDERS
+    """Return the weights of the n-grams of each order, their norms, and how many bigrams there are."""
+    vectors: list[dict[Gram, float]] = []
+    squares: list[float] = []
+    for _ in range(ORDERS):
+        vectors.append({})
+        squares.append(0.0)
     bigrams = 0
     for gram, count in counts.items():
         order = len(gram) - 1
         weight = count * weights(gram)
         vectors[order][gram] = weight
         squares[order] += weight * weight
-        bigrams += count if order == 1 else 0
-    return vectors, [math.sqrt(square) for square in squares], bigrams
+        if order == 1:
+            bigrams += count
+    norms = [math.sqrt(square) for square in squares]
+    return vectors, norms, bigrams
 
 
 def _similarity(caption: Vector, reference: Vector) -> float:
-    """The sum over orders of the clipped cosine, less for unlike length, which is counted in bigrams."""
+    """Return the sum over orders of the clipped cosine, reduced for different lengths, counted in bigrams."""
     penalty = math.exp(-((caption[2] - reference[2]) ** 2) / (2 * SIGMA**2))
     total = 0.0
     for weights, other, own_norm, other_norm in zip(
@@ -144,21 +153,27 @@ def _similarity(caption: Vector, reference: Vector) -> float:
 
 
 def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
-    """BLEU of each row of sums: length, reference length, four totals, four matches."""
+    """Return BLEU of each row of sums: length, reference length, four totals, four matches."""
     import numpy as np
 
-    length, wanted = sums[:, 0], sums[:, 1]
-    totals, matches = sums[:, 2 : 2 + order], sums[:, 2 + ORDERS : 2 + ORDERS + order]
-    precision = np.prod((matches + _TINY) / (totals + _SMALL), axis=1) ** (1 / order)
-    ratio = (length + _TINY) / (wanted + _SMALL)
+    length = sums[:, 0]
+    reference_length = sums[:, 1]
+    totals = sums[:, 2 : 2 + order]
+    first_match = 2 + ORDERS
+    matches = sums[:, first_match : first_match + order]
+    precisions = (matches + _TINY) / (totals + _SMALL)
+    product = np.prod(precisions, axis=1)
+    mean_precision = product ** (1 / order)
+    ratio = (length + _TINY) / (reference_length + _SMALL)
     with np.errstate(over="ignore"):
-        return np.asarray(
-            precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float
-        )
+        brevity = np.exp(1 - 1 / ratio)
+    penalty = np.where(ratio < 1, brevity, 1.0)
+    return np.asarray(mean_precision * penalty, float)
 
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:
     # The runner puts the scorer's name before the names of its values.
+    """Return the ROUGE-L of a record with weight 1, or None."""
     value = next(
         (
             number

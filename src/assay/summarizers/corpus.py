@@ -1,6 +1,6 @@
-"""A corpus metric from what its samples stored: sums of counts, one formula, an interval over the samples.
+"""Corpus metrics from the counts of samples: sums, one formula, an interval over the samples.
 
-A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not weigh more.
+A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not count more.
 Every answer to a sample is added, candidates and epochs alike.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from ..core import EMPTY, UNRESOLVED, WITH_VALUE, Result, ScoreRecord, SummaryContext
 from .breakdown import MAX_GROUPS, interval_of
 from .recipes import Recipe
 from .statistics import jackknife, ratio_estimate
@@ -19,30 +19,30 @@ from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""A value times its weight, and the weight; `None` for an answer that has none."""
+"""Returns a value times its weight, and the weight; `None` for an answer that has none."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """The counts of the answers that have them, and what became of the others: a few bytes for each answer."""
+    """The counts of the answers that have them, and the outcomes of all: a few bytes for each answer."""
 
     counts: "array[float]" = field(default_factory=lambda: array("d"))
-    """Those of all answers, one after the other."""
+    """The counts of all answers, one after the other."""
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster of each, or else its sample: all answers to one sample are drawn together."""
+    """The cluster of each answer, else its sample: all answers to one sample are drawn together."""
     scored: "array[int]" = field(default_factory=lambda: array("L"))
-    """Answers that could be read."""
+    """The numbers of the answers that could be read."""
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0
     groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
-    """By tag and value, the answers that carry it."""
+    """The numbers of the answers with each tag and value."""
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, records: Iterable[ScoreRecord], counts: Counts) -> "Pool":
-        """What the records stored; those without a verdict have nothing to add."""
+        """Return the pool of the records' counts. Records without a verdict add nothing."""
         pool = cls()
         for record in records:
             pool.outcomes[record.outcome] += 1
@@ -56,17 +56,18 @@ class Pool:
         return pool
 
     def _add(self, record: ScoreRecord, row: Sequence[float]) -> None:
-        place = len(self.units)
-        if place and len(row) * place != len(self.counts):
+        """Add the counts of one answer."""
+        number = len(self.units)
+        if number and len(row) * number != len(self.counts):
             raise ValueError(
                 "scores have different numbers of counts and cannot be pooled"
             )
         self.counts.extend(row)
-        if record.outcome == Outcome.SCORED:
-            self.scored.append(place)
+        if record.outcome in WITH_VALUE:
+            self.scored.append(number)
         sample = self.samples.setdefault(record.id, len(self.samples))
         self.sample_of.append(sample)
-        # Even numbers for clusters, odd ones for samples that have none and stand alone.
+        # Even numbers for clusters, odd ones for samples without one, which are units of their own.
         if record.cluster is not None:
             self.units.append(
                 2 * self.clusters.setdefault(record.cluster, len(self.clusters))
@@ -74,16 +75,18 @@ class Pool:
         else:
             self.units.append(2 * sample + 1)
         for name, value in record.tags.items():
-            self.groups.setdefault(name, {}).setdefault(value, array("L")).append(place)
+            self.groups.setdefault(name, {}).setdefault(value, array("L")).append(
+                number
+            )
 
     def table(self) -> "Floats":
-        """One row of counts for each answer."""
+        """Return one row of counts for each answer."""
         import numpy as np
 
         return np.asarray(self.counts, float).reshape(len(self.units), -1)
 
     def ratio(self, rows: Sequence[int]) -> float | None:
-        """The first counts of some answers over their second; `None` where these are 0."""
+        """Return the sum of the first counts of some answers over that of their second; `None` if the latter is 0."""
         width = len(self.counts) // max(1, len(self.units))
         above, below = (
             math.fsum(self.counts[row * width + column] for row in rows)
@@ -98,7 +101,7 @@ class Pool:
         ends: Ends | None,
         flags: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """The fields of a result that its counts make: value, interval and breakdown."""
+        """Return the fields of a result that depend on the counts: value, interval and breakdown."""
         flags = (*unresolved_flags(self.outcomes), *lacking_flags(self.lacking), *flags)
         if not self.units:
             return {
@@ -145,7 +148,7 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """The value over all answers that have counts, with its interval; how many have none is said.
+    """Return the value over all answers that have counts, with its interval. A flag counts those without.
 
     A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one unit
     each. Without clusters the sample is the unit, so that all answers to it stay together.
@@ -172,6 +175,7 @@ def _estimate(
     units: Sequence[int] | None,
     flags: Sequence[str],
 ) -> dict[str, Any]:
+    """Return value and interval of a table of counts as fields of a result."""
     import numpy as np
 
     total = table.sum(axis=0, keepdims=True)

@@ -1,4 +1,4 @@
-"""Records and contexts made from others: how a summarizer hands a changed question to the mean."""
+"""Records and contexts made from others: how a summarizer passes changed records to the mean."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from .table import Table
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Records that are made anew each time they are read, so that none is kept."""
+    """Records that are created while reading, so that none stays in memory."""
 
     make: Callable[[], Iterator[ScoreRecord]]
 
@@ -22,11 +22,11 @@ class Derived:
 def number_of(
     record: ScoreRecord, metric: str, context: SummaryContext
 ) -> float | None:
-    """What a record says of a metric once its outcome is applied; `None` without a verdict."""
+    """Return the value of a metric in a record after its outcome is applied; `None` without a verdict."""
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
-        return unread_value((), context)
+        return unread_value((), context.of(metric))
     value = record.values.get(metric)
     return value if value is not None and math.isfinite(value) else None
 
@@ -34,7 +34,7 @@ def number_of(
 def verdict(
     first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str
 ) -> ScoreRecord:
-    """The record of a new unit, with the tags and the cluster of the first record it was made from."""
+    """Return the record of a new unit, with the tags and the cluster of the first record it was made from."""
     return ScoreRecord(
         first.task,
         first.model,
@@ -46,11 +46,12 @@ def verdict(
         tags=first.tags,
         group=first.group,
         cluster=first.cluster,
+        weight=first.weight,
     )
 
 
 def mean_of_units(
     table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
 ) -> Result:
-    """The mean of units that were made here; how many were expected is not known."""
+    """Return the mean of derived units. How many were expected is not known."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

@@ -1,7 +1,8 @@
 """Samples judged together: a group is right only if all of its samples are.
 
-Rotations of one question, both questions of an image. A group that lacks a verdict, or a sample it should have, is
-unresolved and flagged, never a smaller AND.
+Examples are rotations of one question, or both questions of an image. A group that lacks a verdict,
+or a sample it should
+have, is unresolved and flagged; the rest of it does not count as a smaller group.
 """
 
 from collections import Counter
@@ -19,33 +20,37 @@ INCOMPLETE = "incomplete"
 
 @dataclass(slots=True)
 class _Group:
-    """What is known of one group in one epoch."""
+    """The samples and values of one group in one epoch."""
 
     first: ScoreRecord
     size: int = 0
     expected: int | None = None
-    """Samples it should have."""
+    """How many samples it should have."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The worst value of each metric among the samples."""
     judged: Counter[str] = field(default_factory=Counter)
-    """Samples with a value, for each metric."""
+    """How many samples have a value, for each metric."""
 
 
 @summarizers.register("grouped")
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The share of groups all of whose samples are right, and the mean over samples beside it."""
+    """The share of groups with all samples right, and the mean over samples in addition."""
 
     expected_size: int | str | None = None
-    """Samples a group must have, or the detail of a score that says it: `options`, where a question is asked once for
-    each rotation of its options. A group of another size is incomplete. Left out: as many as there are."""
+    """How many samples a group must have, or the detail of a score that has the number.
+
+    `options` is such a detail, if a question is asked once for each rotation of its options. A
+    group of another size is
+    incomplete. By default any size is right.
+    """
     label: str = "grouped"
     """Added to the name of the metric: `exact_match.grouped`."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
+        """Yield `metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
         reducer = reducer_of(context)
         samples = read_table(Derived(lambda: _clustered_by_group(records)))
         metrics = samples.names(context.scorer)
@@ -53,7 +58,7 @@ class Grouped:
         for metric in metrics:
             name = f"{metric}.{self.label}"
             table = read_table(Derived(self._verdicts(groups, metric, name)))
-            # The first answers of all members belong together, then the second: groups are what is reduced.
+            # The first answers of all members belong together, then the second: groups are reduced, not samples.
             yield _with_sizes(
                 mean_of_units(table, name, context, reducer), table, groups
             )
@@ -62,6 +67,8 @@ class Grouped:
     def _verdicts(
         self, groups: dict[tuple[str, int], _Group], metric: str, name: str
     ) -> Callable[[], Iterator[ScoreRecord]]:
+        """Return a function that yields the verdict on each group."""
+
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():
                 whole = group.judged[metric] == group.size and group.expected in (
@@ -85,10 +92,10 @@ def _read_groups(
     context: SummaryContext,
     expected: int | str | None,
 ) -> dict[tuple[str, int], _Group]:
-    worse = min if context.higher_is_better else max
+    """Return the groups by name and epoch."""
     groups: dict[tuple[str, int], _Group] = {}
     for record in records:
-        # A sample without a group is a group of one; the prefixes keep its id apart from the groups' names.
+        # A sample without a group is a group of one. The prefixes keep its id apart from the groups' names.
         key = (
             f"group {record.group}"
             if record.group is not None
@@ -108,6 +115,7 @@ def _read_groups(
             if number is not None:
                 group.judged[metric] += 1
                 worst = group.numbers.get(metric)
+                worse = min if context.of(metric).higher_is_better else max
                 group.numbers[metric] = (
                     number if worst is None else worse(worst, number)
                 )
@@ -115,7 +123,7 @@ def _read_groups(
 
 
 def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]:
-    """Samples of one group go right or wrong together: without a cluster, their group is one."""
+    """Yield the records, with the group as cluster of samples without one, since a group is right or wrong together."""
     for record in records:
         if record.cluster is None and record.group is not None:
             yield replace(record, cluster=record.group)
@@ -126,6 +134,7 @@ def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]
 def _with_sizes(
     result: Result, table: Table, groups: dict[tuple[str, int], _Group]
 ) -> Result:
+    """Return the result with the sizes of the groups, and a flag for incomplete ones."""
     sizes = [group.size for group in groups.values()]
     if not sizes:
         return result

@@ -1,6 +1,6 @@
 """Accuracy over instructions: the verdicts of all prompts pooled, each instruction counting once.
 
-A mean over prompts would count an instruction that stands alone three times as much as one of three.
+A mean over prompts would count the only instruction of a prompt three times as much as one of three.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from .statistics import estimate_mean
 def instructions(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
-    """`instruction_strict` and `instruction_loose`, with a line for each kind of instruction."""
+    """Yield `instruction_strict` and `instruction_loose`, with a line for each kind of instruction."""
     for way in ("strict", "loose"):
         metric = f"{context.scorer}.instruction_{way}"
         for result in Pooled(
@@ -43,17 +43,22 @@ def instructions(
 
 
 def _by_kind(records: Sequence[ScoreRecord], way: str) -> dict[str, list[float]]:
-    """The verdicts on each kind of instruction; of several answers to a prompt, the mean over them."""
-    found: dict[str, dict[tuple[str, int], list[float]]] = {}
+    """Return the verdicts on each kind of instruction; of several answers to a prompt, the mean over them."""
+    repeats: dict[tuple[str, str, int], list[float]] = {}
     for record in records:
-        for place, (kind, verdict) in enumerate(record.details.get(f"each_{way}", ())):
-            found.setdefault(kind, {}).setdefault((record.id, place), []).append(
-                float(verdict)
-            )
-    return {
-        kind: [fsum(each) / len(each) for each in units.values()]
-        for kind, units in found.items()
-    }
+        verdicts = record.details.get(f"each_{way}", ())
+        for number, (kind, verdict) in enumerate(verdicts):
+            instruction = kind, record.id, number
+            if instruction not in repeats:
+                repeats[instruction] = []
+            repeats[instruction].append(float(verdict))
+    means: dict[str, list[float]] = {}
+    for (kind, _, _), numbers in repeats.items():
+        mean = fsum(numbers) / len(numbers)
+        if kind not in means:
+            means[kind] = []
+        means[kind].append(mean)
+    return means
 
 
 def _estimate(verdicts: Sequence[float]) -> dict[str, Any]:

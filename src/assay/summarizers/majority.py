@@ -1,4 +1,4 @@
-"""The vote of repeated answers: each question gets the verdict on the answer that was given most often.
+"""The vote of repeated answers: each question gets the verdict on its most frequent answer.
 
 Every candidate of every epoch has one vote.
 """
@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..core import (
+    LIMITS,
     UNRESOLVED,
+    WITH_VALUE,
     Outcome,
     Result,
     ScoreRecord,
@@ -18,7 +20,7 @@ from ..core import (
 from ..registry import summarizers
 from .attempts import Attempts
 from .derived import mean_of_units, number_of, verdict
-from .table import read_table
+from .table import read_table, vote_of
 
 
 @dataclass(slots=True)
@@ -28,11 +30,11 @@ class _Vote:
     first: ScoreRecord
     ballots: Counter[str] = field(default_factory=Counter)
     verdicts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """Of each answer all values of each metric: a judge may not say the same of it twice."""
+    """All values of each metric by answer: a judge may grade the same answer differently."""
     unread: int = 0
 
     def leaders(self) -> list[str]:
-        """The answers with the most votes; several are a tie."""
+        """Return the answers with the most votes; several are a tie."""
         top = max(self.ballots.values(), default=0)
         return [answer for answer, votes in self.ballots.items() if votes == top]
 
@@ -42,14 +44,15 @@ class _Vote:
 class Majority:
     """The mean over questions of the verdict on the most frequent answer of all candidates and epochs.
 
-    An answer that could not be read does not vote; a question with no other is wrong. A tie counts as the mean of the
-    verdicts that tied, and is counted. Verdicts that differ on the same answer count as their mean.
+    An answer that could not be read does not vote; a question with no other answer is wrong. A tie
+    counts as the mean of the
+    verdicts that tied, and the details count ties. Verdicts that differ on the same answer count as their mean.
     """
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`metric.majority` for each metric."""
+        """Yield `metric.majority` for each metric."""
         attempts = Attempts(records)
         metrics = read_table(attempts).names(context.scorer)
         votes = _read_votes(attempts, metrics, context)
@@ -60,7 +63,8 @@ class Majority:
                 _verdict(id, vote, metric, name) for id, vote in votes.items()
             )
             result = mean_of_units(table, name, context)
-            yield replace(result, details={**result.details, "tied": ties})
+            details = {**result.details, "tied": ties}
+            yield replace(result, n_expected=context.n_expected, details=details)
 
 
 def _read_votes(
@@ -75,17 +79,21 @@ def _read_votes(
             )
         if record.outcome in UNRESOLVED:
             continue
-        if record.outcome != Outcome.SCORED:
+        if record.outcome not in WITH_VALUE:
             vote.unread += 1
             continue
-        if record.answer is None:
+        answer = vote_of(record)
+        if answer is None and record.outcome in LIMITS:
+            vote.unread += 1
+            continue
+        if answer is None:
             raise SummarizerError(
                 f"sample {record.id!r} was scored without an extracted answer: there is nothing to vote on",
                 where="summarizer 'majority'",
-                fix="let the scorer set `answer`, or vote on values with {mean: {reducer: majority}}",
+                fix="let the scorer set `answer`",
             )
-        vote.ballots[record.answer] += 1
-        numbers = vote.verdicts.setdefault(record.answer, {})
+        vote.ballots[answer] += 1
+        numbers = vote.verdicts.setdefault(answer, {})
         for metric in metrics:
             number = number_of(record, metric, context)
             if number is not None:

@@ -1,8 +1,8 @@
-"""The mean of every metric of a scorer: what a task reports unless it says otherwise.
+"""The mean of every metric of a scorer: what a task reports by default.
 
-Answers that could not be read count as the worst value of the scale, which is 0 for most; where nothing is known to be
-as bad they are left out.
-Samples without a verdict leave the denominator; `bounds` says what they could have done to the value.
+Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is not
+known they are left out. Samples without a verdict leave the denominator; `bounds` has the values that the mean could
+have with them.
 """
 
 import math
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
+from ..core.plural import plural
 from ..registry import summarizers
 from .breakdown import break_down, interval_of, within
 from .table import UNKNOWN, Table, read_table
@@ -19,12 +20,15 @@ from .units import (
     Units,
     estimate_units,
     failure_flags,
+    mean_by_weight,
     reducer_flags,
     result_names,
+    suspect_flags,
     units_of,
 )
 
 _ROUND = re.compile(r"(?:^|\.)round_\d+$")
+VOTES_ON_SCORES = "majority of equal scores: the scorer extracts no answer"
 UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
 
 
@@ -34,12 +38,12 @@ class Mean:
     """The mean over samples, with its interval, its failures and a line for each tag."""
 
     reducer: str | None = None
-    """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. Left out: as the run says."""
+    """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. By default the run's reducer."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """One result for each metric; where nothing was scored, one without a value."""
+        """Yield one result for each metric; one without a value if nothing was scored."""
         reducer = self.reducer or reducer_of(context)
         table = read_table(records)
         for metric in table.names(context.scorer):
@@ -47,14 +51,15 @@ class Mean:
 
 
 def reducer_of(context: SummaryContext) -> str:
-    """How the run wants repeats of a sample reduced."""
+    """Return the run's reducer for repeats of a sample."""
     return str(context.options.get("reducer", "mean"))
 
 
 def mean_of(
     table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
 ) -> Result:
-    """The mean of one metric of a table."""
+    """Return the mean of one metric of a table."""
+    context = context.of(metric)
     parsed = table.only_scored(metric)
     ends = known_bounds(parsed, context)
     unread = unread_value(parsed, context)
@@ -63,7 +68,10 @@ def mean_of(
     flags = (
         *failure_flags(units.unresolved_share),
         *reducer_flags(reducer, repeated=table.samples is not None),
+        *suspect_flags(table.suspects),
     )
+    if reducer == "majority" and table.answers and not any(table.answers):
+        flags = (*flags, VOTES_ON_SCORES)
     if unread is None and _unread(table):
         flags = (*flags, UNREAD_LEFT_OUT)
     common: dict[str, Any] = {
@@ -79,7 +87,7 @@ def mean_of(
         return Result(
             value=None, interval="none: nothing was scored", flags=flags, **common
         )
-    # Only a score that ends at 0 and 1 can be read as right or wrong; a rating of which all are 1 cannot.
+    # Only a score that ends at 0 and 1 can be right or wrong; a rating of which all are 1 cannot.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
     scale = None if ends is None else (min(ends), max(ends))
@@ -96,6 +104,9 @@ def mean_of(
         details["epochs"] = epochs
     if aggregates:
         details["groups"] = aggregates
+    weights = table.weights_of(units.rows)
+    if weights is not None:
+        details["weights"] = _weight_details(weights)
     if scale is not None and not binary:
         details["scale"] = list(scale)
     without = sum(map(math.isnan, cells))
@@ -116,7 +127,10 @@ def mean_of(
 def _expected(
     table: Table, metric: str, cells: Sequence[float], context: SummaryContext
 ) -> int | None:
-    """How many samples a metric is of: a dialogue without a third round is not missing in the mean of `round_3`."""
+    """Return how many samples a metric has.
+
+    A dialogue without a third round is not missing in the mean of `round_3`.
+    """
     if context.n_expected is None or not _ROUND.search(metric):
         return context.n_expected
     samples = table.samples if table.samples is not None else range(len(cells))
@@ -131,7 +145,7 @@ def _expected(
 def known_bounds(
     cells: Sequence[float], context: SummaryContext
 ) -> tuple[float, float] | None:
-    """The worst and the best value of a metric; `None` if not known, or if a value lies outside."""
+    """Return the worst and the best value of a metric; `None` if not known, or if a value is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -142,11 +156,11 @@ def known_bounds(
 
 
 def unread_value(scored: Sequence[float], context: SummaryContext) -> float | None:
-    """What an answer that could not be read counts as, next to those that could; `None` if nothing is as bad."""
+    """Return the value of an answer that could not be read; `None` if the worst value is not known."""
     ends = known_bounds(scored, context)
     if ends is not None:
         return ends[0]
-    # On a scale without known ends 0 is as bad as anything only where more is better and nothing lies below it.
+    # On a scale without known ends 0 is the worst value only if more is better and no value is below it.
     is_lowest = context.higher_is_better and not any(value < 0 for value in scored)
     return 0.0 if is_lowest else None
 
@@ -154,12 +168,21 @@ def unread_value(scored: Sequence[float], context: SummaryContext) -> float | No
 def _parsed_value(
     table: Table, cells: Sequence[float], reducer: str, metric: str
 ) -> float | None:
-    """The mean over the answers that could be read; the samples they belong to weigh the same."""
+    """Return the mean over the answers that could be read; their samples have equal weights."""
     if table.samples is not None and reducer not in ("mean", "max", "majority"):
-        # pass@k of only those answers that could be read would be a number of another protocol.
+        # pass@k of only the readable answers would be a number of another protocol.
         return None
-    parsed = units_of(table, cells, reducer, None, metric=metric).values
-    return math.fsum(parsed) / len(parsed) if parsed else None
+    parsed = units_of(table, cells, reducer, None, metric=metric)
+    if not parsed.values:
+        return None
+    return mean_by_weight(parsed.values, table.weights_of(parsed.rows))
+
+
+def _weight_details(weights: Sequence[float]) -> dict[str, float]:
+    """Return the sum of the weights, and how many samples of equal weight would be as certain."""
+    total = math.fsum(weights)
+    squares = math.fsum(weight * weight for weight in weights)
+    return {"sum": total, "effective_samples": total * total / squares}
 
 
 def _unread(table: Table) -> bool:
@@ -170,4 +193,4 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
     if table.clusters is None:
         return ()
     alone = sum(table.clusters[row] >= table.n_clusters for row in units.rows)
-    return (f"{alone} samples have no cluster",) if alone else ()
+    return (f"{plural(alone, 'sample')} without a cluster",) if alone else ()

@@ -11,38 +11,39 @@ from .statistics.estimate import Floats
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 STAGES = (1.0, 0.6, 0.8, 0.6)
-"""What an exact match, a stem, a synonym and a paraphrase are worth."""
+"""The weights of an exact match, a stem, a synonym and a paraphrase."""
 
 
 @summarizers.register("meteor")
 @pools
 def meteor(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """METEOR over all segments, 0 to 1."""
+    """Yield METEOR over all segments, 0 to 1."""
     yield corpus_result(records, context, "meteor", Recipe("meteor", "stats"))
 
 
 def corpus_meteor_from(sums: "Floats") -> "Floats":
-    """METEOR of each row of sums.
+    """Return METEOR of each row of sums.
 
-    A row has the words and the function words of both sides; for each of four stages the content words and the function
-    words matched on both sides; pieces in unbroken order; words matched on both sides.
+    A row has the words and the function words of both sides; for each of four stages the content
+    words and the function
+    words matched on both sides; the number of chunks; the words matched on both sides.
     """
     import numpy as np
 
-    length, meant, said_function, meant_function = sums[:, :4].T
+    length, reference_length, answer_function, reference_function = sums[:, :4].T
     matched = sums[:, 4:20].reshape(len(sums), len(STAGES), 4)
     worth = np.asarray(STAGES)
     precision = _share(
         matched[:, :, 0] @ worth,
         matched[:, :, 2] @ worth,
-        length - said_function,
-        said_function,
+        length - answer_function,
+        answer_function,
     )
     recall = _share(
         matched[:, :, 1] @ worth,
         matched[:, :, 3] @ worth,
-        meant - meant_function,
-        meant_function,
+        reference_length - reference_function,
+        reference_function,
     )
     below = ALPHA * precision + (1 - ALPHA) * recall
     mean = np.where(
@@ -54,7 +55,7 @@ def corpus_meteor_from(sums: "Floats") -> "Floats":
 
 
 def meteor_of(rows: "Floats") -> float:
-    """METEOR of some segments together, as fixtures hold it."""
+    """Return METEOR of some segments together, for fixtures."""
     return float(corpus_meteor_from(rows.sum(axis=0, keepdims=True))[0])
 
 

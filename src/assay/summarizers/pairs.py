@@ -111,13 +111,13 @@ class Mme:
     def _by_image(
         self, records: Sequence[ScoreRecord], counted: Counting, reducer: str
     ) -> tuple[list[Row], list[str]]:
-        """For each image: questions right, questions, images with all right, images; in fractions of 1."""
+        """Return a row for each image: questions right, questions, images with all right, images; and flags."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             image = record.group if record.group is not None else record.cluster
             if image is None:
                 raise SummarizerError(
-                    f"sample {record.id!r} has no image to be counted with",
+                    f"sample {record.id!r} has no image",
                     where="summarizer 'mme'",
                     fix="let the dataset name the column of the image as group",
                 )
@@ -151,17 +151,17 @@ class Mme:
 def _together(
     records: Sequence[ScoreRecord], counted: Counting, *, by_sample: bool = False
 ) -> list[list[float | None]]:
-    """The values of each sample's answers, or of the answers of each attempt: the first of all, then the second."""
-    found: dict[str | int, list[float | None]] = {}
+    """Return the values of each sample's answers, or those of each attempt: the first answers, then the second."""
+    values_by_unit: dict[str | int, list[float | None]] = {}
     for record in records:
-        found.setdefault(record.id if by_sample else record.epoch, []).append(
+        values_by_unit.setdefault(record.id if by_sample else record.epoch, []).append(
             counted(record)
         )
-    return list(found.values())
+    return list(values_by_unit.values())
 
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Of each attempt whether all is right; `None` where a value is missing."""
+    """Return for each attempt whether all is right; `None` if a value is missing."""
     return [
         None if None in values else float(all(value == 1 for value in values))
         for values in attempts
@@ -171,13 +171,13 @@ def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]
 def _reduced(
     units: Sequence[Sequence[float | None]], reducer: str
 ) -> list[float | None]:
-    """The one value of each unit; `None` where what is missing leaves none."""
-    found = []
+    """Return the one value of each unit; `None` if too many values are missing."""
+    result = []
     for values in units:
         numbers = [value for value in values if value is not None]
         reduced = one_value(numbers, len(values) - len(numbers), reducer)
-        found.append(None if reduced is None else reduced.value)
-    return found
+        result.append(None if reduced is None else reduced.value)
+    return result
 
 
 def _reduced_flags(
@@ -190,7 +190,7 @@ def _reduced_flags(
 
 
 def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
-    """100 acc + 100 acc+, added up over the categories."""
+    """Return the sum of 100 acc + 100 acc+ over the categories."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -203,7 +203,7 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
-    """Each category has at most 200."""
+    """Return the ends of the scale: each category has at most 200."""
     return 0.0, 200.0 * len({group for group, _, _ in rows})
 
 
@@ -223,8 +223,10 @@ class HallusionBench:
     figure: str = "figure_id"
     question: str = "question_id"
     figureless: tuple[str, str] | None = None
-    """The category and the figure's number of questions that show no figure: they stay out of fAcc, as in the official
-    script; VLMEvalKit counts them as a figure."""
+    """The category and the figure's number of questions that show no figure.
+
+    They are left out of fAcc, as in the official script; VLMEvalKit counts them as a figure.
+    """
     category: str = "category"
 
     def __call__(
@@ -255,7 +257,11 @@ def _share_all_right(
     by: tuple[str, ...] | None,
     unit: tuple[str, ...],
 ) -> Result:
-    """`by` names the tags of a group, `None` takes each sample by itself; `unit` those of what is drawn whole."""
+    """Return the share of groups with all samples right.
+
+    `by` names the tags of a group, `None` takes each sample by itself; `unit` names the tags of
+    units drawn as a whole.
+    """
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:
         members.setdefault(

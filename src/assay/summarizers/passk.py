@@ -1,9 +1,9 @@
-"""pass@k and pass^k: the chance that at least one, or every one, of k answers to a question is right.
+"""pass@k and pass^k: the probability that at least one, or every one, of k answers to a question is right.
 
-The answers are the candidates of each request and its epochs together; both numbers are the unbiased estimates.
+The answers are the candidates of each request and its epochs together. Both numbers are unbiased estimates.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..core import (
@@ -25,27 +25,27 @@ from .table import read_table
 
 @dataclass(slots=True)
 class _Answers:
-    """The answers to one question: how many are right, how many wrong, how many never came."""
+    """The answers to one question: how many are right, how many were judged, how many are missing."""
 
     first: ScoreRecord
     right: int = 0
     judged: int = 0
     lost: int = 0
     lost_as: str = Outcome.MODEL_ERROR.value
-    """What became of the first that never came."""
+    """The outcome of the first missing answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PassK:
     k: int | Sequence[int] = 1
     right_at: float = 1.0
-    """The value from which an answer is right."""
+    """The lowest value of a right answer."""
 
     def __post_init__(self) -> None:
         for k in self._all_k():
             if not isinstance(k, int) or k < 1:
                 raise SummarizerError(
-                    f"k must be a whole number from 1 on, got {k!r}", where="pass@k"
+                    f"k must be a positive integer, got {k!r}", where="pass@k"
                 )
 
     def _all_k(self) -> tuple[int, ...]:
@@ -58,38 +58,43 @@ class _PassK:
         sign: str,
         chance: Callable[[int, int, int], float],
     ) -> Iterator[Result]:
-        chances = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
-        for metric, questions in _questions(records, context, self.right_at).items():
+        chances = context.as_share()
+        attempts = Attempts(records)
+        table = read_table(attempts)
+        metrics = table.names(context.scorer)
+        counted = _questions(attempts, metrics, self.right_at)
+        for metric, questions in counted.items():
             for k in self._all_k():
                 name = f"{metric}.pass{sign}{k}"
                 rows = (
                     _verdict(id, answers, name, k, chance)
                     for id, answers in questions.items()
                 )
-                yield mean_of(read_table(rows), name, chances)
+                chances_of_rows = replace(read_table(rows), suspects=table.suspects)
+                yield mean_of(chances_of_rows, name, chances)
 
 
 @summarizers.register("pass_at_k")
 @dataclass(frozen=True, slots=True)
 class PassAtK(_PassK):
-    """The chance that at least one of k answers is right."""
+    """The probability that at least one of k answers is right."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`metric.pass@k` for each k."""
+        """Yield `metric.pass@k` for each k."""
         return self._results(records, context, "@", pass_at_k)
 
 
 @summarizers.register("pass_hat_k")
 @dataclass(frozen=True, slots=True)
 class PassHatK(_PassK):
-    """The chance that all of k answers are right."""
+    """The probability that all of k answers are right."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`metric.pass^k` for each k."""
+        """Yield `metric.pass^k` for each k."""
         return self._results(records, context, "^", pass_hat_k)
 
 
@@ -100,7 +105,7 @@ def _verdict(
     k: int,
     chance: Callable[[int, int, int], float],
 ) -> ScoreRecord:
-    # A question that lost answers may have had enough of them: it cannot be blamed.
+    # A question that lost answers may have had enough of them, so it is unresolved rather than an error.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, answers.lost_as)
     if answers.judged < k:
@@ -119,14 +124,12 @@ def _verdict(
 
 
 def _questions(
-    records: Sequence[ScoreRecord], context: SummaryContext, right_at: float
+    attempts: Attempts, metrics: Iterable[str], right_at: float
 ) -> dict[str, dict[str, _Answers]]:
-    """For each metric, the counts of each question."""
-    attempts = Attempts(records)
-    metrics = read_table(attempts).names(context.scorer)
-    found: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
+    """Return the counts of each question, by metric."""
+    counts: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
     for record in attempts:
-        for metric, questions in found.items():
+        for metric, questions in counts.items():
             answers = questions.get(record.id)
             if answers is None:
                 answers = questions[record.id] = _Answers(_bare(record))
@@ -141,9 +144,9 @@ def _questions(
             else:
                 answers.judged += 1
                 answers.right += value >= right_at
-    return found
+    return counts
 
 
 def _bare(record: ScoreRecord) -> ScoreRecord:
-    """The record without what only its own scorer needs, so that many can be kept."""
+    """Return the record without the parts that only its own scorer needs, to save memory."""
     return verdict(record, record.id, "", None, record.outcome)

@@ -15,9 +15,10 @@ from .statistics.estimate import Floats
 def perplexity(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
-    """Perplexity by word, by byte and by token, and bits per byte.
+    """Yield perplexity by word, by byte and by token, and bits per byte.
 
-    The one by token compares only models that share a tokenizer; it is left out where tokens were not counted.
+    Perplexity by token can be compared only between models with the same tokenizer. It is left out if tokens were not
+    counted.
     """
     for name, unit in (
         ("word_perplexity", "words"),
@@ -38,13 +39,13 @@ def perplexity(
 def item_perplexity(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
-    """Perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
+    """Yield perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
     recipe = Recipe("perplexity", (("logprob",), (ONE,)))
     yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)
 
 
 def perplexity_from(sums: "Floats") -> "Floats":
-    """exp(-log-likelihood / units) of each row of sums; infinite where it no longer fits a float."""
+    """Return exp(-log-likelihood / units) of each row of sums; infinite if it does not fit a float."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -52,7 +53,7 @@ def perplexity_from(sums: "Floats") -> "Floats":
 
 
 def bits_from(sums: "Floats") -> "Floats":
-    """-log-likelihood / (units ln 2) of each row of sums."""
+    """Return -log-likelihood / (units ln 2) of each row of sums."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

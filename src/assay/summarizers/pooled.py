@@ -1,4 +1,4 @@
-"""A ratio of sums: counts that scorers left in `details`, added over all samples before they are divided."""
+"""A ratio of sums: counts in `details`, added over all samples before they are divided."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -27,21 +27,21 @@ class Pooled:
     numerator: Names
     denominator: Names
     metric: str | None = None
-    """The name of the number; the scorer's own if left out."""
+    """The name of the number; by default the scorer's."""
     bounds: Ends | None = None
-    """The lowest and the highest value of the ratio, where it has a highest one: 0 and 1 for a share."""
+    """The lowest and the highest value of the ratio, if it has a highest one: 0 and 1 for a share."""
     pools: ClassVar[bool] = True
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """One result; the mean of the samples' own ratios is in its details."""
+        """Yield one result; the mean of the samples' own ratios is in its details."""
         names = (_names(self.numerator), _names(self.denominator))
         recipe = Recipe("ratio" if self.bounds is None else "share", names)
         pool = Pool.of(records, recipe.read)
         above, below = pool.counts[0::2], pool.counts[1::2]
         ratios = [a / b for a, b in zip(above, below, strict=True) if b]
-        # Where each numerator is 0 or 1 of 1 it is a share of samples, which is known to end at 1.
+        # If each numerator is 0 or 1 of 1, the number is a share of samples, which is at most 1.
         are_shares = all(
             b == 1.0 and a in (0.0, 1.0) for a, b in zip(above, below, strict=True)
         )

@@ -1,9 +1,10 @@
 """DPG-Bench over a run: by image, by question, and by category of question.
 
-The benchmark's own number is the mean over images; some systems print the mean over all questions under the same
-name. Both are given. Categories count answers as given, without regard to parents, as the official script does.
+The benchmark's own number is the mean over images; some systems print the mean over all questions under the same name.
+Both are given. Categories count answers as given, without regard to parents, as in the official script.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from .strata import Counting, OneEach
 
 @summarizers.register("dpg")
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """`dpg` over images and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
+    """Yield `dpg` over images and `dpg_questions` over questions, 0 to 1; the first has the categories."""
     details = {"categories": _categories(records)}
     by_image = OneEach(records, Counting.of(records, context), context)
     pooled = ("no reducer: every answer counts",) if by_image.flags else ()
@@ -38,13 +39,16 @@ def _by_question(record: ScoreRecord) -> Sequence[float] | None:
 
 
 def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
-    sums: dict[str, list[int]] = {}
+    """Return the share of fulfilled propositions of each category, and their number."""
+    fulfilled: Counter[str] = Counter()
+    total: Counter[str] = Counter()
     for record in records:
-        for name, (yes, count) in record.details.get("categories", {}).items():
-            cell = sums.setdefault(name, [0, 0])
-            cell[0] += yes
-            cell[1] += count
-    return {
-        name: {"value": yes / count, "n": count}
-        for name, (yes, count) in sorted(sums.items())
-    }
+        categories = record.details.get("categories", {})
+        for name, (yes, count) in categories.items():
+            fulfilled[name] += yes
+            total[name] += count
+    shares = {}
+    for name in sorted(total):
+        share = fulfilled[name] / total[name]
+        shares[name] = {"value": share, "n": total[name]}
+    return shares

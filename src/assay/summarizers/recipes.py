@@ -1,20 +1,24 @@
-"""Recipes: how a corpus metric is made of the counts its samples stored, as plain data that a result keeps.
+"""Recipes: how a corpus metric is computed from the counts of its samples, as plain data in a result.
 
-A recipe names a formula and the members of `details` it sums. With it two runs can be compared on the same samples long
+A recipe names a formula and the members of `details` it sums. With it two runs can be compared on
+the same samples long
 after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error rate.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from ..core import EMPTY, ScoreRecord
+from ..core import COUNTED_AS_ZERO, EMPTY, ScoreRecord
+from .expressions import Expression
+from .record_numbers import number_named
 from .statistics import POSITIVE
 from .statistics.estimate import Ends, Floats
 
 Formula = Callable[["Floats"], "Floats"]
-"""Many rows of sums in, one value for each out."""
+"""Takes many rows of sums, and gives one value for each."""
 
 SCALES: Mapping[str, Ends] = {
     "ratio": POSITIVE,
@@ -26,62 +30,116 @@ SCALES: Mapping[str, Ends] = {
     "caption_bleu": (0.0, 1.0),
     "perplexity": POSITIVE,
     "bits": POSITIVE,
+    "expression": (-math.inf, math.inf),
 }
-"""The formulas, and between which values each lies."""
+"""The formulas, and the lowest and highest value of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the counts of a user's formula are read: as expressions of the numbers in a record."""
+
+    unread: float | None = 0.0
+    """The value of an answer that could not be read; None leaves it out."""
+    is_joint: bool = False
+    """True if the counts come from several scorers of the task."""
+
+    def count(self, record: ScoreRecord, members: Sequence[str]) -> float | None:
+        """Return the sum of some expressions for one answer; None if a number is missing."""
+        total = 0.0
+        for member in members:
+            try:
+                number = _parsed(member).evaluate(
+                    lambda name: self._number(record, name)
+                )
+            except (LookupError, ZeroDivisionError, ValueError):
+                return None
+            if not math.isfinite(number):
+                return None
+            total += float(number)
+        return total
+
+    def _number(self, record: ScoreRecord, name: str) -> Any:
+        """Return a number of the record; that of an unread answer if it has none."""
+        number = number_named(record, name)
+        if number is not None:
+            return number
+        if record.outcome in COUNTED_AS_ZERO and self.unread is not None:
+            return self.unread
+        raise LookupError(name)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the reading as JSON."""
+        return {"unread": self.unread, "is_joint": self.is_joint}
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Expression:
+    return Expression.parse(text, "a count of a formula")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A formula, what it sums, and its options."""
+    """A formula, the counts it sums, and its options."""
 
     formula: str
     counts: str | Sequence[Sequence[str]]
-    """A member of `details` that holds all counts; or for each count the members that are added up."""
+    """A member of `details` that has all counts; or for each count the members that are added up."""
     weights: Sequence[Sequence[float]] | None = None
-    """How the counts are added up to the sums of a ratio, one row for each sum; left out, as they are."""
+    """How the counts are added up to the sums of a ratio, one row for each sum; by default unchanged."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    reading: Reading | None = None
+    """Set for a user's formula: `counts` are then expressions."""
 
     @property
     def ends(self) -> Ends:
-        """Between which values the number lies."""
+        """The lowest and the highest value of the number."""
         return SCALES[self.formula]
 
     @property
     def is_share(self) -> bool:
-        """Whether it is a mean between two ends, its first sum over its second."""
+        """True for a mean between two ends: its first sum over its second."""
         return self.formula == "share"
 
     def read(self, record: ScoreRecord) -> Sequence[float] | None:
-        """The counts of one answer; `None` if one of them is missing or is not a finite number."""
+        """Return the counts of one answer; None if one of them is missing or is not a finite number."""
         if isinstance(self.counts, str):
-            found = record.details.get(self.counts)
+            counts = record.details.get(self.counts)
         else:
-            found = [_sum(record.details, names) for names in self.counts]
-            found = None if any(count is None for count in found) else found
-        if found is None or self.weights is None:
-            return found
+            counts = [self._count(record, names) for names in self.counts]
+            if any(count is None for count in counts):
+                return None
+        if counts is None or self.weights is None:
+            return counts
         return [
-            math.fsum(w * count for w, count in zip(row, found, strict=True))
+            math.fsum(w * count for w, count in zip(row, counts, strict=True))
             for row in self.weights
         ]
 
+    def _count(self, record: ScoreRecord, names: Sequence[str]) -> float | None:
+        if self.reading is None:
+            return _sum(record.details, names)
+        return self.reading.count(record, names)
+
     def function(self) -> Formula:
-        """The formula, for many rows of sums at once."""
+        """Return the formula, for many rows of sums at once."""
         return _formula(self.formula, **self.options)
 
     def to_plain(self) -> dict[str, Any]:
-        """The recipe as it stands in `details` of a result."""
+        """Return the recipe as JSON for `details` of a result."""
         plain: dict[str, Any] = {
             "formula": self.formula,
             "counts": _listed(self.counts),
         }
         if self.weights is not None:
             plain["weights"] = _listed(self.weights)
+        if self.reading is not None:
+            plain["reading"] = self.reading.to_plain()
         return {**plain, "options": dict(self.options)} if self.options else plain
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Recipe | None":
-        """The recipe a result holds; `None` if it holds none that is known."""
+        """Return the recipe of a result; `None` if it has none that is known."""
         if (
             not isinstance(plain, Mapping)
             or plain.get("formula") not in SCALES
@@ -93,11 +151,12 @@ class Recipe:
             plain["counts"],
             plain.get("weights"),
             plain.get("options", EMPTY),
+            Reading(**plain["reading"]) if plain.get("reading") else None,
         )
 
 
 def _formula(name: str, **options: Any) -> Formula:
-    """Imported here: the summarizers that own the formulas import this module."""
+    """Return the formula of that name. The imports are here because those modules import this one."""
     from .caption import bleu_from
     from .meteor import corpus_meteor_from
     from .perplexity import bits_from, perplexity_from
@@ -115,12 +174,26 @@ def _formula(name: str, **options: Any) -> Formula:
         "caption_bleu": bleu_from,
         "perplexity": perplexity_from,
         "bits": bits_from,
+        "expression": expression_of_sums,
     }
     return lambda sums: formulas[name](sums, **options)
 
 
+def expression_of_sums(sums: "Floats", value: str, names: Sequence[str]) -> "Floats":
+    """Return a user's formula for each row of sums; `names` are those of the columns."""
+    import numpy as np
+
+    columns = {name: sums[:, index] for index, name in enumerate(names)}
+    expression = _parsed(value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = expression.evaluate(columns.__getitem__)
+    numbers = np.asarray(result, float)
+    # A formula without any name gives one number for all rows.
+    return np.broadcast_to(numbers, (len(sums),)).copy()
+
+
 def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    """The sum of the named counts; `None` if one of them is not there or is not a finite number."""
+    """Return the sum of the named counts; `None` if one is missing or not a finite number."""
     total = 0.0
     for name in names:
         count = 1.0 if name == ONE else details.get(name)
@@ -131,7 +204,7 @@ def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
 
 
 ONE = "1"
-"""In place of a member of `details`: every answer counts once."""
+"""Counts every answer once, in place of a member of `details`."""
 
 
 def _listed(names: Any) -> Any:

@@ -1,16 +1,20 @@
-"""One value for each sample, in the order in which the samples come: what a mean is made of, before it is taken."""
+"""One value for each sample, in the order of the samples: the values that a mean is computed from."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, ScoreRecord
-from .units import one_value
+from .statistics.clusters import finite
+from .table import vote_of
+from .units import ballot_of, one_value
 
 ValueOf = Callable[[ScoreRecord], float | None]
+_OF_ONE_ITSELF = frozenset({"mean", "max", "majority"})
+"""Reducers that return a single answer unchanged."""
 
 
 def value_reader(metric: str, unread: float | None) -> ValueOf:
-    """Reads what one answer counts as: `unread` where no rule could read it, `None` where it has no value."""
+    """Return a function that reads the value of one answer: `unread` if no rule could read it, None if it has none."""
 
     def value_of(record: ScoreRecord) -> float | None:
         if record.outcome in UNRESOLVED:
@@ -25,23 +29,42 @@ def value_reader(metric: str, unread: float | None) -> ValueOf:
 def values_by_sample(
     records: Iterable[ScoreRecord], value_of: ValueOf, reducer: str = "mean"
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
-    """One value for each sample id, its answers reduced; and what each goes right or wrong together with.
+    """Return one value for each sample id, its answers reduced, and the cluster of each.
 
-    That is its cluster, else its group; a sample with neither stands alone. Raises `ValueError` for a reducer that the
-    answers do not fit.
+    The cluster is the record's own, else its group; a sample with neither is a cluster of its own.
+    Raises `ValueError` for
+    a reducer that the answers do not fit.
     """
-    values: dict[str, list[float]] = {}
+    values: dict[str, float] = {}
+    repeats: dict[str, list[float]] = {}
+    ballots: dict[str, list[Hashable | None]] = {}
     lost: Counter[str] = Counter()
     clusters: dict[str, Hashable] = {}
     for record in records:
+        id = record.id
         value = value_of(record)
         if value is None:
-            lost[record.id] += 1
+            lost[id] += 1
             continue
-        values.setdefault(record.id, []).append(value)
-        together = record.cluster if record.cluster is not None else record.group
-        clusters[record.id] = ("sample", record.id) if together is None else together
-    reduced = {
-        id: one_value(answers, lost[id], reducer) for id, answers in values.items()
-    }
-    return {id: one.value for id, one in reduced.items() if one is not None}, clusters
+        if id in values:
+            repeats.setdefault(id, [values[id]]).append(value)
+        else:
+            values[id] = value
+        if reducer == "majority":
+            ballot = ballot_of(vote_of(record), record.outcome, value)
+            ballots.setdefault(id, []).append(ballot)
+        cluster = record.cluster if record.cluster is not None else record.group
+        clusters[id] = ("sample", id) if cluster is None else cluster
+    if reducer in _OF_ONE_ITSELF:
+        # Most runs have one answer to each sample, which is its own mean.
+        answers_of: dict[str, list[float]] = repeats
+        finite(list(values.values()) or [0.0])
+    else:
+        answers_of = {id: repeats.get(id, [value]) for id, value in values.items()}
+    for id, answers in answers_of.items():
+        reduced = one_value(answers, lost[id], reducer, ballots.get(id))
+        if reduced is None:
+            del values[id]
+        else:
+            values[id] = reduced.value
+    return values, clusters

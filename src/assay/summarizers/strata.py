@@ -1,7 +1,7 @@
-"""A number made of several groups: each group has its own sums, and its own part in the error.
+"""Numbers made of several groups: each group has its own sums, and its own part in the error.
 
-What `pairs` and `weighted` share: the value a record counts with, as it does in a mean, and a result whose formula sees
-the sums of every group side by side.
+`pairs` and `weighted` share this: the value with which a record counts, as in a mean, and a result whose formula gets
+the sums of all groups.
 """
 
 from collections import Counter
@@ -9,7 +9,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import COUNTED_AS_ZERO, EMPTY, Outcome, Result, ScoreRecord, SummaryContext
+from ..core import (
+    COUNTED_AS_ZERO,
+    EMPTY,
+    WITH_VALUE,
+    Result,
+    ScoreRecord,
+    SummaryContext,
+)
 from .breakdown import interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
 from .sample_values import values_by_sample
@@ -18,17 +25,17 @@ from .statistics.estimate import Ends, Floats
 from .units import reducer_flags, result_names, unresolved_flags
 
 Row = tuple[str, Hashable, Sequence[float]]
-"""The group a row belongs to, the unit that is drawn whole, and its counts."""
+"""The group of a row, the unit that is drawn as a whole, and its counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What the records of a run count with."""
+    """The value with which each record of a run counts."""
 
     unread: float | None
-    """An answer that could not be read; `None` if nothing is known to be as bad."""
+    """The value of an answer that could not be read; `None` if the worst value is not known."""
     metric: str | None = None
-    """Which of the scorer's values; left out, its only or first one."""
+    """The name of the scorer's value; by default its only or first one."""
 
     @classmethod
     def of(
@@ -37,21 +44,21 @@ class Counting:
         context: SummaryContext,
         metric: str | None = None,
     ) -> "Counting":
-        """As the scale of the scorer and the values it gave have it."""
+        """Return the counting for the scale of the scorer and the values of the records."""
         reader = cls(None, metric)
         scored = [value for record in records if (value := reader(record)) is not None]
         return cls(unread_value(scored, context), metric)
 
     def __call__(self, record: ScoreRecord) -> float | None:
-        """The value of one record; `None` without a verdict."""
+        """Return the value of one record; `None` without a verdict."""
         if record.outcome in COUNTED_AS_ZERO:
             return self.unread
-        if record.outcome != Outcome.SCORED:
+        if record.outcome not in WITH_VALUE:
             return None
         return record.value if self.metric is None else record.values.get(self.metric)
 
     def flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
-        """That unread answers were left out, where some were."""
+        """Return a flag if unread answers were left out."""
         lost = self.unread is None and any(
             record.outcome in COUNTED_AS_ZERO for record in records
         )
@@ -59,9 +66,10 @@ class Counting:
 
 
 class OneEach:
-    """What the answers to a sample add to sums over samples: the one value it is reduced to, with the first of them.
+    """Counts each sample once in sums over samples.
 
-    The others add nothing, so that a sample counts once however often it was asked.
+    Its first answer adds the one value that its answers are reduced to. The other answers add nothing, however often a
+    sample was asked.
     """
 
     def __init__(
@@ -80,22 +88,24 @@ class OneEach:
         self.flags = reducer_flags(
             reducer, repeated=len({record.id for record in records}) < len(records)
         )
-        """How repeats were reduced, where it was not by their mean."""
+        """A flag that names the reducer of repeats, unless it is the mean."""
 
     def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
-        """A value and how many samples it is of; `None` for an answer that does not count."""
-        if record.id not in self._values or self._counted(record) is None:
+        """Return a value times its weight, and the weight (1 as a rule); `None` for an answer that does not count."""
+        id = record.id
+        if id not in self._values or self._counted(record) is None:
             return None
-        return (
-            (self._values[record.id], 1.0)
-            if self._first[record.id] == record.epoch
-            else (0.0, 0.0)
-        )
+        if record.epoch != self._first[id]:
+            return 0.0, 0.0
+        weight = record.weight
+        if weight is None:
+            weight = 1.0
+        return self._values[id] * weight, weight
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a result says beside its numbers."""
+    """The parts of a result other than its numbers."""
 
     metric: str
     groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -114,11 +124,13 @@ def grouped_result(
     ends: Ends | None = None,
     estimator: Callable[[Sequence[Row]], Estimate] | None = None,
 ) -> Result:
-    """The value of `formula` over the sums of each group, with its interval.
+    """Return the value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which records
-    count, where that was not worked out from these same records. The interval is the jackknife's between `ends`, unless
-    an `estimator` knows a better one.
+    `formula` gets, for each group, many rows of sums at once and gives one value for each.
+    `counted` says which records
+    count, unless it follows from these same records. The interval is the jackknife's between
+    `ends`, unless an `estimator`
+    gives a better one.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -142,8 +154,8 @@ def grouped_result(
     def over_groups(sums: "Floats") -> "Floats":
         return formula(
             {
-                name: sums[:, at * width : (at + 1) * width]
-                for at, name in enumerate(names)
+                name: sums[:, number * width : (number + 1) * width]
+                for number, name in enumerate(names)
             }
         )
 
@@ -174,7 +186,7 @@ def results_by_group(
     estimator: Callable[[Sequence[Row]], Estimate],
     counted: Counting | None = None,
 ) -> dict[str, Result]:
-    """The value of each group by itself, by the same formula: over a single group it is that group's own."""
+    """Return the value of each group by itself, by the same formula."""
     results = {}
     for name in sorted(members):
         part = [row for row in rows if row[0] == name]
@@ -192,8 +204,16 @@ def results_by_group(
     return results
 
 
+def first_name(records: Sequence[ScoreRecord], context: SummaryContext) -> str:
+    """Return the name of the value that records are read by where no metric is named."""
+    for record in records:
+        if record.outcome in WITH_VALUE and record.values:
+            return next(iter(record.values))
+    return context.scorer
+
+
 def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
-    """The ends of the scale of the rows' values; `None` if not known, or if a value lies outside."""
+    """Return the ends of the scale of the rows' values; `None` if not known, or if a value is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -204,18 +224,20 @@ def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
 def mean_of_rows(
     rows: Sequence[Row], ends: Ends | None, level: float = 0.95
 ) -> Estimate:
-    """The mean of rows that each are a value, or several added up, and how many: with their units as clusters."""
-    counted = [(unit, counts) for _, unit, counts in rows if counts[1]]
-    units = [unit for unit, _ in counted]
-    values, sizes = (
-        [counts[0] for _, counts in counted],
-        [counts[1] for _, counts in counted],
-    )
-    clusters = units if len(set(units)) < len(units) else None
-    if set(sizes) == {1.0}:
-        binary = ends in (None, (0.0, 1.0)) and set(values) <= {0.0, 1.0}
-        return estimate_mean(values, clusters, level, binary=binary, ends=ends)
-    return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
+    """Return the mean of rows, each a sum of values and their number, with their units as clusters."""
+    units, values, sizes = [], [], []
+    for _, unit, (value, size, *_rest) in rows:
+        if size:
+            units.append(unit)
+            values.append(value)
+            sizes.append(size)
+    has_clusters = len(set(units)) < len(units)
+    clusters = units if has_clusters else None
+    if set(sizes) != {1.0}:
+        return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
+    is_share = ends in (None, (0.0, 1.0))
+    binary = is_share and set(values) <= {0.0, 1.0}
+    return estimate_mean(values, clusters, level, binary=binary, ends=ends)
 
 
 def expected_of(
@@ -223,7 +245,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """How many samples a number of some records is of: all that are expected, less those that belong elsewhere."""
+    """Return how many samples are expected for some records: all, without those of the other records."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(
@@ -232,18 +254,21 @@ def expected_of(
 
 
 def unit_of(record: ScoreRecord) -> str:
-    """What is drawn whole: the cluster, else the sample with all its epochs."""
+    """Return the unit that is drawn as a whole: the cluster, else the sample with all its epochs."""
     return record.cluster if record.cluster is not None else record.id
 
 
 def _side_by_side(rows: Sequence[Row], names: Sequence[str], width: int) -> "Floats":
-    """Each row's counts in the columns of its group, zeros elsewhere."""
+    """Return each row's counts in the columns of its group, zeros elsewhere."""
     import numpy as np
 
-    place = {name: at * width for at, name in enumerate(names)}
+    first_column = {}
+    for number, name in enumerate(names):
+        first_column[name] = number * width
     table = np.zeros((len(rows), width * len(names)))
-    for row, (group, _, counts) in zip(table, rows, strict=True):
-        row[place[group] : place[group] + width] = counts
+    for number, (group, _, counts) in enumerate(rows):
+        start = first_column[group]
+        table[number, start : start + width] = counts
     return table
 
 

@@ -1,16 +1,17 @@
-"""The score records of one scorer as columns: one pass, a few bytes for each record, nothing kept of the records.
+"""The score records of one scorer as columns, read in one pass with a few bytes for each record.
 
-Cells of a column are numbers; `NO_VALUE` marks a metric that a sample does not have, `UNKNOWN` a value that was due and
-is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples that leave the denominator.
+Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have, `UNKNOWN` a
+value that is expected
+and is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples that leave the denominator.
 """
 
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, ScoreRecord
+from ..core import COUNTED_AS_ZERO, ORIGINAL_LETTER, UNRESOLVED, WITH_VALUE, ScoreRecord
 
 NO_VALUE = math.nan
 UNKNOWN = math.inf
@@ -29,29 +30,40 @@ class Table:
     tag_sets: list[Tags] = field(default_factory=list)
     clusters: "array[int] | None" = None
     n_clusters: int = 0
-    """Clusters that were given; a sample without one, where others have one, stands alone and has a higher number."""
+    """The number of given clusters. If some samples have none, each gets a higher number of its own."""
     samples: "array[int] | None" = None
-    """Which sample a row is an answer to; `None` where each sample has one row."""
+    """The sample of each row; `None` if each sample has one row."""
+    weights: "array[float] | None" = None
+    """The weight of each row's sample; `None` if all count the same."""
+    answers: list[str | None] | None = None
+    """The answer that the scorer extracted for each row; None if each sample has one row."""
     ties: Counter[str] = field(default_factory=Counter)
-    """For each metric, the rows in which several options came out best, as their scorer says in `ties`."""
+    """For each metric, the rows in which several options were equally good, from `ties` in the details."""
+    suspects: int = 0
+    """The number of rows whose scorer doubts its own verdict, and gives a reason in `suspect`."""
 
     def __len__(self) -> int:
         return len(self.outcomes)
 
     @property
     def n_samples(self) -> int:
-        """Samples, however often each was asked."""
+        """The number of samples, however often each was asked."""
         return len(self) if self.samples is None else max(self.samples, default=-1) + 1
 
+    def weights_of(self, rows: Sequence[int]) -> list[float] | None:
+        """Return the weight of each of some rows; `None` if all count the same."""
+        weights = self.weights
+        return None if weights is None else [weights[row] for row in rows]
+
     def outcome_counts(self) -> dict[str, int]:
-        """How many rows had each outcome that occurred."""
+        """Return how many rows had each outcome that occurred."""
         return {
             self.outcome_names[code]: n
             for code, n in sorted(Counter(self.outcomes).items())
         }
 
     def names(self, otherwise: str) -> list[str]:
-        """The metrics: those of the answers that were judged, else those of any; else `otherwise`.
+        """Return the metrics of the answers that were judged, else those of any, else `otherwise`.
 
         A scorer with several named values has only its own name for an answer that it could not read.
         """
@@ -69,21 +81,24 @@ class Table:
         return judged or list(self.metrics)
 
     def only_scored(self, name: str) -> "array[float]":
-        """The column of a metric with nothing but the rows that were scored."""
-        if self.outcome_names == [Outcome.SCORED] and name in self.metrics:
+        """Return the column of a metric with the rows that were scored; all others have no value."""
+        if WITH_VALUE.issuperset(self.outcome_names) and name in self.metrics:
             return self.metrics[name]
-        scored = [outcome == Outcome.SCORED for outcome in self.outcome_names]
-        column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
-        cells = zip(column, self.outcomes, strict=True)
-        return array(
-            "d", (value if scored[code] else NO_VALUE for value, code in cells)
-        )
+        is_scored = [outcome in WITH_VALUE for outcome in self.outcome_names]
+        column = self.metrics.get(name)
+        if not column:
+            column = array("d", [NO_VALUE]) * len(self)
+        scored = array("d")
+        for value, code in zip(column, self.outcomes, strict=True):
+            scored.append(value if is_scored[code] else NO_VALUE)
+        return scored
 
     def resolved(self, name: str, zero: float | None) -> "array[float]":
-        """The column of a metric with the outcomes applied: `zero` for an answer that could not be read.
+        """Return the column of a metric with the outcomes applied: `zero` for an answer that could not be read.
 
-        Of a scorer with several metrics one may have read what another could not: a value that is not 0 stands, since
-        the outcome is the verdict of the rule that read nothing.
+        A scorer with several metrics may read one of them and not another: a value other than 0 is
+        kept, since the outcome
+        is that of the rule that read nothing.
         """
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
@@ -110,7 +125,10 @@ class Table:
     def _spare_other_metrics(
         self, done: "array[float]", name: str, column: "array[float]"
     ) -> None:
-        """An unread answer with values for other metrics only does not concern this one; what this one read stands."""
+        """Keep the values of this metric in unread rows.
+
+        An unread row with values of other metrics only has no value of this one.
+        """
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
         for row, code in enumerate(self.outcomes):
@@ -125,26 +143,36 @@ class Table:
                 done[row] = NO_VALUE
 
 
+def vote_of(record: ScoreRecord) -> str | None:
+    """Return the answer that a record votes for: of shuffled options the letter that the chosen one has in the data."""
+    original: str | None = record.details.get(ORIGINAL_LETTER)
+    return original or record.answer
+
+
 def read_table(records: Iterable[ScoreRecord]) -> Table:
-    """The records as a table; read a second time only where samples turn out to have several epochs."""
+    """Return the records as a table. They are read a second time only if samples have several epochs."""
     table = _read(records, with_samples=False)
     return table if table is not None else _read(records, with_samples=True) or Table()
 
 
 def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None:
-    """One pass; `None` when rows must be joined by sample and their ids were not kept."""
+    """Return the table of one pass; `None` if rows must be joined by sample and `with_samples` is off."""
     metrics: dict[str, array[float]] = {}
     outcomes, tags, clusters, samples = array("B"), array("L"), array("l"), array("L")
     outcome_codes: dict[str, int] = {}
     tag_codes: dict[Tags, int] = {}
     cluster_codes: dict[str, int] = {}
     ids: dict[str, int] = {}
+    answers: list[str | None] = []
     ties: Counter[str] = Counter()
+    weights: array[float] | None = None
+    suspects = 0
     isfinite = math.isfinite
     first_epoch: int | None = None
     for row, record in enumerate(records):
         if with_samples:
             samples.append(ids.setdefault(record.id, len(ids)))
+            answers.append(vote_of(record))
         elif record.epoch != first_epoch:
             if first_epoch is not None:
                 return None
@@ -160,6 +188,11 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
             if len(column) < row:
                 _pad(column, row)
             column.append(value if value is not None and isfinite(value) else UNKNOWN)
+        weight = record.weight
+        if weight is not None and weights is None:
+            weights = array("d", [1.0]) * row
+        if weights is not None:
+            weights.append(1.0 if weight is None else weight)
         key = tuple(record.tags.items()) if record.tags else ()
         tags.append(tag_codes.setdefault(key, len(tag_codes)))
         tied = record.details.get("ties")
@@ -169,6 +202,8 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
                 for name in record.values
                 if name.removeprefix(f"{record.scorer}.") in tied
             )
+        if record.details.get("suspect"):
+            suspects += 1
         cluster = record.cluster
         clusters.append(
             -1
@@ -188,14 +223,17 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
         else None,
         n_clusters=len(cluster_codes),
         samples=samples if with_samples else None,
+        weights=weights,
+        answers=answers if with_samples else None,
         ties=ties,
+        suspects=suspects,
     )
 
 
 def _alone(
     clusters: "array[int]", samples: "array[int] | None", first: int
 ) -> "array[int]":
-    """Gives each sample without a cluster one of its own, numbered from `first`."""
+    """Give each sample without a cluster one of its own, numbered from `first`."""
     for row, code in enumerate(clusters):
         if code < 0:
             clusters[row] = first + (row if samples is None else samples[row])

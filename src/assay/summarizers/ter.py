@@ -1,4 +1,4 @@
-"""Corpus TER from the edits and lengths its scorer stored."""
+"""Corpus TER from the edits and lengths in the details of its scorer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from .translation import signature
 @summarizers.register("ter")
 @pools
 def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """All edits for each hundred words of the references; lower is better."""
+    """Yield the edits per hundred words of the references; lower is better."""
     details = {"signature": signature(records)}
     yield corpus_result(
         records,
@@ -27,7 +27,7 @@ def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
 
 
 def corpus_ter_from(sums: "Floats") -> "Floats":
-    """TER of each row of sums: edits, words of the references. Edits without any word are 100."""
+    """Return TER of each row of sums: edits, words of the references. Edits without any word are 100."""
     import numpy as np
 
     edits, words = sums[:, 0], sums[:, 1]

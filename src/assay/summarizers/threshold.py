@@ -1,10 +1,11 @@
-"""Scores seen through a bar or on another scale: the share that clears it, or the mean after rescaling."""
+"""Scores compared with a bar or moved to another scale: the share that reaches it, or the mean after rescaling."""
 
 import math
 import operator
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
@@ -17,25 +18,24 @@ _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.
 @summarizers.register("threshold")
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The share of values that reach a bar, with the mean beside it."""
+    """The share of values that reach a bar, and the mean in addition."""
 
     bar: float
     inclusive: bool = True
-    """Whether a value exactly at the bar counts as reaching it."""
+    """Count a value exactly at the bar as reaching it."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`metric>=bar`, then `metric`; where lower is better, the share at or below the bar."""
+        """Yield `metric>=bar`, then `metric`; if lower is better, the share at or below the bar."""
         table = read_table(records)
-        sign = (">" if context.higher_is_better else "<") + (
-            "=" if self.inclusive else ""
-        )
-        shares = replace(context, bounds=(0.0, 1.0), higher_is_better=True)
+        shares = context.as_share()
         for metric in table.names(context.scorer):
+            sign = ">" if context.of(metric).higher_is_better else "<"
+            sign += "=" if self.inclusive else ""
             name = f"{metric}{sign}{self.bar:g}"
             changed = with_metric(
-                table, metric, name, lambda value: float(_SIGNS[sign](value, self.bar))
+                table, metric, name, partial(_clears, _SIGNS[sign], self.bar)
             )
             yield mean_of(changed, name, shares, reducer_of(context))
             yield mean_of(table, metric, context, reducer_of(context))
@@ -54,7 +54,7 @@ class Rescaled:
     to: float = 100.0
     power: float = 1.0
     label: str = ""
-    """Added to the name of the metric, where the plain mean stands beside it: `judge.rescaled`."""
+    """Added to the name of the metric, to distinguish it from the plain mean: `judge.rescaled`."""
 
     def __post_init__(self) -> None:
         if self.high <= self.low or self.power <= 0 or self.to <= 0:
@@ -66,10 +66,10 @@ class Rescaled:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """One result for each metric, under its own name or that with the label."""
+        """Yield one result for each metric, under its own name or that with the label."""
         table = read_table(records)
-        scale = replace(context, bounds=(0.0, self.to))
         for metric in table.names(context.scorer):
+            scale = replace(context.of(metric), bounds=(0.0, self.to), scale=None)
             name = f"{metric}.{self.label}" if self.label else metric
             yield mean_of(
                 with_metric(table, metric, name, self._move),
@@ -79,26 +79,31 @@ class Rescaled:
             )
 
     def _move(self, value: float) -> float:
+        """Return a value on the new scale. Raise `SummarizerError` if it is outside the old one."""
         share = (value - self.low) / (self.high - self.low)
         if not 0.0 <= share <= 1.0:
             raise SummarizerError(
-                f"a value of {value:g} lies outside {self.low:g} … {self.high:g}",
+                f"a value of {value:g} is outside {self.low:g} … {self.high:g}",
                 where="summarizer 'rescaled'",
                 fix="give the scale of the scorer as `low` and `high`",
             )
         return float(self.to * share**self.power)
 
 
+def _clears(sign: Callable[[float, float], bool], bar: float, value: float) -> float:
+    return float(sign(value, bar))
+
+
 def with_metric(
     table: Table, metric: str, name: str, change: Callable[[float], float]
 ) -> Table:
-    """The table with one metric under a new name, each number that was scored changed."""
+    """Return the table with one metric under a new name, each scored number changed."""
     cells = array("d")
     others = {
         other: column for other, column in table.metrics.items() if other != metric
     }
     for value, code in zip(table.metrics.get(metric, ()), table.outcomes, strict=False):
-        # What is not scored has no value on the old scale to move: its outcome decides.
+        # A row that was not scored has no value on the old scale: its outcome decides.
         is_number = math.isfinite(value) and table.outcome_names[code] == "scored"
         cells.append(change(value) if is_number else value)
     return replace(table, metrics={**others, name: cells} if cells else others)

@@ -1,4 +1,4 @@
-"""Corpus BLEU and chrF from the n-gram counts their scorers stored, always with sacreBLEU's signature."""
+"""Corpus BLEU and chrF from the n-gram counts in the details of their scorers, always with sacreBLEU's signature."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ _ORDERS = 4
 @summarizers.register("bleu")
 @pools
 def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """Corpus BLEU, 0 to 100."""
+    """Yield corpus BLEU, 0 to 100."""
     recipe = Recipe("bleu", "stats")
     yield corpus_result(
         records, context, "bleu", recipe, details={"signature": signature(records)}
@@ -25,7 +25,7 @@ def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
 @summarizers.register("chrf")
 @pools
 def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """Corpus chrF, 0 to 100; its name says beta, and `++` where words count too."""
+    """Yield corpus chrF, 0 to 100. Its name has beta, and `++` if words count too."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
     name = f"chrf{beta}" + ("++" if "|nw:2|" in line else "")
@@ -34,57 +34,66 @@ def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
 
 
 def corpus_bleu_from(sums: "Floats") -> "Floats":
-    """BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
+    """Return BLEU of each row of sums: hypothesis length, reference length, four matches, four totals.
 
-    An order without a match gets the exponential smoothing of sacreBLEU: 1/2, 1/4, … of a match.
+    An order without a match gets the exponential smoothing of sacreBLEU: 1/2, 1/4, … of a match. Without any match, or
+    without a single n-gram of the highest order, the score is 0 by definition.
     """
     import numpy as np
 
     hypothesis, reference = sums[:, 0], sums[:, 1]
-    matches, totals = sums[:, 2 : 2 + _ORDERS], sums[:, 2 + _ORDERS : 2 + 2 * _ORDERS]
-    missing = np.cumsum(matches == 0, axis=1)
-    smoothed = np.where(matches == 0, 0.5**missing, matches)
+    matches = sums[:, 2 : 2 + _ORDERS]
+    totals = sums[:, 2 + _ORDERS : 2 + 2 * _ORDERS]
+    is_missing = matches == 0
+    smoothing = 0.5 ** np.cumsum(is_missing, axis=1)
+    smoothed = np.where(is_missing, smoothing, matches)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Without any match, or without a single n-gram of the highest order, the score is 0 by definition.
-        logs = np.where(totals > 0, np.log(smoothed / np.maximum(totals, 1)), -np.inf)
-        penalty = np.where(
-            hypothesis < reference,
-            np.exp(1 - reference / np.maximum(hypothesis, 1e-300)),
-            1.0,
-        )
-        values = 100 * penalty * np.exp(logs.mean(axis=1))
-    return np.asarray(np.where(matches.any(axis=1), values, 0.0), float)
+        precisions = smoothed / np.maximum(totals, 1)
+        logs = np.where(totals > 0, np.log(precisions), -np.inf)
+        excess = 1 - reference / np.maximum(hypothesis, 1e-300)
+        penalty = np.where(hypothesis < reference, np.exp(excess), 1.0)
+        scores = 100 * penalty * np.exp(logs.mean(axis=1))
+    has_match = matches.any(axis=1)
+    return np.asarray(np.where(has_match, scores, 0.0), float)
 
 
 def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
-    """chrF of each row of sums: hypothesis, reference and shared n-grams of every order in turn."""
+    """Return chrF of each row of sums: hypothesis, reference and shared n-grams of every order in turn."""
     import numpy as np
 
-    counted = sums.reshape(len(sums), -1, 3)
-    hypothesis, wanted, shared = counted[:, :, 0], counted[:, :, 1], counted[:, :, 2]
-    used = (hypothesis > 0) & (wanted > 0)
-    orders = np.maximum(used.sum(axis=1), 1)
-    precision = (
-        np.where(used, shared / np.maximum(hypothesis, 1), 0.0).sum(axis=1) / orders
-    )
-    recall = np.where(used, shared / np.maximum(wanted, 1), 0.0).sum(axis=1) / orders
-    below = beta**2 * precision + recall
-    return np.asarray(
-        100 * (1 + beta**2) * precision * recall / np.where(below > 0, below, 1.0),
-        float,
-    )
+    by_order = sums.reshape(len(sums), -1, 3)
+    hypothesis = by_order[:, :, 0]
+    reference = by_order[:, :, 1]
+    shared = by_order[:, :, 2]
+    is_used = (hypothesis > 0) & (reference > 0)
+    orders = np.maximum(is_used.sum(axis=1), 1)
+
+    def mean_share(totals: "Floats") -> "Floats":
+        """Return the mean over the orders of the n-grams that are shared."""
+        shares = np.where(is_used, shared / np.maximum(totals, 1), 0.0)
+        return np.asarray(shares.sum(axis=1) / orders, float)
+
+    precision = mean_share(hypothesis)
+    recall = mean_share(reference)
+    weight = beta**2
+    above = 100 * (1 + weight) * precision * recall
+    below = weight * precision + recall
+    return np.asarray(above / np.where(below > 0, below, 1.0), float)
 
 
 def signature(records: Sequence[ScoreRecord]) -> str:
-    """What sacreBLEU would print; `nrefs:var` where samples differ in their number of references."""
-    with_counts = [
-        record.details for record in records if "signature" in record.details
-    ]
-    counts = {details["references"] for details in with_counts}
-    references = str(next(iter(counts))) if len(counts) == 1 else "var"
-    lines = {str(details["signature"]) for details in with_counts}
+    """Return what sacreBLEU would print; `nrefs:var` if samples differ in their number of references."""
+    lines = set()
+    counts = set()
+    for record in records:
+        if "signature" in record.details:
+            lines.add(str(record.details["signature"]))
+            counts.add(record.details["references"])
     if len(lines) > 1:
         raise ValueError(
             f"scores were made with different settings and cannot be pooled: {sorted(lines)}"
         )
-    return f"nrefs:{references}|{lines.pop()}" if lines else ""
+    if not lines:
+        return ""
+    references = counts.pop() if len(counts) == 1 else "var"
+    return f"nrefs:{references}|{lines.pop()}"

@@ -1,38 +1,44 @@
 """The units of a mean: one value for each sample in the denominator, repeats of a sample reduced first.
 
-A sample none of whose answers has a value is unresolved. The worst and best case fill in what is unresolved.
+A sample without any value among its answers is unresolved. The worst and best case fill in the unresolved ones.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import UNRESOLVED, SummarizerError, SummaryContext
+from ..core import (
+    COUNTED_AS_ZERO,
+    UNRESOLVED,
+    SummarizerError,
+    SummaryContext,
+)
 from .statistics import (
     Decomposition,
     Estimate,
     Reduced,
     decompose,
     estimate_mean,
+    ratio_estimate,
     reduce_repeats,
 )
 from .table import UNKNOWN, Table
 
 SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
-"""Shares of failed samples above which a row carries the worst and the best case, and is itself in doubt."""
+"""Shares of failed samples above which a row has the worst and the best case, and is marked as doubtful."""
 
 
 @dataclass(slots=True)
 class Units:
-    """Values in the denominator, where each came from, and what is missing beside them."""
+    """Values in the denominator, the row of each, and what is missing."""
 
     values: Sequence[float]
     rows: Sequence[int]
     """A row of the table for each value: its tags and its cluster."""
     unresolved: int
     answers: int
-    """Rows with a value or one that is due: what `unresolved` is a share of."""
+    """Rows with a value or an expected one: `unresolved` is a share of these."""
     worst: float | None = None
     best: float | None = None
     repeats: Sequence[Sequence[float]] = field(default_factory=tuple)
@@ -41,7 +47,7 @@ class Units:
 
     @property
     def unresolved_share(self) -> float:
-        """Of all answers, those that have no value."""
+        """The share of answers without a value."""
         return self.unresolved / self.answers if self.answers else 0.0
 
 
@@ -53,13 +59,13 @@ def units_of(
     *,
     metric: str,
 ) -> Units:
-    """The units of one column of resolved cells. `bounds` are the worst and the best value of the metric."""
+    """Return the units of one column of resolved cells. `bounds` are the worst and the best value of the metric."""
     if table.samples is not None:
         return _reduced(table, cells, reducer, bounds, metric)
     values = [value for value in cells if value < UNKNOWN]
     if values and not _enough(1, reducer):
         raise SummarizerError(
-            f"{reducer} of one answer to each sample",
+            f"{reducer} needs more than one answer to each sample",
             where=f"metric {metric!r}",
             fix="ask for as many candidates (`n`) or `epochs`, or choose a smaller k",
         )
@@ -69,11 +75,22 @@ def units_of(
     unresolved = sum(value == UNKNOWN for value in cells)
     units = Units(values, rows, unresolved, len(values) + unresolved)
     if unresolved and bounds is not None:
-        total = math.fsum(values)
-        units.worst, units.best = (
-            (total + unresolved * end) / units.answers for end in bounds
-        )
+        due = [row for row, value in enumerate(cells) if not math.isnan(value)]
+        weights = table.weights_of(due)
+        filled = [
+            [cells[row] if cells[row] < UNKNOWN else end for row in due]
+            for end in bounds
+        ]
+        units.worst, units.best = (mean_by_weight(case, weights) for case in filled)
     return units
+
+
+def mean_by_weight(values: Sequence[float], weights: Sequence[float] | None) -> float:
+    """Return the mean of values, each counted with its weight."""
+    if weights is None:
+        return math.fsum(values) / len(values)
+    products = (value * weight for value, weight in zip(values, weights, strict=True))
+    return math.fsum(products) / math.fsum(weights)
 
 
 def _reduced(
@@ -83,14 +100,17 @@ def _reduced(
     bounds: tuple[float, float] | None,
     metric: str,
 ) -> Units:
-    """One value for each sample from the answers of all its epochs."""
+    """Return one value for each sample from the answers of all its epochs."""
     assert table.samples is not None
     answers_of: list[list[float]] = [[] for _ in range(table.n_samples)]
+    ballots_of: list[list[Hashable | None]] = [[] for _ in answers_of]
     missing = [0] * len(answers_of)
     first_row = [-1] * len(answers_of)
     for row, (sample, value) in enumerate(zip(table.samples, cells, strict=True)):
         if value < UNKNOWN:
             answers_of[sample].append(value)
+            if reducer == "majority":
+                ballots_of[sample].append(_ballot_in(table, row, value))
         elif value == UNKNOWN:
             missing[sample] += 1
         if first_row[sample] < 0:
@@ -99,12 +119,15 @@ def _reduced(
     values, rows, repeats = [], [], []
     worst: list[float] = []
     best: list[float] = []
+    filled_rows: list[int] = []
     try:
         for sample, answers in enumerate(answers_of):
             lost = missing[sample]
             if not answers and not lost:
                 continue
-            if (reduced := one_value(answers, lost, reducer)) is not None:
+            ballots = ballots_of[sample]
+            reduced = one_value(answers, lost, reducer, ballots)
+            if reduced is not None:
                 units.tied += reduced.tied
                 values.append(reduced.value)
                 rows.append(first_row[sample])
@@ -112,9 +135,10 @@ def _reduced(
             if units.unresolved and bounds is not None:
                 # A row that could not be asked is one lost answer, and pass@k may need more: then nothing is known.
                 enough = _enough(len(answers) + lost, reducer)
+                filled_rows.append(first_row[sample])
                 for filled, end in ((worst, bounds[0]), (best, bounds[1])):
                     filled.append(
-                        reduce_repeats([*answers, *[end] * lost], reducer).value
+                        _with_lost(answers, ballots, lost, end, reducer)
                         if enough
                         else end
                     )
@@ -122,21 +146,63 @@ def _reduced(
         raise SummarizerError(str(error), where=f"metric {metric!r}") from error
     units.values, units.rows, units.repeats = values, rows, repeats
     if worst:
-        units.worst, units.best = (
-            math.fsum(worst) / len(worst),
-            math.fsum(best) / len(best),
-        )
+        weights = table.weights_of(filled_rows)
+        units.worst = mean_by_weight(worst, weights)
+        units.best = mean_by_weight(best, weights)
     return units
 
 
-def one_value(answers: Sequence[float], lost: int, reducer: str) -> Reduced | None:
-    """The answers to one sample as one value; `None` without any.
+def ballot_of(answer: str | None, outcome: str, value: float) -> Hashable | None:
+    """Return what an answer votes for under `majority`.
+
+    That is the answer the scorer extracted. One that could not be read does not vote. Where the scorer extracts no
+    answer, equal values count as equal answers.
+    """
+    if answer is not None:
+        return answer
+    return None if outcome in COUNTED_AS_ZERO else value
+
+
+def _ballot_in(table: Table, row: int, value: float) -> Hashable | None:
+    answer = table.answers[row] if table.answers else None
+    outcome = table.outcome_names[table.outcomes[row]]
+    return ballot_of(answer, outcome, value)
+
+
+def _with_lost(
+    answers: Sequence[float],
+    ballots: Sequence[Hashable | None],
+    lost: int,
+    end: float,
+    reducer: str,
+) -> float:
+    """Return the value nearest to `end` that the sample could have if its lost answers were there."""
+    if reducer != "majority" or not lost:
+        votes = None if lost else ballots
+        return reduce_repeats([*answers, *[end] * lost], reducer, votes).value
+    reachable = []
+    for ballot in {*ballots, ("lost",)} - {None}:
+        votes = [*ballots, *[ballot] * lost]
+        own_values = [a for a, b in zip(answers, ballots, strict=True) if b == ballot]
+        value = math.fsum(own_values) / len(own_values) if own_values else end
+        values = [*answers, *[value] * lost]
+        reachable.append(reduce_repeats(values, reducer, votes).value)
+    return min(reachable, key=lambda value: abs(value - end))
+
+
+def one_value(
+    answers: Sequence[float],
+    lost: int,
+    reducer: str,
+    ballots: Sequence[Hashable | None] | None = None,
+) -> Reduced | None:
+    """Return the answers to one sample as one value, None without any.
 
     Where answers are lost, pass@k of the rest may be undefined: such a sample is unresolved as a whole.
     """
     if not answers or (lost and not _enough(len(answers), reducer)):
         return None
-    return reduce_repeats(answers, reducer)
+    return reduce_repeats(answers, reducer, ballots)
 
 
 def _enough(answers: int, reducer: str) -> bool:
@@ -152,21 +218,38 @@ def estimate_units(
     binary: bool,
     ends: tuple[float, float] | None = None,
 ) -> tuple[Estimate, dict[str, Any]]:
-    """The mean over units with its interval, and the decomposition of the variance where there are repeats.
+    """Return the mean over units with its interval, and the decomposition of the variance if there are repeats.
 
-    `ends` are the lowest and the highest value of the metric, where they are known.
+    `ends` are the lowest and the highest value of the metric, if they are known.
     """
     clusters = (
         None if table.clusters is None else [table.clusters[row] for row in units.rows]
     )
-    estimate = estimate_mean(units.values, clusters, binary=binary, ends=ends)
+    weights = table.weights_of(units.rows)
+    estimate = estimate_weighted(units.values, weights, clusters, binary, ends)
     if table.samples is None:
         return estimate, {}
     return estimate, _epoch_details(units, decompose(units.repeats, clusters), reducer)
 
 
+def estimate_weighted(
+    values: Sequence[float],
+    weights: Sequence[float] | None,
+    clusters: Sequence[int] | None,
+    binary: bool,
+    ends: tuple[float, float] | None,
+) -> Estimate:
+    """Return the mean of values, each counted with its weight, and its interval."""
+    if weights is None:
+        return estimate_mean(values, clusters, binary=binary, ends=ends)
+    products = [value * weight for value, weight in zip(values, weights, strict=True)]
+    if binary:
+        ends = (0.0, 1.0)
+    return ratio_estimate(products, weights, clusters, ends=ends)
+
+
 def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:
-    """What repeats say: where the variance comes from, and what would make the number more certain."""
+    """Return what repeats show: where the variance comes from, and what would make the number more certain."""
     details: dict[str, Any] = {
         "reducer": reducer,
         "answers": sum(map(len, units.repeats)),
@@ -186,14 +269,21 @@ def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str
 
 
 def failure_flags(share: float) -> tuple[str, ...]:
-    """What a row must say of samples without a verdict: above 1 % how many, above 5 % that it is in doubt."""
+    """Return the flag for samples without a verdict: above 1 % their share, above 5 % that the number is in doubt."""
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()
 
 
+def suspect_flags(count: int) -> tuple[str, ...]:
+    """Return the flag for verdicts that their own scorer doubts, such as those of code scorers."""
+    if not count:
+        return ()
+    return ("1 suspect verdict",) if count == 1 else (f"{count} suspect verdicts",)
+
+
 def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
-    """The same, from how many answers had each outcome."""
+    """Return the flag for samples without a verdict, from the number of answers with each outcome."""
     total = sum(outcomes.values())
     unresolved = sum(outcomes.get(outcome, 0) for outcome in UNRESOLVED)
     return failure_flags(unresolved / total if total else 0.0)
@@ -202,10 +292,10 @@ def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
 def result_names(
     context: SummaryContext, metric: str, *, higher_is_better: bool | None = None
 ) -> dict[str, Any]:
-    """The fields in which a result says what it is a number of."""
-    is_better = (
-        context.higher_is_better if higher_is_better is None else higher_is_better
-    )
+    """Return the fields that name a result: task, model, metric, protocol and direction."""
+    is_better = higher_is_better
+    if is_better is None:
+        is_better = context.of(metric).higher_is_better
     names = {
         "task": context.task,
         "model": context.model,
@@ -216,10 +306,10 @@ def result_names(
 
 
 def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
-    """What a row must say where it is not the mean over the answers to a sample."""
+    """Return a flag that names the reducer, unless it is the mean over the answers to a sample."""
     return (f"reducer {reducer}",) if repeated and reducer != "mean" else ()
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:
-    """What a number made of counts must say of answers that were judged and have none."""
+    """Return a flag for judged answers without counts."""
     return (f"{answers} answers have no counts and are left out",) if answers else ()

@@ -1,6 +1,6 @@
-"""Means of groups: every group counts the same, or with a weight of its own, however many samples it has.
+"""Means of groups: every group counts the same, or with its weight, however many samples it has.
 
-GenEval's overall value is the mean of its six task means; WISE weighs six fields of knowledge.
+GenEval's overall value is the mean of its six task means; WISE has weights for six fields of knowledge.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from .strata import (
     OneEach,
     Row,
     expected_of,
+    first_name,
     grouped_result,
     mean_of_rows,
     results_by_group,
@@ -49,15 +50,15 @@ class GroupMean:
     by: str
     """The tag that names the group."""
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """What each group counts; left out, all count the same."""
+    """The weight of each group; by default all count the same."""
     metric: str | None = None
-    """Which of the scorer's values; left out, its only or first one."""
+    """The name of the scorer's value; by default its only or first one."""
     name: str = "overall"
 
     def __post_init__(self) -> None:
         if any(not weight > 0 for weight in self.weights.values()):
             raise UsageError(
-                "summarizer 'group_mean' cannot weigh a group with 0 or less",
+                "summarizer 'group_mean' needs weights above 0",
                 fix="leave that group out",
             )
 
@@ -65,6 +66,7 @@ class GroupMean:
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
+        context = context.of(self.metric or first_name(records, context))
         counted = Counting.of(records, context, self.metric)
         one_each = OneEach(records, counted, context)
         rows: list[Row] = []
@@ -128,7 +130,7 @@ class GroupMean:
 def mean_of_groups(
     sums: Mapping[str, "Floats"], weights: Mapping[str, float]
 ) -> "Floats":
-    """The weighted mean of the groups' means; the weights of the groups that are there are made to add up to 1."""
+    """Return the weighted mean of the groups' means. The weights of the present groups are scaled to add up to 1."""
     import numpy as np
 
     total = sum(weights[name] for name in sums)

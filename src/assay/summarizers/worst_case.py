@@ -1,13 +1,14 @@
-"""Worst case: the value at the level where it is worst, with every level beside it.
+"""Worst case: the value at the level where it is worst, and the value of every level.
 
-Robustness is what is left under the hardest noise, not the mean over mild and hard. The worst of several noisy values
-looks worse than it is, the more so the fewer samples a level has: read it beside the levels.
+Robustness is what remains under the hardest noise, not the mean over mild and hard. The worst of several noisy values
+looks worse than it is, the more so the fewer samples a level has: compare it with the levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
+from ..core.plural import plural
 from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate
@@ -17,6 +18,7 @@ from .strata import (
     OneEach,
     Row,
     expected_of,
+    first_name,
     grouped_result,
     mean_of_rows,
     results_by_group,
@@ -29,14 +31,14 @@ from .units import lacking_flags
 @summarizers.register("worst_case")
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """The lowest mean over the levels of a tag; the highest where lower is better."""
+    """The lowest mean over the levels of a tag; the highest if lower is better."""
 
     by: str = "level"
     """The tag that names the level."""
     within: str = ""
     """A tag with families of levels: each family then has its own worst case."""
     metric: str | None = None
-    """Which of the scorer's values; left out, its only or first one."""
+    """The name of the scorer's value; by default its only or first one."""
     numerator: tuple[str, ...] = ()
     """Counts in `details` that are summed over a level and divided by `denominator`, as for a word error rate."""
     denominator: str = ""
@@ -53,14 +55,15 @@ class WorstCase:
 
     @property
     def pools(self) -> bool:
-        """Whether every answer is counted by itself, so that none can be reduced."""
+        """True if every answer counts by itself, so that none can be reduced."""
         return bool(self.numerator)
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """`worst(metric)`, or one `worst(metric)[family]` for each family."""
+        """Yield `worst(metric)`, or one `worst(metric)[family]` for each family."""
         name = self.name or f"worst({self.metric or context.scorer})"
+        context = context.of(self.metric or first_name(records, context))
         families: dict[str, list[ScoreRecord]] = {}
         for record in records:
             families.setdefault(
@@ -121,7 +124,7 @@ class WorstCase:
         )
         flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
         if without:
-            flags.append(f"without {self.by}: {without} samples left out")
+            flags.append(f"without {self.by}: {plural(without, 'sample')} left out")
         unknown = sorted(levels.keys() - values.keys())
         if unknown:
             flags.append(f"no value for {', '.join(unknown[:5])}")
@@ -152,10 +155,10 @@ class WorstCase:
 def estimate_worst(
     rows: Sequence[Row], ends: Ends | None, *, highest: bool
 ) -> Estimate:
-    """The lowest (or highest) mean over the levels, with an interval from those of the levels.
+    """Return the lowest (or highest) mean over the levels, with an interval from those of the levels.
 
-    The worst level is no better than any bound a level has on its good side. As many bounds as there are levels could
-    be wrong there, so each is the one that is wrong that much less often.
+    The worst level is no better than any level's bound on its good side. With k levels any of k bounds could be wrong
+    there, so each has 1/k of the error probability.
     """
     names = sorted({level for level, _, _ in rows})
     parts = [[row for row in rows if row[0] == name] for name in names]
@@ -189,7 +192,7 @@ def estimate_worst(
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
-    """The lowest (or highest) ratio over the levels, for each row of sums."""
+    """Return the lowest (or highest) ratio over the levels, for each row of sums."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """Accuracy, precision, recall, F1 on yes, and how often the model says yes: the numbers of POPE.
 
-lmms-eval counts otherwise: an answer with neither word is left out of recall and F1, and its yes-ratio is that of the
-*targets*. `counting: lmms_eval` does the same.
+lmms-eval counts in another way: an answer with neither word is left out of recall and F1, and its yes-ratio is that of
+the *targets*. `counting: lmms_eval` does the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from .corpus import corpus_result
 from .recipes import Recipe
 
 Weights = tuple[int, int, int, int, int, int]
-"""Of true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
+"""Weights of true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
 
 SHARES: Mapping[str, tuple[Weights, Weights]] = {
     "accuracy": ((1, 0, 0, 1, 0, 0), (1, 1, 1, 1, 1, 1)),
     # Undefined for a model that never says yes.
     "precision": ((1, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0)),
     "recall": ((1, 0, 0, 0, 0, 0), (1, 0, 1, 0, 1, 0)),
-    # The harmonic mean of both; 0 where there is no right yes.
+    # The harmonic mean of both; 0 if there is no right yes.
     "f1": ((2, 0, 0, 0, 0, 0), (2, 1, 1, 0, 1, 0)),
     "yes_ratio": ((1, 1, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)),
 }
-"""What each number counts, and of what that is a share."""
+"""The counts of numerator and denominator of each number."""
 LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
     **SHARES,
     "recall": ((1, 0, 0, 0, 0, 0), (1, 0, 1, 0, 0, 0)),
@@ -38,7 +38,7 @@ LMMS_EVAL: Mapping[str, tuple[Weights, Weights]] = {
 def yes_no(
     records: Sequence[ScoreRecord], context: SummaryContext, counting: str = "all"
 ) -> Iterator[Result]:
-    """From the confusion counts of the scorer `yes_no`; an answer with neither is wrong, and a yes that was missed."""
+    """Yield the numbers from the confusion counts of the scorer `yes_no`; an answer with neither word is wrong."""
     if counting not in ("all", "lmms_eval"):
         raise UsageError(
             f"summarizer 'yes_no' has no counting {counting!r}",

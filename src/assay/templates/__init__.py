@@ -1,4 +1,4 @@
-"""Templates: from a sample to the prompt a model is given."""
+"""Templates: turn a sample into the prompt for a model."""
 
 from .build import build_template
 from .built import BuiltTemplate, as_prompt

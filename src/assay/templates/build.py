@@ -1,7 +1,7 @@
-"""From what a task says about its template to something that builds prompts.
+"""Build a callable from what a task gives as its template.
 
-A template is given as nothing at all (the kind of the data decides), a function, a class, Jinja text, messages, or a
-name with options.
+A template is nothing at all (the kind of the data decides), a function, a class, Jinja text, messages, or a name with
+options.
 """
 
 import inspect
@@ -12,8 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from ..code.userfiles import is_reference, load_attribute
-from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorten
+from ..core import (
+    EMPTY,
+    Message,
+    Sample,
+    Spec,
+    UnknownName,
+    UsageError,
+    shorten,
+)
 from ..registry import construct, templates
+from ..rendering.text import BLOCK_OPTIONS, block_options
 from .built import TEXT_ONLY, BuiltTemplate, Finish, Hold
 from .by_row import ByRow
 from .choices import Choices
@@ -30,7 +39,7 @@ BY_KIND: Mapping[str, Any] = {
 }
 _NAME = re.compile(r"[A-Za-z0-9_./:-]*[A-Za-z0-9_]")
 SOLVED_NAMES = ("solved", "is_last")
-"""Parameters by which a function renders solved examples itself; `is_last` is true for the question."""
+"""Parameters of a function that renders solved examples itself; `is_last` is true for the question."""
 
 
 def build_template(
@@ -44,29 +53,30 @@ def build_template(
     where: str = "",
     hold: Hold | None = None,
 ) -> BuiltTemplate:
-    """A callable `(sample) -> Prompt` from anything a task may give as its template.
+    """Return a callable `(sample) -> Prompt` for anything a task may give as its template.
 
-    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides where `template` is `None`. A template that was
-    built before is finished anew with the settings given here. `hold` opens the files that a template names by plain
-    data; without it none is opened.
+    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A
+    template that was built
+    before is finished again with the settings given here. `hold` opens the files that a template names by plain data;
+    without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
-    found, finish = (
+    resolved, finish = (
         _resolve(template, kind, where),
         Finish(system, roles, tuple(produces), chat),
     )
-    if isinstance(found, BuiltTemplate):
+    if isinstance(resolved, BuiltTemplate):
         return BuiltTemplate(
-            found.bare,
-            name=found.name,
-            source=found.source,
-            solve=found.solved,
-            next_turn=found.next_turn,
+            resolved.bare,
+            name=resolved.name,
+            source=resolved.source,
+            solve=resolved.solved,
+            next_turn=resolved.next_turn,
             finish=finish,
             hold=hold,
         )
-    function: Callable[..., Any] = found if callable(found) else found.prompt
+    function: Callable[..., Any] = resolved if callable(resolved) else resolved.prompt
     name = _name_of(function, where)
     make, solve = (
         _adapted(function, name, where)
@@ -76,22 +86,24 @@ def build_template(
     return BuiltTemplate(
         make,
         name=name,
-        source=_source_of(found, template),
-        answer=getattr(found, "solution", None),
-        solve=solve or getattr(found, "solved", None),
-        next_turn=getattr(found, "next", None),
+        source=_source_of(resolved, template),
+        answer=getattr(resolved, "solution", None),
+        solve=solve or getattr(resolved, "solved", None),
+        next_turn=getattr(resolved, "next", None),
         finish=finish,
         hold=hold,
     )
 
 
 def _resolve(template: Any, kind: str, where: str) -> Any:
-    """The callable a template stands for; of several variants the one in use."""
-    found = (
+    """Return the callable that a template names; for several variants, the one in use."""
+    resolved = (
         template if isinstance(template, Variants) else _look_up(template, kind, where)
     )
     return (
-        _resolve(found.select(), kind, where) if isinstance(found, Variants) else found
+        _resolve(resolved.select(), kind, where)
+        if isinstance(resolved, Variants)
+        else resolved
     )
 
 
@@ -127,7 +139,7 @@ def _from_text(text: str, where: str) -> Any:
         return _resolve(load_attribute(text), "qa", where or text)
     if text.endswith((".jinja", ".j2")):
         return JinjaTurn(_read(text, where), where=text)
-    # Whatever cannot be a name is meant as words: "Transcribe the recording.", "Transcribe.", "请转写"
+    # A text that cannot be a name is a prompt: "Transcribe the recording.", "Transcribe.", "请转写"
     if "{{" in text or "{%" in text or not _NAME.fullmatch(text):
         return JinjaTurn(text, where=where)
     hint = "a text needs {{ column }}, a blank or a mark at its end"
@@ -153,15 +165,18 @@ def _from_mapping(template: Mapping[str, Any], where: str) -> Any:
     return _from_spec(Spec.of(template, where=where or None), where)
 
 
-def _from_list(template: Sequence[Any], where: str) -> Any:
+def _from_list(
+    template: Sequence[Any], where: str, blocks: Mapping[str, bool] = EMPTY
+) -> Any:
     if not template:
         raise UsageError("the template has no messages", where=where)
     if all(isinstance(turn, Message) for turn in template):
         fixed = tuple(template)
         return lambda sample: fixed
     if any(isinstance(turn, Mapping) and "role" in turn for turn in template):
-        return JinjaMessages(template, where=where)
-    return JinjaMessages([{"role": "user", "content": list(template)}], where=where)
+        return JinjaMessages(template, where=where, blocks=blocks)
+    turn = {"role": "user", "content": list(template)}
+    return JinjaMessages([turn], where=where, blocks=blocks)
 
 
 def _resolve_class(template: type, where: str) -> Any:
@@ -178,30 +193,30 @@ def _resolve_class(template: type, where: str) -> Any:
 
 
 class _Written:
-    """`{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
+    """A template `{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
 
     def __init__(self, template: Mapping[str, Any], where: str) -> None:
-        unknown = [
-            key for key in template if key not in ("messages", "prompt", "answer")
-        ]
+        keys = ("messages", "prompt", "answer", *BLOCK_OPTIONS)
+        unknown = [key for key in template if key not in keys]
         if unknown:
             raise UsageError(
                 f"a template has no {unknown[0]!r}",
                 where=where,
-                fix="its keys are prompt or messages, and answer",
+                fix="its keys are prompt or messages, answer, trim_blocks and lstrip_blocks",
             )
-        body = (
-            template["messages"] if "messages" in template else str(template["prompt"])
-        )
-        self._make = (
-            JinjaTurn(body, where=where)
-            if isinstance(body, str)
-            else _from_list(body, where)
-        )
+        blocks = block_options(template, where)
+        body = template.get("messages")
+        if body is None:
+            body = str(template["prompt"])
+        if isinstance(body, str):
+            self._make: Any = JinjaTurn(body, where=where, blocks=blocks)
+        else:
+            self._make = _from_list(body, where, blocks)
         answer = template.get("answer")
         if answer is not None:
             where = f"{where or 'template'}, key `answer`"
-            self.solution: Callable[[Sample], str] = JinjaText(str(answer), where=where)
+            solution = JinjaText(str(answer), where=where, blocks=blocks)
+            self.solution: Callable[[Sample], str] = solution
 
     def __call__(self, sample: Sample) -> Any:
         return self._make(sample)
@@ -213,7 +228,7 @@ Make = Callable[[Sample], Any]
 def _adapted(
     function: Callable[..., Any], name: str, where: str
 ) -> tuple[Make, Make | None]:
-    """What makes a question and, where the function has a parameter for it, what makes a solved example."""
+    """Return a function for questions and, if `function` has a parameter for it, one for solved examples."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:
@@ -255,7 +270,7 @@ def _name_of(function: Any, where: str) -> str:
 
 
 def _source_of(template: Any, written_as: Any) -> str:
-    """What the prompts depend on: the data a template was given as, its options, and the code of a user's own."""
+    """Return what the prompts depend on: the template's data, its options, and the code of user-defined templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
     lines = (
@@ -279,7 +294,7 @@ def _source_of(template: Any, written_as: Any) -> str:
 
 
 def _described(value: Any) -> str:
-    """`repr`, with the code of functions in place of their address."""
+    """Return `repr(value)` with the code of functions instead of their address."""
     if inspect.isroutine(value):
         return _code_of(value)
     if isinstance(value, Spec):
@@ -307,5 +322,5 @@ def _read(path: str, where: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        what = f"cannot read the template {path}: {error.strerror}"
-        raise UsageError(what, where=where, fix="check the path") from error
+        reason = f"cannot read the template {path}: {error.strerror}"
+        raise UsageError(reason, where=where, fix="check the path") from error

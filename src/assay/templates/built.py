@@ -1,7 +1,7 @@
-"""A template as the runner calls it: whatever its author wrote, a `Prompt` comes out.
+"""A template as the runner calls it: it returns a `Prompt` for every form of template.
 
-Here the task's system text, its map of roles and what it asks for are added, and here a template is asked for a
-*solved* example, which few-shot prompts need.
+This module adds the task's system text, role names and requested kinds of answer, and renders the *solved* examples
+that few-shot prompts need.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from ..core import (
     Sample,
     TemplateError,
     Text,
+    Tool,
     as_message,
     as_messages,
     blame,
@@ -25,23 +26,29 @@ from ..core import (
     generation_role,
     render_text,
 )
+from ..core.message import link_calls, part_text
 from ..core.sample import EMPTY
+from ..core.tools import read_tool_choice
 
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""The medium behind a file that data names, where it may be opened; raises where it may not."""
+"""Returns the medium behind a file that data name. Raises if the file may not be opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What a task adds to the prompt that its template makes."""
+    """What a task adds to the prompts of its template."""
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     produces: tuple[str, ...] = TEXT_ONLY
     chat: bool | None = None
-    """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
+    """True puts a completion into a user turn; False writes turns out as text; None changes nothing."""
+    tools: Callable[[Sample], tuple[Tool, ...]] | None = None
+    """Returns the tools of the task for a sample. Those of a row come after them."""
+    tool_choice: str | None = None
+    parallel_calls: bool | None = None
 
     def __bool__(self) -> bool:
         return bool(
@@ -52,7 +59,7 @@ class Finish:
         )
 
     def __call__(self, prompt: Prompt) -> Prompt:
-        """The prompt with the task's system text, roles and kinds of answer."""
+        """Return the prompt with the task's system text, roles and kinds of answer."""
         messages = prompt.messages
         if self.system:
             messages = with_system(messages, self.system)
@@ -60,25 +67,53 @@ class Finish:
             messages = rename_roles(messages, self.roles)
         if self.chat is not None:
             messages = as_chat(messages) if self.chat else as_text(messages)
+        continuations = prompt.continuations
+        if self.chat and continuations and messages != prompt.messages:
+            # The answer begins a turn of its own, so the blank that joined it to the question goes.
+            continuations = tuple(text.removeprefix(" ") for text in continuations)
         produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
         if messages is prompt.messages and produces is prompt.produces:
             return prompt
         return Prompt(
             messages,
             produces,
-            prompt.continuations,
+            continuations,
             prompt.rolling,
             prompt.options,
             prompt.details,
+            prompt.tools,
+            prompt.tool_choice,
+            prompt.parallel_calls,
+        )
+
+    def with_tools(self, prompt: Prompt, sample: Sample) -> Prompt:
+        """Return the prompt with the tools of the task and of the row, unless the template set its own."""
+        if prompt.tools:
+            return prompt
+        tools = () if self.tools is None else self.tools(sample)
+        choice: Any = self.tool_choice
+        parallel: Any = self.parallel_calls
+        if sample.tools:
+            choice = choice or sample.fields.get("tool_choice")
+            column = sample.fields.get("parallel_tool_calls")
+            parallel = (
+                column if parallel is None and isinstance(column, bool) else parallel
+            )
+        return replace(
+            prompt,
+            tools=(*tools, *sample.tools) if sample.tools else tools,
+            tool_choice=prompt.tool_choice or read_tool_choice(choice),
+            parallel_calls=parallel,
         )
 
 
 class BuiltTemplate:
-    """Calls a template and finishes its prompt; faults name the template and the sample."""
+    """Calls a template and finishes its prompt. Errors name the template and the sample."""
 
     __slots__ = (
         "_answer",
         "_finishes",
+        "_has_tools",
         "_solve",
         "finish",
         "hold",
@@ -103,26 +138,40 @@ class BuiltTemplate:
         self.make = make
         """The template's own callable."""
         self.hold = hold
-        """Holds a file that a template names by plain data to the folders its data may come from."""
+        """Checks that a file a template names by plain data is in a folder the data may use."""
         self._answer = answer
         self._solve = solve
         self.name = name
         self.source = (source or name) + (
             "" if finish.chat is None else f"\nchat={finish.chat}"
         )
-        """What the prompts depend on, as text: its digest says whether a saved run still fits."""
+        """What the prompts depend on, as text. Its digest shows whether a saved run still fits."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
         self.finish = finish
         self._finishes = bool(finish)
+        self._has_tools = finish.tools is not None
+
+    def offer_tools(
+        self, tools: Callable[[Sample], tuple[Tool, ...]], choice: str | None
+    ) -> None:
+        """Offer tools with each prompt from now on. `choice` says whether the model must call one."""
+        self.finish = replace(self.finish, tools=tools, tool_choice=choice)
+        self._has_tools = True
 
     def __call__(self, sample: Sample) -> Prompt:
-        """The prompt of one sample."""
-        prompt = self.bare(sample)
+        """Return the prompt of one sample."""
+        return self.finished(self.bare(sample), sample)
+
+    def finished(self, prompt: Prompt, sample: Sample) -> Prompt:
+        """Return the prompt with what the task adds: tools, system text, roles and kinds of answer."""
+        if self._has_tools or sample.tools:
+            with blame(TemplateError, "the tools of the prompt", sample.id):
+                prompt = self.finish.with_tools(prompt, sample)
         return self.finish(prompt) if self._finishes else prompt
 
     def bare(self, sample: Sample) -> Prompt:
-        """The prompt before system text, roles and kinds of answer are added."""
+        """Return the prompt without the task's system text, roles and kinds of answer."""
         try:
             prompt = self.make(sample)
             return held(
@@ -135,16 +184,16 @@ class BuiltTemplate:
 
     @property
     def solves_itself(self) -> bool:
-        """Whether the template renders solved examples whole, so that it is not asked how they end."""
+        """True if the template renders solved examples completely, so that `answer` is not needed."""
         return self._solve is not None
 
     def answer(self, sample: Sample) -> Any:
-        """How a solved example ends: what the template says, else the target."""
+        """Return the end of a solved example: the template's own answer, else the target."""
         with blame(TemplateError, self.name, sample.id):
             return target_text(sample) if self._answer is None else self._answer(sample)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
-        """The turns of a solved example, its answer included and its system text left out."""
+        """Return the turns of a solved example with its answer and without its system text."""
         if self._solve is None:
             return with_answer(
                 split_head(self.bare(sample).messages)[1], self.answer(sample)
@@ -156,7 +205,7 @@ class BuiltTemplate:
 
 
 def held(prompt: Prompt, hold: Hold | None) -> Prompt:
-    """The prompt with each file that plain data names held to the folders it may come from."""
+    """Return the prompt with each file that plain data name checked by `hold`."""
     messages = held_messages(prompt.messages, hold)
     return prompt if messages is prompt.messages else replace(prompt, messages=messages)
 
@@ -164,21 +213,23 @@ def held(prompt: Prompt, hold: Hold | None) -> Prompt:
 def held_messages(
     messages: tuple[Message, ...], hold: Hold | None
 ) -> tuple[Message, ...]:
-    """The same for messages; nearly all have nothing to hold, and stay the same object."""
+    """Return the messages with files checked by `hold`, or the same object if there is nothing to check."""
     if hold is None or not _has_unheld(messages):
         return messages
-    return tuple(
-        Message(
-            m.role,
-            m.parts
-            and tuple(cast(Part, hold(p)) if _is_unheld(p) else p for p in m.parts),
-        )  # type: ignore[arg-type]
-        for m in messages
-    )
+    result = []
+    for message in messages:
+        parts = message.parts
+        if parts:
+            parts = tuple(
+                cast(Part, hold(part)) if _is_unheld(part) else part  # type: ignore[arg-type]
+                for part in parts
+            )
+        result.append(Message(message.role, parts))
+    return tuple(result)
 
 
 def _has_unheld(messages: tuple[Message, ...]) -> bool:
-    # Written out: every prompt passes here, and most of its parts are text.
+    # Written as loops for speed: every prompt passes here, and most of its parts are text.
     for message in messages:
         for part in message.parts or ():
             if type(part) is not Text and _is_unheld(part):
@@ -191,12 +242,12 @@ def _is_unheld(part: Part) -> bool:
 
 
 def turn(role: str, sample: Sample, text: str) -> Message:
-    """One turn: the sample's media in their order, then the text."""
+    """Build one turn: the sample's media in order, then the text."""
     return Message(role, (*cast(tuple[Part, ...], sample.media), Text(text)))
 
 
 def as_prompt(value: Any) -> Prompt:
-    """What a template returned, as a prompt: text, a message, parts, a list of turns, or a prompt as it is."""
+    """Convert what a template returned to a prompt: text, a message, parts, a list of turns, or a prompt."""
     if isinstance(value, Prompt):
         return value
     if not isinstance(value, (str, Mapping, Message, Media)) and isinstance(
@@ -207,14 +258,14 @@ def as_prompt(value: Any) -> Prompt:
             isinstance(item, Message) or (isinstance(item, Mapping) and "role" in item)
             for item in value
         ):
-            return Prompt(tuple(as_message(item) for item in value))
+            return Prompt(link_calls(tuple(as_message(item) for item in value)))
     return Prompt(as_messages(value))
 
 
 def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
-    """The messages after a system text, unless they begin with one of their own.
+    """Return the messages with a system text before them, unless they have one.
 
-    A completion has no turns to put it in: there the text stands before the rest, set apart by a blank line.
+    A completion has no turns, so the text comes before the rest with a blank line between.
     """
     if not messages or messages[0].role in HEAD_ROLES:
         return messages
@@ -228,7 +279,7 @@ def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ..
 
 
 def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """A completion as a turn of the user; turns stay as they are."""
+    """Return a completion as a user turn. Turns stay unchanged."""
     return tuple(
         Message("user", m.parts) if m.role == "" and m.parts is not None else m
         for m in messages
@@ -236,18 +287,28 @@ def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Turns written out as one text to be continued, as `User: …` and `Assistant:`; a completion stays as it is."""
+    """Return turns as one text to continue. A completion stays unchanged.
+
+    A single question, with or without a system text, is its bare text, as lm-eval sends it. Several turns are written
+    as `User: …` and `Assistant:`, because nothing else would separate them.
+    """
     if all(message.role == "" for message in messages):
         return messages
+    spoken = [message for message in messages if message.parts is not None]
+    questions = [message for message in spoken if message.role not in HEAD_ROLES]
+    if len(questions) == 1 and questions[0].role == "user":
+        bare = "\n\n".join(message.text for message in spoken)
+        return (Message("", merge_text(in_places(spoken, bare))),)
     return (Message("", merge_text(in_places(messages, render_text(messages)))),)
 
 
 def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
-    """The parts of turns whose texts were joined to `text`, each medium where it stood."""
+    """Yield the parts of turns whose texts were joined to `text`, with each medium at its position."""
     for part in (part for message in messages for part in message.parts or ()):
-        if isinstance(part, Text):
-            # What stands before it, as the name of a turn, comes with it; blanks at its ends may be gone.
-            words = part.text.strip()
+        if not isinstance(part, Media):
+            # The text before the part, such as the name of a turn, goes with it. White space at its
+            # ends may be missing.
+            words = part_text(part).strip()
             end = text.index(words) + len(words)
             yield Text(text[:end])
             text = text[end:]
@@ -259,7 +320,7 @@ def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
 def rename_roles(
     messages: Sequence[Message], roles: Mapping[str, str]
 ) -> tuple[Message, ...]:
-    """The messages with free roles replaced by the chat roles they stand for."""
+    """Return the messages with custom roles replaced by the chat roles they are mapped to."""
     return tuple(
         Message(roles[m.role], m.parts) if m.role in roles else m for m in messages
     )
@@ -268,7 +329,7 @@ def rename_roles(
 def split_head(
     messages: Sequence[Message],
 ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """The system text at the beginning, and the rest."""
+    """Return the system messages at the beginning, and the rest."""
     size = next(
         (i for i, m in enumerate(messages) if m.role.lower() not in HEAD_ROLES),
         len(messages),
@@ -277,7 +338,7 @@ def split_head(
 
 
 def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ...]:
-    """The messages with the answer where the model would have written it.
+    """Return the messages with the answer at the position where the model would have written it.
 
     An answer that was begun for the model (a last turn in its own role) is continued, and so is a completion.
     """
@@ -305,16 +366,26 @@ def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ..
 def join_parts(
     before: Sequence[Part], after: Sequence[Part], *, separator: str
 ) -> tuple[Part, ...]:
-    """Two runs of parts as one; `separator` stands between them unless there is a blank already."""
-    first, last = (after[0] if after else None), (before[-1] if before else None)
-    ends_blank = isinstance(last, Text) and last.text[-1:].isspace()
-    starts_blank = isinstance(first, Text) and first.text[:1].isspace()
-    between = () if not before or ends_blank or starts_blank else (Text(separator),)
-    return merge_text((*before, *between, *after))
+    """Join two sequences of parts, with `separator` between them unless there is white space already."""
+    if not before:
+        return merge_text(after)
+    if _ends_with_space(before) or _starts_with_space(after):
+        return merge_text((*before, *after))
+    return merge_text((*before, Text(separator), *after))
+
+
+def _ends_with_space(parts: Sequence[Part]) -> bool:
+    last = parts[-1]
+    return isinstance(last, Text) and last.text[-1:].isspace()
+
+
+def _starts_with_space(parts: Sequence[Part]) -> bool:
+    first = parts[0] if parts else None
+    return isinstance(first, Text) and first.text[:1].isspace()
 
 
 def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """The parts with neighbouring texts joined, so that a text is one part however it was put together."""
+    """Return the parts with neighbouring texts joined."""
     merged: list[Part] = []
     for part in parts:
         last = merged[-1] if merged else None
@@ -326,7 +397,7 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def target_text(sample: Sample) -> Any:
-    """The target as a model would write it: the first of several accepted ones, all of those that must be there."""
+    """Return the target as a model would write it: the first of several alternatives, all parts of an `AllOf`."""
     target = sample.target
     if isinstance(target, (tuple, list)):
         target = target[0] if target else None

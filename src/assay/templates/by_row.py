@@ -1,4 +1,4 @@
-"""The template of rows of several sorts: a question with options is asked as one, any other as it stands."""
+"""A template for rows of several kinds: choice questions with lettered options, other questions unchanged."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +12,13 @@ from .plain import Question
 @templates.register("by_row")
 @dataclass(frozen=True)
 class ByRow:
-    """Lettered options where the row has options; the question alone where it has none."""
+    """Lettered options if the row has options, else the question alone."""
 
     def __call__(self, sample: Sample) -> Prompt:
         return (_CHOICES if sample.choices else _QUESTION)(sample)
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends."""
+        """Return the end of a solved example."""
         return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 
 

@@ -1,4 +1,4 @@
-"""Lettered choices: a question with its options, in the layouts benchmarks are known by."""
+"""Lettered choices: a question with its options, in the layouts of well-known benchmarks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ STEP_BY_STEP = 'Think step by step. Then write the letter of the correct option 
 
 
 Layout = Callable[[Sequence[str], Sequence[str]], str]
-"""Letters and options as one text."""
+"""Formats letters and options as one text."""
 
 
 def _lettered(
@@ -41,7 +41,11 @@ LAYOUTS: Mapping[str, Layout] = {
         [f"- {option}" for option in options]
     ),
 }
-"""`A. x`, `(A) x`, `A) x` and `A: x` on lines of their own; all on one line; under `Options:`; without letters."""
+"""Layouts of options: `A.
+
+x`, `(A) x`, `A) x` and `A: x` on separate lines; all on one line; under `Options:`; as bullets
+without letters.
+"""
 
 
 @templates.register("choices")
@@ -53,17 +57,17 @@ class Choices:
     instruction: str | None = None
     """Text after the options; `None` asks for the letter, or with `cot` for steps and then the letter."""
     letters: str | Sequence[str] = LETTERS
-    """The labels in order. The target stays `A`, `B`, …: what a model writes is mapped by the scorer."""
+    """The labels in order. The target stays `A`, `B`, …; the scorer maps what a model writes."""
     cot: bool = False
     answer_prefix: str = "Answer:"
-    """What comes before the letter in a worked answer, and ends the text when `complete` is set."""
+    """The text before the letter in a worked answer. It ends the prompt if `complete` is set."""
     question_prefix: str = ""
     hint: str | None = None
-    """A column whose text, where there is any, comes before the question."""
+    """A column whose text, if there is any, comes before the question."""
     complete: bool = False
-    """A text that ends with `answer_prefix` and is continued, without chat template, instead of a user turn."""
+    """Use a completion that ends with `answer_prefix`, without chat template, instead of a user turn."""
     answer: str | None = None
-    """Jinja for how a solved example ends; the letter by default."""
+    """Jinja for the end of a solved example; the letter by default."""
 
     def __post_init__(self) -> None:
         check_layout(self.layout, "template 'choices'")
@@ -84,7 +88,7 @@ class Choices:
         return Prompt((turn("" if self.complete else "user", sample, text),))
 
     def solution(self, sample: Sample) -> str:
-        """How a solved example ends: the letter, after the answer prefix where steps come first."""
+        """Return the end of a solved example: the letter, after the answer prefix if steps come first."""
         if self.answer is not None:
             return compiled(self.answer, "template, key `answer`")(sample)
         letter = self.labels(sample)[target_index(sample)]
@@ -95,7 +99,7 @@ class Choices:
         )
 
     def labels(self, sample: Sample) -> Sequence[str]:
-        """One label for each option."""
+        """Return one label per option."""
         return labels_for(sample, self.letters)
 
     def _question(self, sample: Sample) -> str:
@@ -112,7 +116,7 @@ class Choices:
 
 
 def check_layout(layout: str, where: str) -> None:
-    """Raises for a layout that does not exist."""
+    """Raise if a layout does not exist."""
     if layout not in LAYOUTS:
         close = nearest(layout, LAYOUTS)
         hint = f"did you mean {close!r}? " if close else ""
@@ -121,7 +125,7 @@ def check_layout(layout: str, where: str) -> None:
 
 
 def labels_for(sample: Sample, letters: Sequence[str]) -> Sequence[str]:
-    """One label for each option of the sample; too many or no options are errors."""
+    """Return one label per option of the sample. Raise if there are no options or too many."""
     count = len(sample.choices)
     if not count:
         raise TemplateError(
@@ -139,15 +143,15 @@ def labels_for(sample: Sample, letters: Sequence[str]) -> Sequence[str]:
 
 
 def target_index(sample: Sample) -> int:
-    """Which option is right: the target as a letter, or as the text of an option."""
+    """Return the index of the right option. The target is a letter or the text of an option."""
     target: Any = target_text(sample)
     if isinstance(target, str):
-        wanted = target.strip()
+        answer = target.strip()
         letters = list(LETTERS[: len(sample.choices)])
-        if wanted.upper() in letters:
-            return letters.index(wanted.upper())
-        if wanted in sample.choices:
-            return sample.choices.index(wanted)
+        if answer.upper() in letters:
+            return letters.index(answer.upper())
+        if answer in sample.choices:
+            return sample.choices.index(answer)
     raise TemplateError(
         f"the target {target!r} is none of the {len(sample.choices)} choices",
         where=f"sample {sample.id!r}",

@@ -1,7 +1,7 @@
-"""Dialogues: what comes after the first answer.
+"""Dialogues: the prompts after the first answer.
 
-A sample's `turns` are the later user turns of a scripted dialogue; a template with a method `next(sample, turns)` leads
-one by itself. The runner asks `rounds(sample, prompt)` once, and after each answer the `Dialogue` for the next prompt.
+A sample's `turns` are the later user turns of a scripted dialogue; a template with a method `next(sample, turns)`
+leads one by itself. The runner calls `rounds(sample, prompt)` once, and `Dialogue.next` after each answer.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from ..core import (
     Message,
     Output,
+    Part,
     Prompt,
     Reasoning,
     Sample,
@@ -30,14 +31,14 @@ HISTORIES = ("model", "reference")
 
 
 def has_rounds(sample: Sample, template: Any = None) -> bool:
-    """Whether more may be asked after the first answer."""
+    """Return True if there may be another round after the first answer."""
     return bool(sample.turns) or getattr(template, "next_turn", None) is not None
 
 
 def rounds(
     sample: Sample, prompt: Prompt, *, template: Any = None, history: str = "model"
 ) -> "Dialogue":
-    """The dialogue that begins with `prompt`; `history` says whose answers it goes on from."""
+    """Return the dialogue that begins with `prompt`. `history` says whose answers it continues from."""
     if history not in HISTORIES:
         raise UsageError(
             f"unknown history {history!r}", fix=f"use {' or '.join(HISTORIES)}"
@@ -52,7 +53,7 @@ def rounds(
 
 
 class Dialogue:
-    """One dialogue; counts its rounds, and holds nothing that the answers do not give again."""
+    """One dialogue. It stores only the number of the round; the rest follows from the answers."""
 
     def __init__(
         self,
@@ -71,37 +72,45 @@ class Dialogue:
         """The number of the round whose answer is awaited, from 1."""
 
     def next(self, messages: Sequence[Message], answer: Any) -> Prompt | None:
-        """The prompt of the next round after `answer` to `messages`; `None` when the dialogue is over.
+        """Return the prompt of the round after `answer` to `messages`, or `None` when the dialogue is over.
 
-        The answer is text, a message or an output; what the model thought aloud does not become part of the history.
+        The answer is text, a message or an output. The model's reasoning does not become part of the history.
         """
         reply = self._reference() if self._uses_references else answer
         history = with_reply(messages, reply)
-        turn = self._turn(history)
+        turn = self.next_turns(history)
         if turn is None:
             return None
-        self.round += 1
-        place = tuple(
+        open_turns = tuple(
             message for message in self._first.messages if message.parts is None
         )
         return replace(
-            self._first, messages=held_messages((*history, *turn, *place), self._hold)
+            self._first,
+            messages=held_messages((*history, *turn, *open_turns), self._hold),
         )
 
+    def next_turns(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
+        """Return the turns after a conversation that ends with an answer, or `None` when the dialogue is over."""
+        turn = self._turn(history)
+        if turn is not None:
+            self.round += 1
+        return turn
+
     def _turn(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
+        sample = self._sample
         if self._next_turn is not None:
-            with blame(TemplateError, "template method `next`", self._sample.id):
-                value = self._next_turn(self._sample, history)
+            with blame(TemplateError, "template method `next`", sample.id):
+                value = self._next_turn(sample, history)
                 return None if value is None else as_messages(value)
-        if self.round > len(self._sample.turns):
+        if self.round > len(sample.turns):
             return None
-        with blame(
-            TemplateError, f"turn {self.round + 1} of the dialogue", self._sample.id
-        ):
-            return as_messages(self._sample.turns[self.round - 1])
+        where = f"turn {self.round + 1} of the dialogue"
+        with blame(TemplateError, where, sample.id):
+            scripted = sample.turns[self.round - 1]
+            return as_messages(scripted)
 
     def _reference(self) -> Any:
-        """The reference answer of the round that was just answered."""
+        """Return the reference answer of the round that was just answered."""
         if self._next_turn is None and self.round > len(self._sample.turns):
             return ""
         row = self._sample.fields
@@ -124,14 +133,18 @@ class Dialogue:
 
 
 def with_reply(messages: Sequence[Message], answer: Any) -> tuple[Message, ...]:
-    """The messages with an answer where the model was to write, in the role it was to write in."""
+    """Return the messages with an answer in the role in which the model had to write."""
     role = generation_role(messages)
-    spoken = tuple(message for message in messages if message.parts is not None)
+    complete_turns = [message for message in messages if message.parts is not None]
+    parts = _answer_parts(answer, role)
+    visible = tuple(part for part in parts if not isinstance(part, Reasoning))
+    return (*complete_turns, Message(role, visible))
+
+
+def _answer_parts(answer: Any, role: str) -> Sequence[Part]:
+    """Return the parts of an answer given as an output, a list of parts, a message or text."""
     if isinstance(answer, Output):
-        parts = answer.candidates[0].parts if answer.candidates else ()
-    elif isinstance(answer, (list, tuple)):
-        parts = tuple(as_part(piece) for piece in answer)
-    else:
-        parts = as_message(answer, default_role=role).parts or ()
-    spoken_parts = tuple(part for part in parts if not isinstance(part, Reasoning))
-    return (*spoken, Message(role, spoken_parts))
+        return answer.candidates[0].parts if answer.candidates else ()
+    if isinstance(answer, (list, tuple)):
+        return [as_part(piece) for piece in answer]
+    return as_message(answer, default_role=role).parts or ()

@@ -1,8 +1,9 @@
 """Few-shot prompts: solved examples before the question.
 
-Every question is asked whatever the number of shots, the question itself (or its equal) is never among its shots, and
-the ids of the shots stand in `Prompt.details["shots"]`. Equal are prompts that differ in blanks or in the order of the
-options only.
+Every question is asked for any number of shots. The question itself, or an equal one, is never
+among its shots. The ids
+of the shots are in `Prompt.details["shots"]`. Prompts that differ only in white space or in the order of the options
+are equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from ..core import (
     has_free_roles,
     shorten,
 )
+from ..core.plural import plural
 from .build import build_template
 from .built import BuiltTemplate, held, join_parts, split_head
 from .pick import Order, check_pick, generator_for, in_order
@@ -37,10 +39,11 @@ def apply_fewshot(
     own_data: bool | None = None,
     where: str = "fewshot",
 ) -> Callable[[Sample], Prompt]:
-    """The template with solved examples before its question.
+    """Return the template with solved examples before its question.
 
-    `own_data` says that the questions themselves lie in the pool (by default: when the settings name neither source
-    nor split); then equal ids mean the same sample, while ids of another split may be equal by chance.
+    `own_data` says that the pool contains the questions themselves (by default: if the settings
+    name neither source nor
+    split). Then equal ids mean the same sample; in another split ids may be equal by chance.
     """
     base = (
         template
@@ -52,46 +55,52 @@ def apply_fewshot(
         if own_data is None
         else own_data
     )
-    shelf = _Shelf(pool, base, fewshot, is_own, where)
-    return FewshotTemplate(base, shelf, fewshot.multiturn) if shelf.num else base
+    shot_pool = _ShotPool(pool, base, fewshot, is_own, where)
+    return (
+        FewshotTemplate(base, shot_pool, fewshot.multiturn) if shot_pool.num else base
+    )
 
 
 class FewshotTemplate:
     """A template that shows solved examples first."""
 
-    def __init__(self, base: BuiltTemplate, shelf: "_Shelf", multiturn: bool) -> None:
+    def __init__(
+        self, base: BuiltTemplate, shot_pool: "_ShotPool", multiturn: bool
+    ) -> None:
         self._base = base
-        self._shelf = shelf
+        self._shot_pool = shot_pool
         self._multiturn = multiturn
         self.name = base.name
         self.next_turn = base.next_turn
         self.hold = base.hold
-        self.source = "\n".join([base.source, f"multiturn={multiturn}", shelf.source])
+        self.source = "\n".join(
+            [base.source, f"multiturn={multiturn}", shot_pool.source]
+        )
         self._lacking: set[str] = set()
 
     def __call__(self, sample: Sample) -> Prompt:
-        """The prompt of one sample, with the ids of its shots in the details."""
+        """Return the prompt of one sample, with the ids of its shots in the details."""
         prompt = self._base.bare(sample)
-        shots = self._shelf.shots(sample, prompt)
+        shots = self._shot_pool.shots(sample, prompt)
         head, body = split_head(prompt.messages)
         messages = _compose(shots, body, self._multiturn)
         details = {**prompt.details, "shots": [shot.id for shot in shots]}
-        lacking = self._shelf.num - len(shots)
+        lacking = self._shot_pool.num - len(shots)
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
         whole = held(
             replace(prompt, messages=(*head, *messages), details=details), self.hold
         )
-        return self._base.finish(whole)
+        return self._base.finished(whole, sample)
 
     def notes(self) -> Iterator[str]:
-        """What whoever reads the numbers should know of the prompts made so far."""
+        """Yield notes for readers of the numbers about the prompts built so far."""
         if self._lacking:
             count = len(self._lacking)
-            were = "sample was" if count == 1 else "samples were"
-            fewer = f"fewer than {self._shelf.num} shots"
-            yield f"{count} {were} asked with {fewer}: the others of the pool ask the same question"
+            fewer = f"fewer than {plural(self._shot_pool.num, 'example')}"
+            whose = "its question" if count == 1 else "their question"
+            yield f"{plural(count, 'sample')} got {fewer}, because the rest of the pool repeats {whose}"
 
 
 @dataclass(frozen=True)
@@ -100,12 +109,12 @@ class Shot:
 
     id: str
     asks: "Asked"
-    """What its question asks."""
+    """The question, for comparisons."""
     solved: tuple[Message, ...]
 
 
-class _Shelf:
-    """A pool, ready to be picked from; examples are rendered once, when they are first shown."""
+class _ShotPool:
+    """A pool of examples, which are rendered once, when they are first shown."""
 
     def __init__(
         self,
@@ -144,16 +153,16 @@ class _Shelf:
             )
         for key, samples in self._groups.items():
             if len(samples) < needed:
-                of = f" of {self._same} {key!r}" if self._same else ""
-                besides = " beside the question" if self._is_own else ""
+                group = f" of {self._same} {key!r}" if self._same else ""
+                beside = " beside the question" if self._is_own else ""
                 raise UsageError(
-                    f"{self.num} shots are wanted{besides}, but the pool has only {len(samples)} samples{of}",
+                    f"{self.num} shots are wanted{beside}, but the pool has only {len(samples)} samples{group}",
                     where=where,
                     fix=f"use at most {max(0, len(samples) - (needed - self.num))} shots, or a larger pool",
                 )
         for sample in () if self._template.solves_itself else self._samples:
             if sample.turns:
-                # Only the last answer of a dialogue is known; those between, which lead to it, are not.
+                # Only the last answer of a dialogue is known, not those in between.
                 raise UsageError(
                     f"sample {shorten(sample.id)} of the pool is a dialogue of {1 + len(sample.turns)} turns, "
                     "of which a shot could show only the first and the last answer",
@@ -163,11 +172,11 @@ class _Shelf:
             try:
                 self._template.answer(sample)
             except TemplateError as error:
-                what = f"a sample of the pool cannot be shown solved: {error.where}: {error.what}"
-                raise UsageError(what, where=where, fix=error.fix) from error
+                reason = f"a sample of the pool cannot be shown solved: {error.where}: {error.what}"
+                raise UsageError(reason, where=where, fix=error.fix) from error
 
     def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
-        """The shots of one question: fewer than asked for only where all the rest equal the question."""
+        """Return the shots of one question: fewer than requested only if all the rest equal the question."""
         key = _value_of(sample, self._same)
         pool = self._groups.get(key)
         if pool is None:
@@ -175,36 +184,36 @@ class _Shelf:
                 f"the pool of shots has no sample of {self._same} {key!r}",
                 where=f"sample {shorten(sample.id)}",
             )
-        question = asked(split_head(prompt.messages)[1])
+        question = comparable(split_head(prompt.messages)[1])
         if callable(self._pick):
-            return self._picked_by_user(sample, question, key, pool)
+            return self._pick_by_user(sample, question, key, pool)
         if key not in self._orders:
             self._orders[key] = in_order(pool, self._pick, seed=self._seed)
         shots: list[Shot] = []
-        for place in self._orders[key](sample):
-            if self._may_show(sample, question, key, place):
-                shots.append(self._shot(key, place))
+        for index in self._orders[key](sample):
+            if self._may_show(sample, question, key, index):
+                shots.append(self._shot(key, index))
                 if len(shots) == self.num:
                     break
         return shots
 
-    def _picked_by_user(
+    def _pick_by_user(
         self, sample: Sample, question: "Asked", key: str, pool: Sequence[Sample]
     ) -> list[Shot]:
-        places = [
-            place
-            for place in range(len(pool))
-            if self._may_show(sample, question, key, place)
+        indexes = [
+            index
+            for index in range(len(pool))
+            if self._may_show(sample, question, key, index)
         ]
-        allowed = {id(pool[place]): place for place in places}
+        allowed = {id(pool[index]): index for index in indexes}
         rng = generator_for(self._seed, sample.id)
         with blame(
             TemplateError, f"few-shot pick {_pick_name(self._pick)!r}", sample.id
         ):
             chosen = list(
-                self._pick(sample, [pool[place] for place in places], self.num, rng)
+                self._pick(sample, [pool[index] for index in indexes], self.num, rng)
             )
-        if len(chosen) != min(self.num, len(places)) or not all(
+        if len(chosen) != min(self.num, len(indexes)) or not all(
             id(shot) in allowed for shot in chosen
         ):
             raise TemplateError(
@@ -217,7 +226,7 @@ class _Shelf:
     def _may_show(
         self, sample: Sample, question: "Asked", key: str, place: int
     ) -> bool:
-        """Whether an example is neither the question itself, nor its equal, nor judged together with it."""
+        """Return True if an example is not the question, not equal to it, and not in its group."""
         candidate = self._groups[key][place]
         if candidate is sample:
             return False
@@ -231,11 +240,11 @@ class _Shelf:
             sample
         ):
             return True
-        # The same options, in another order or with other blanks: asked as the question asks them, is it the question?
+        # The options are the same in another order or with other white space: compare with the question's own order.
         return self._asks(replace(candidate, choices=sample.choices)) != question
 
     def _asks(self, sample: Sample) -> "Asked":
-        return asked(split_head(self._template.bare(sample).messages)[1])
+        return comparable(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
         shot = self._shots[key].get(place)
@@ -248,11 +257,11 @@ class _Shelf:
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]
-"""Turns by which two questions are compared."""
+"""Turns in the form in which two questions are compared."""
 
 
-def asked(messages: Iterable[Message]) -> Asked:
-    """Turns with their blanks folded: a space or a line end more does not make another question."""
+def comparable(messages: Iterable[Message]) -> Asked:
+    """Return turns with white space normalized, so that an extra space or line end makes no difference."""
     return tuple(
         (
             message.role,
@@ -268,9 +277,9 @@ def asked(messages: Iterable[Message]) -> Asked:
 def _compose(
     shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool
 ) -> tuple[Message, ...]:
-    """Shots and question as turns; as one text where the prompt is a completion or one text was asked for.
+    """Return shots and question as turns, or as one text for a completion or if `multiturn` is off.
 
-    Free roles are turns even then: they are written out as text when they are sent.
+    Custom roles stay turns even then: they are written out as text when they are sent.
     """
     is_completion = all(message.role == "" for message in body)
     is_text = is_completion or any(len(shot.solved) == 1 for shot in shots)
@@ -289,17 +298,19 @@ def _compose(
 
 
 def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
-    """A solved example as one run of parts; the answer goes on after a colon, else on a line of its own."""
+    """Return a solved example as one sequence of parts. The answer follows a colon directly, else it starts a line."""
     flat: tuple[Part, ...] = ()
     for message in solved:
+        parts = message.parts or ()
         last = flat[-1] if flat else None
-        is_open = isinstance(last, Text) and last.text.endswith(":")
-        flat = join_parts(flat, message.parts or (), separator=" " if is_open else "\n")
+        ends_with_colon = isinstance(last, Text) and last.text.endswith(":")
+        separator = " " if ends_with_colon else "\n"
+        flat = join_parts(flat, parts, separator=separator)
     return flat
 
 
 def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
-    """The way of picking and, for `{name: random, same: subject}`, the column shots share with the question."""
+    """Return the way of picking and, for `{name: random, same: subject}`, the column shots share with the question."""
     same = None
     if isinstance(pick, Mapping):
         unknown = [key for key in pick if key not in ("name", "same")]

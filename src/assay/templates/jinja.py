@@ -1,8 +1,8 @@
-"""Jinja templates: text, or messages as YAML gives them, rendered from a row.
+"""Jinja templates: text, or messages as written in YAML, rendered from a row.
 
-The variables are the row's columns, and where no column has that name `sample`, `id`, `input`, `target`, `choices`
-and `letters`, as plain values. Templates run in a sandbox, an unknown variable is an error, and what comes out is text
-(never read as JSON), with the sample's media where the text says `{{ sample.media[0] }}`.
+The variables are the row's columns. If no column has the name: `sample`, `id`, `input`, `target`, `choices` and
+`letters`, as plain values. Templates run in a sandbox, an unknown variable is an error, and the result is text (never
+parsed as JSON), with the sample's media where the text says `{{ sample.media[0] }}`.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 
 from ..core import (
+    EMPTY,
     Media,
     Message,
     Part,
@@ -47,28 +48,30 @@ _QUOTED_NAME = re.compile(r"'([^']+)' is undefined")
 
 
 class JinjaText:
-    """One Jinja text, compiled once; calling it gives the text for a sample."""
+    """One Jinja text, compiled once. Calling it returns the text for a sample."""
 
     __slots__ = ("_template", "text", "variables", "where")
 
-    def __init__(self, text: str, *, where: str = "") -> None:
+    def __init__(
+        self, text: str, *, where: str = "", blocks: Mapping[str, bool] = EMPTY
+    ) -> None:
         self.text = text
         self.where = where or "template"
-        self._template, self.variables = compiled_text(text, self.where)
-        """`variables` are the names the text reads: only these are made plain for it."""
+        self._template, self.variables = compiled_text(text, self.where, blocks)
+        """`variables` are the names the text reads; only these are converted for it."""
 
     def __call__(self, sample: Sample) -> str:
-        """The text; a medium in it is the word for its kind."""
+        """Return the text, with the word for its kind instead of each medium."""
         marks = Shown(sample.media)
         return marks.words(self.rendered(sample, marks))
 
     def parts(self, sample: Sample) -> tuple[Part, ...]:
-        """The text as parts of a message: its words, and the media that it shows."""
+        """Return the text as parts of a message: its words and the media it shows."""
         marks = Shown(sample.media)
         return marks.parts(self.rendered(sample, marks))
 
     def rendered(self, sample: Sample, marks: Shown) -> str:
-        """The text with a mark for each medium in it, which `marks` knows."""
+        """Return the text with a placeholder for each medium; `marks` maps them back."""
         try:
             return self._template.render(variables_of(sample, self.variables, marks))
         except jinja2.UndefinedError as error:
@@ -80,12 +83,12 @@ class JinjaText:
 
     def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
         message = error.message or "undefined variable"
-        found = _QUOTED_NAME.search(message)
+        match = _QUOTED_NAME.search(message)
         names = sorted(str(name) for name in sample.fields)
         listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (
             ", …" if len(names) > MAX_NAMES_SHOWN else ""
         )
-        close = nearest(found[1], [*names, *EXTRA_NAMES]) if found else None
+        close = nearest(match[1], [*names, *EXTRA_NAMES]) if match else None
         hint = f"did you mean {close!r}? " if close else ""
         return UnknownColumn(
             message,
@@ -96,7 +99,7 @@ class JinjaText:
 
 @lru_cache(maxsize=256)
 def compiled(text: str, where: str) -> JinjaText:
-    """A Jinja text, compiled once however often it is asked for."""
+    """Return a Jinja text from a cache of compiled ones."""
     return JinjaText(text, where=where)
 
 
@@ -104,12 +107,14 @@ EXTRA_NAMES = ("sample", "id", "input", "target", "choices", "letters")
 
 
 class JinjaTurn:
-    """A template of one user turn: the sample's media, then the text; or the text with the media that it shows."""
+    """A template with one user turn: the sample's media then the text, or the text with the media it shows."""
 
     __slots__ = ("render",)
 
-    def __init__(self, text: str, *, where: str = "") -> None:
-        self.render = JinjaText(text, where=where)
+    def __init__(
+        self, text: str, *, where: str = "", blocks: Mapping[str, bool] = EMPTY
+    ) -> None:
+        self.render = JinjaText(text, where=where, blocks=blocks)
 
     def __call__(self, sample: Sample) -> Prompt:
         parts = self.render.parts(sample)
@@ -126,12 +131,19 @@ class JinjaMessages:
 
     Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}` for the sample's next image
     (likewise audio and video), `{type: image, column: name}`, `{type: image, image: path}`, or `{type: media}` for all
-    that is left. Media that no part mentions come before the first text said to the model.
+    that is left. Media that no part mentions come before the first text for the model.
     """
 
-    __slots__ = ("_takes_media", "_turns")
+    __slots__ = ("_blocks", "_takes_media", "_turns")
 
-    def __init__(self, messages: Sequence[Any], *, where: str = "") -> None:
+    def __init__(
+        self,
+        messages: Sequence[Any],
+        *,
+        where: str = "",
+        blocks: Mapping[str, bool] = EMPTY,
+    ) -> None:
+        self._blocks = blocks
         self._turns: list[tuple[JinjaText, list[Piece] | None]] = []
         self._takes_media = False
         for number, message in enumerate(messages, 1):
@@ -162,16 +174,19 @@ class JinjaMessages:
         pieces = content if isinstance(content, (list, tuple)) else [content]
         return role, [self._piece(piece, where) for piece in pieces]
 
+    def _text(self, text: Any, where: str) -> JinjaText:
+        return JinjaText(str(text), where=where, blocks=self._blocks)
+
     def _piece(self, piece: Any, where: str) -> Piece:
         if isinstance(piece, (str, int, float)):
-            return _text_piece(JinjaText(str(piece), where=where))
+            return _text_piece(self._text(piece, where))
         if not isinstance(piece, Mapping):
             raise UsageError(
                 f"content is text or parts, got {shorten(piece)}", where=where
             )
         kind = str(piece.get("type", "text"))
         if kind == "text":
-            return _text_piece(JinjaText(str(piece.get("text", "")), where=where))
+            return _text_piece(self._text(piece.get("text", ""), where))
         if kind == "media":
             self._takes_media = True
             return lambda sample, media: [as_part(medium) for medium in media]
@@ -210,10 +225,10 @@ class JinjaMessages:
 
 
 def _show_first(messages: list[Message], sample: Sample) -> None:
-    """Puts the sample's media before the first text said to the model."""
-    for place, message in enumerate(messages):
+    """Put the sample's media before the first text for the model."""
+    for index, message in enumerate(messages):
         if message.parts is not None and message.role not in ("system", "developer"):
-            messages[place] = Message(
+            messages[index] = Message(
                 message.role, (*map(as_part, sample.media), *message.parts)
             )
             return
@@ -225,14 +240,14 @@ def _text_piece(render: JinjaText) -> Piece:
 
 def _next_medium(kind: str, where: str) -> Piece:
     def take(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
-        found = next((medium for medium in media if medium.kind == kind), None)
-        if found is None:
+        match = next((medium for medium in media if medium.kind == kind), None)
+        if match is None:
             raise TemplateError(
                 f"the template shows one more {kind} than the sample has",
                 where=f"{where}, sample {shorten(sample.id)}",
                 fix="use {type: media} for all the sample has",
             )
-        return (as_part(found),)
+        return (as_part(match),)
 
     return take
 
@@ -244,7 +259,7 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
     is_of_the_task = not render.variables
 
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
-        # A column is passed on as it is, since an image's bytes are not text; an absent one is Jinja's own error.
+        # Pass on a column unchanged, because an image's bytes are not text. A missing column is Jinja's own error.
         marks = Shown(sample.media)
         value = (
             sample.fields[name]
@@ -253,7 +268,7 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
         )
         if isinstance(value, str) and (marked := marks.only(value)) is not None:
             return (as_part(marked),)
-        if isinstance(value, Mapping):  # as Hugging Face's columns hold media
+        if isinstance(value, Mapping):  # As Hugging Face's columns hold media.
             value = value.get("bytes") or value.get("path") or ""
         if not isinstance(value, (str, PathLike)) or is_of_the_task:
             part = as_part({"type": kind, kind: value})
@@ -262,7 +277,7 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
             return (part,)
         medium = _known_medium(str(value), sample)
         if medium is None and not is_inline(str(value)):
-            # A row is foreign: which files and URLs it may name is settled where its data are read, not here.
+            # Rows are untrusted. The dataset decides which files and URLs they may name, not the template.
             raise TemplateError(
                 f"the row names the {kind} {shorten(str(value))}, which is none of the sample's media",
                 where=f"{where}, sample {shorten(sample.id)}",
@@ -274,7 +289,7 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
 
 
 def _known_medium(value: str, sample: Sample) -> Media | None:
-    """The sample's own medium that was made from this cell: the dataset knows which folder a path starts from."""
+    """Return the sample's own medium that was built from this cell, because the dataset resolves paths."""
     for medium in sample.media:
         source = (
             str(medium.source)

@@ -1,7 +1,7 @@
-"""Templates that weigh texts instead of asking for one: choices, a last word, a whole document.
+"""Templates that score the likelihood of given texts: choices, a last word, a whole document.
 
-The context is a completion (role `""`), and each continuation brings the blank that sets it apart from the context, as
-tokenizers of causal models expect it.
+The context is a completion (role `""`). Each continuation starts with the space that separates it from the context, as
+tokenizers of causal models expect.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from .plain import question_text
 @templates.register("choice_likelihood")
 @dataclass(frozen=True)
 class ChoiceLikelihood:
-    """Weighs the options of a question: letters after the listed options, or texts after the question alone."""
+    """Compares options by likelihood: letters after the listed options, or texts after the question."""
 
     continuation: Literal["letter", "text"] = "letter"
     layout: str = "lines"
     show_choices: bool | None = None
-    """Whether the context lists the options; by default only when letters are weighed."""
+    """True if the context lists the options; by default only for letters."""
     question_prefix: str = "Question: "
     answer_prefix: str = "Answer:"
     """Ends the context; `""` continues the question itself, as sentence completion needs."""
@@ -54,7 +54,7 @@ class ChoiceLikelihood:
         return _weigh(sample, "\n".join(pieces), weighed)
 
     def solution(self, sample: Sample) -> str:
-        """How a solved example ends: the letter or the text of the right option, whichever is weighed."""
+        """Return the end of a solved example: the letter or the text of the right option, whichever is scored."""
         index = target_index(sample)
         if self.continuation == "text":
             return sample.choices[index]
@@ -64,7 +64,7 @@ class ChoiceLikelihood:
 @templates.register("likelihood_of")
 @dataclass(frozen=True)
 class LikelihoodOf:
-    """Weighs one continuation: the last word of a text (LAMBADA), or the target after the question."""
+    """The likelihood of one continuation: the last word of a text (LAMBADA), or the target after the question."""
 
     what: Literal["last_word", "target"] = "last_word"
     column: str | None = None
@@ -88,7 +88,7 @@ class LikelihoodOf:
         return _weigh(sample, pieces[0], [pieces[1]])
 
     def solution(self, sample: Sample) -> str:
-        """How a solved example ends: what would be weighed."""
+        """Return the end of a solved example: the continuation that would be scored."""
         (continuation,) = self(sample).continuations or ("",)
         return continuation.strip()
 
@@ -96,7 +96,7 @@ class LikelihoodOf:
 @templates.register("rolling")
 @dataclass(frozen=True)
 class Rolling:
-    """Weighs a whole text from its first token, as perplexity needs."""
+    """Scores a whole text from its first token, as perplexity needs."""
 
     column: str | None = None
     """The column that holds the text; the question by default."""
@@ -108,7 +108,7 @@ class Rolling:
 
 
 def text_of(sample: Sample, column: str | None) -> str:
-    """A text column of the row, or the question where none is named."""
+    """Return a text column of the row, or the question if no column is named."""
     if column is None:
         return question_text(sample)
     value: Any = sample.fields.get(column)

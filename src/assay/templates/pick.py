@@ -1,7 +1,7 @@
-"""Which solved examples a question is shown: an order of the pool for each question.
+"""Pick solved examples: an order of the pool for each question.
 
-Every way of picking gives an *order*; `k` shots are its first `k` allowed members. So the shots for a smaller number
-are the first of those for a larger one, and nothing depends on which question came before or on which worker asks.
+Every way of picking returns an *order*; `k` shots are its first `k` allowed members. So the shots for a smaller number
+are the first of those for a larger one, and nothing depends on earlier questions or on the worker.
 """
 
 import hashlib
@@ -13,28 +13,40 @@ from ..core import Sample, UsageError, nearest
 from .similar import SimilarTexts
 
 Order = Callable[[Sample], Iterator[int]]
-"""Positions in the pool, the best first."""
+"""Indexes in the pool, the best first."""
 
 
 def in_order(pool: Sequence[Sample], pick: str, *, seed: int) -> Order:
-    """The order a named way of picking gives."""
+    """Return the order of a named way of picking."""
     size = len(pool)
     if pick == "first":
         return lambda sample: iter(range(size))
     if pick == "random":
         return lambda sample: shuffled(size, seed, sample.id)
     if pick == "sequential":
-        places = {candidate.id: place + 1 for place, candidate in enumerate(pool)}
-        return lambda sample: _window(size, places.get(sample.id), seed, sample.id)
+        return _sequential_order(pool, seed)
     texts = SimilarTexts([plain_text(candidate) for candidate in pool])
     return lambda sample: texts.nearest(plain_text(sample))
+
+
+def _sequential_order(pool: Sequence[Sample], seed: int) -> Order:
+    """Return the order that starts behind the question itself."""
+    starts: dict[str, int] = {}
+    for index, candidate in enumerate(pool):
+        starts[candidate.id] = index + 1
+
+    def order(sample: Sample) -> Iterator[int]:
+        start = starts.get(sample.id)
+        return _window(len(pool), start, seed, sample.id)
+
+    return order
 
 
 PICKS = ("first", "random", "sequential", "similar")
 
 
 def check_pick(pick: Any, where: str) -> None:
-    """Raises for a way of picking that does not exist."""
+    """Raise if a way of picking does not exist."""
     if callable(pick) or pick in PICKS:
         return
     close = nearest(str(pick), PICKS)
@@ -44,19 +56,19 @@ def check_pick(pick: Any, where: str) -> None:
 
 
 def shuffled(size: int, seed: int, name: str) -> Iterator[int]:
-    """The numbers below `size` in an order that depends on seed and name alone, drawn as they are asked for.
+    """Yield the numbers below `size` in an order that depends only on seed and name.
 
     The draws come from sha256, so that they are the same in every version of Python.
     """
     moved: dict[int, int] = {}
-    for place in range(size):
-        other = place + _draw(seed, name, place) % (size - place)
+    for index in range(size):
+        other = index + _draw(seed, name, index) % (size - index)
         yield moved.get(other, other)
-        moved[other] = moved.get(place, place)
+        moved[other] = moved.get(index, index)
 
 
 def generator_for(seed: int, name: str) -> random.Random:
-    """A generator of random numbers for one question, for a user's own way of picking."""
+    """Return a random generator for one question, for a user's own way of picking."""
     return random.Random(_draw(seed, name, -1))
 
 
@@ -66,7 +78,7 @@ def _draw(seed: int, name: str, place: int) -> int:
 
 
 def _window(size: int, start: int | None, seed: int, name: str) -> Iterator[int]:
-    """From `start` on, round the end; a question whose place is unknown starts where its id says."""
+    """Yield all indexes from `start` on, wrapping around. Without a start, the id decides where to begin."""
     if not size:
         return
     first = _draw(seed, name, 0) if start is None else start
@@ -75,7 +87,7 @@ def _window(size: int, start: int | None, seed: int, name: str) -> Iterator[int]
 
 
 def plain_text(sample: Sample) -> str:
-    """What of a sample is compared when similar ones are sought: the question, else all text of the row."""
+    """Return the text used to find similar samples: the question, else all text of the row."""
     if isinstance(sample.input, str):
         return sample.input or " ".join(
             value for value in sample.fields.values() if isinstance(value, str)

@@ -1,4 +1,4 @@
-"""Plain templates: the question as it stands, a text to be continued, ready-made messages."""
+"""Plain templates: the question unchanged, a text to continue, ready-made messages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from .jinja import compiled
 
 
 def question_text(sample: Sample) -> str:
-    """The question as text; a sample without one is an error rather than an empty prompt."""
+    """Return the question as text. Raise if the sample has none, instead of sending an empty prompt."""
     text = sample.input
     if isinstance(text, str):
         if text or sample.media or sample.choices:
@@ -24,7 +24,7 @@ def question_text(sample: Sample) -> str:
 
 
 def solution_of(sample: Sample, answer: str | None) -> Any:
-    """How a solved example ends: the rendered `answer` where the template has one, else the target."""
+    """Return the end of a solved example: the rendered `answer` if the template has one, else the target."""
     return (
         target_text(sample)
         if answer is None
@@ -38,9 +38,9 @@ class Question:
     """The question as one user turn, media first; ready-made messages are passed on."""
 
     instruction: str = ""
-    """Text after the question, set apart by a blank line."""
+    """Text after the question, separated by a blank line."""
     answer: str | None = None
-    """Jinja for how a solved example ends; the target by default."""
+    """Jinja for the end of a solved example; the target by default."""
 
     def __post_init__(self) -> None:
         if self.answer is not None:
@@ -65,20 +65,20 @@ class Question:
         return Prompt((Message("user", (Text(text),)),))
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends."""
+        """Return the end of a solved example."""
         return solution_of(sample, self.answer)
 
 
 @templates.register("completion")
 @dataclass(frozen=True)
 class Completion:
-    """A text that the model continues, sent as it is: no chat template, no roles."""
+    """A text that the model continues, sent unchanged: no chat template, no roles."""
 
     prefix: str = ""
     suffix: str = ""
     """`prefix="Q: ", suffix="\\nA:"` makes a question a text to be continued."""
     answer: str | None = None
-    """Jinja for how a solved example ends; the target by default."""
+    """Jinja for the end of a solved example; the target by default."""
 
     def __post_init__(self) -> None:
         if self.answer is not None:
@@ -90,13 +90,13 @@ class Completion:
         )
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends."""
+        """Return the end of a solved example."""
         return solution_of(sample, self.answer)
 
 
 @templates.register("messages")
 def ready_messages(sample: Sample) -> Prompt:
-    """The messages of the row as they are; a row with only text is one user turn."""
+    """Return the messages of the row unchanged; a row with only text becomes one user turn."""
     return _QUESTION(sample)
 
 

@@ -1,6 +1,7 @@
 """Similar texts: the cosine of weighted character trigrams.
 
-Trigrams need no word boundaries, so the same measure serves every language. A trigram found in few texts weighs more:
+Trigrams need no word boundaries, so the same measure works for every language. A trigram found in
+few texts weighs more:
 its weight is `count * (1 + ln((1 + N) / (1 + texts that have it)))`.
 """
 
@@ -15,7 +16,7 @@ DECIMALS = 9
 
 
 class SimilarTexts:
-    """Finds the texts most like a given one; the index is built when it is first asked."""
+    """Finds the texts most similar to a given one. The index is built on first use."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
@@ -23,7 +24,7 @@ class SimilarTexts:
         self._rarity: dict[str, float] = {}
 
     def nearest(self, text: str) -> Iterator[int]:
-        """The positions of all texts, the most similar first; equal ones in their own order."""
+        """Yield the indexes of all texts, the most similar first; equal ones in their own order."""
         import numpy as np
 
         if not self._postings:
@@ -31,10 +32,10 @@ class SimilarTexts:
         scores = np.zeros(len(self._texts))
         for gram, weight in sorted(self._weights(trigrams(text)).items()):
             if gram in self._postings:
-                places, weights = self._postings[gram]
-                scores[places] += weight * weights
-        for place in np.argsort(-scores.round(DECIMALS), kind="stable"):
-            yield int(place)
+                indexes, weights = self._postings[gram]
+                scores[indexes] += weight * weights
+        for index in np.argsort(-scores.round(DECIMALS), kind="stable"):
+            yield int(index)
 
     def _build(self) -> None:
         import numpy as np
@@ -42,32 +43,33 @@ class SimilarTexts:
         counts = [trigrams(text) for text in self._texts]
         spread = Counter(gram for count in counts for gram in count)
         self._rarity = {
-            gram: 1 + log((1 + len(counts)) / (1 + found))
-            for gram, found in spread.items()
+            gram: 1 + log((1 + len(counts)) / (1 + text_count))
+            for gram, text_count in spread.items()
         }
         lists: dict[str, tuple[list[int], list[float]]] = {}
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             for gram, weight in self._weights(count).items():
-                places, weights = lists.setdefault(gram, ([], []))
-                places.append(place)
+                indexes, weights = lists.setdefault(gram, ([], []))
+                indexes.append(index)
                 weights.append(weight)
         self._postings = {
-            gram: (np.array(places), np.array(weights))
-            for gram, (places, weights) in lists.items()
+            gram: (np.array(indexes), np.array(weights))
+            for gram, (indexes, weights) in lists.items()
         }
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
-        """Weights scaled to length one; a trigram no text has would weigh nothing in the product, so it is left out."""
-        rarity = self._rarity
-        weights = {
-            gram: n * rarity[gram] for gram, n in count.items() if gram in rarity
-        }
-        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        """Return weights scaled to length one, without trigrams that no text has, which would contribute nothing."""
+        weights = {}
+        for gram, number in count.items():
+            if gram in self._rarity:
+                weights[gram] = number * self._rarity[gram]
+        squares = sum(weight * weight for weight in weights.values())
+        length = sqrt(squares) or 1.0
         return {gram: weight / length for gram, weight in weights.items()}
 
 
 def trigrams(text: str) -> Counter[str]:
-    """How often each run of three characters occurs, case and runs of blanks aside; the text's ends count as blanks."""
+    """Count each run of three characters, ignoring case and repeated white space; the text's ends count as spaces."""
     folded = f" {' '.join(text.casefold().split())} "
     return Counter(
         folded[start : start + TRIGRAM]

@@ -1,4 +1,4 @@
-"""Variants: several named ways to ask the same questions, one of which is used.
+"""Variants: several named templates for the same questions, one of which is used.
 
 As data: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot: {name: cot}}}`.
 """
@@ -34,9 +34,9 @@ class Variants:
         return tuple(self.variants)
 
     def select(self, name: str = "") -> Any:
-        """The template of that name; of the one in use by default."""
-        wanted = name or self.use or self.names[0]
-        if wanted not in self.variants:
+        """Return the template of that name; by default the one in use."""
+        selected = name or self.use or self.names[0]
+        if selected not in self.variants:
             hint = f"the variants are {', '.join(self.names)}"
-            raise UnknownName("variant", wanted, self.names, hint=hint)
-        return self.variants[wanted]
+            raise UnknownName("variant", selected, self.names, hint=hint)
+        return self.variants[selected]

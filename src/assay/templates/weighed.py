@@ -1,7 +1,8 @@
-"""Letters weighed after a prompt as it stands: the task's own words, turns, system text and interleaved media are kept.
+"""Likelihood of letters after an unchanged prompt: the task's own words, turns, system text and media are kept.
 
-The letter stands where the model would write it: after the chat template's opening of its turn, after an answer that
-was begun for it, or at the end of a text to be continued.
+The letter comes where the model would write it: after the chat template's opening of its turn,
+after an answer that was
+begun for it, or at the end of a text to continue.
 """
 
 import re
@@ -22,7 +23,7 @@ from .likelihood import ChoiceLikelihood
 @templates.register("weighed_letters")
 @dataclass(frozen=True)
 class WeighedLetters:
-    """Another template's prompt, after which the letter of each option is weighed."""
+    """Another template's prompt, after which the letter of each option is scored by likelihood."""
 
     of: Any = None
     """The template that asks; `None` asks as `choice_likelihood` does, and rows with media as a chat."""
@@ -36,7 +37,7 @@ class WeighedLetters:
 
     @property
     def source(self) -> str:
-        """What the prompts of the template inside depend on."""
+        """What the prompts of the inner template depend on."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -44,7 +45,7 @@ class WeighedLetters:
             return _COMPLETION(sample)
         prompt = self._inner.bare(sample)
         if prompt.continuations is not None:
-            return prompt  # it weighs by itself
+            return prompt  # It has its own continuations.
         labels = self._labels(sample)
         _check_shown(sample, prompt, labels)
         blank = " " if _continues(prompt) else ""
@@ -53,7 +54,7 @@ class WeighedLetters:
         )
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends: with the letter of the right option."""
+        """Return the end of a solved example: the letter of the right option."""
         return self._labels(sample)[target_index(sample)]
 
     def _labels(self, sample: Sample) -> Sequence[str]:
@@ -62,7 +63,7 @@ class WeighedLetters:
 
 
 def _continues(prompt: Prompt) -> bool:
-    """Whether the letter goes on a text that does not end with a blank: a completion, or an answer that was begun."""
+    """Return True if the letter continues a text without a space at its end: a completion or a begun answer."""
     last = prompt.messages[-1]
     if last.parts is None or last.role not in ("", generation_role(prompt.messages)):
         return False
@@ -70,7 +71,7 @@ def _continues(prompt: Prompt) -> bool:
 
 
 def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
-    """Raises where the prompt shows no options: the letters would stand for nothing."""
+    """Raise if the prompt does not show the options, because letters would mean nothing."""
     text = "\n".join(
         message.text for message in prompt.messages if message.parts is not None
     )

@@ -19,15 +19,15 @@ STEP_BY_STEP = (
 @templates.register("cot")
 @dataclass(frozen=True)
 class ChainOfThought:
-    """Asks for the steps before the answer: of a choice question, of any other, or after a template of your own."""
+    """Asks for the steps before the answer: for a choice question, any other question, or a template of your own."""
 
     of: Any = None
-    """The template that asks; `None` asks the question, with its lettered choices where it has any."""
+    """The template that asks; `None` asks the question, with lettered choices if it has any."""
     instruction: str | None = None
-    """What comes after the question; `None` asks for steps and for the answer on the last line."""
+    """The text after the question; `None` asks for steps and for the answer on the last line."""
     answer_prefix: str = "Answer:"
     answer: str | None = None
-    """Jinja for how a solved example ends, as `{{ solution }}`; by default the prefix and the target alone."""
+    """Jinja for the end of a solved example, as `{{ solution }}`; by default the prefix and the target."""
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
     _choices: Choices = field(init=False, repr=False, compare=False)
     _text: str = field(init=False, repr=False, compare=False)
@@ -55,7 +55,7 @@ class ChainOfThought:
 
     @property
     def source(self) -> str:
-        """What the prompts of the template inside depend on."""
+        """What the prompts of the inner template depend on."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -67,7 +67,7 @@ class ChainOfThought:
         )
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends."""
+        """Return the end of a solved example."""
         if self.of is None and sample.choices:
             return self._choices.solution(sample)
         solution = solution_of(sample, self.answer)
@@ -79,12 +79,12 @@ class ChainOfThought:
 @templates.register("without_chat")
 @dataclass(frozen=True)
 class WithoutChat:
-    """Another template's prompt as one text to be continued, so that no chat template is applied to it."""
+    """Another template's prompt as one text to continue, so that no chat template is applied to it."""
 
     of: Any = None
     """The template that asks; `None` asks the question."""
     headers: bool = True
-    """Whether turns are written `User: …` and `Assistant:`; else their texts stand below each other."""
+    """True writes turns as `User: …` and `Assistant:`; False joins their texts by line ends."""
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class WithoutChat:
 
     @property
     def source(self) -> str:
-        """What the prompts of the template inside depend on."""
+        """What the prompts of the inner template depend on."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -109,22 +109,22 @@ class WithoutChat:
         )
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends: as that of the template inside."""
+        """Return the end of a solved example, as the inner template has it."""
         return self._inner.answer(sample)
 
 
 def after_last_question(
     messages: tuple[Message, ...], text: str
 ) -> tuple[Message, ...]:
-    """The messages with a text after the last thing said to the model, set apart by a blank line."""
+    """Return the messages with a text after the last turn, separated by a blank line."""
     head, body = split_head(messages)
-    place = max(
+    index = max(
         (i for i, message in enumerate(body) if message.parts is not None), default=None
     )
-    if place is None or not text:
+    if index is None or not text:
         return messages
-    question = body[place]
+    question = body[index]
     longer = Message(
         question.role, join_parts(question.parts or (), (Text(text),), separator="\n\n")
     )
-    return (*head, *body[:place], longer, *body[place + 1 :])
+    return (*head, *body[:index], longer, *body[index + 1 :])

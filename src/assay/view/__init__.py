@@ -1,1 +1,1 @@
-"""Pages: runs listed, read, compared and watched in a browser, live, as a static folder or as one file."""
+"""Pages of the viewer: list, read, compare and follow runs in a browser, in a static folder or in one file."""

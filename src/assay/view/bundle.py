@@ -1,9 +1,11 @@
-"""A static folder of runs: the app, the index and chunks of the samples, media and thumbnails. Any file host serves it.
+"""Write runs as a static folder for any file host: the app, indexes and chunks of samples, media and
+thumbnails.
 
-No server code and no range requests are needed: a page reads small JSON files beside it.
+It needs no server code and no range requests: a page reads small JSON files next to it.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -11,21 +13,22 @@ from typing import Any
 from ..core import AssayError, UsageError
 from ..store.layout import disk_error
 from .comparison import comparison_page
-from .folders import RunFolders
+from .folders import RunFolders, metric_domains
+from .leaderboard_page import leaderboard_page
 from .media import TYPES, Found, MediaShelf
 from .pages import assets, folder_page
 from .plain_json import json_bytes
 from .run_view import RunView
-from .saved import SavedRun, runs_document
+from .saved import SavedRun, saved_runs
 
 MOST_COMPARED = 8
-"""Runs of which every pair is compared when they are saved."""
+"""Number of runs up to which every pair is compared in the bundle."""
 ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
 
 
 def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
-    """Writes the folder; returns how many runs it holds, and its size in bytes."""
+    """Write the folder. Return the number of runs in it, and its size in bytes."""
     folders = RunFolders(folder)
     runs = folders.refresh()
     if not runs:
@@ -57,15 +60,19 @@ def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
 def _documents(
     runs: Sequence[RunView], folders: RunFolders, target: Path
 ) -> Iterator[tuple[str, Any]]:
-    yield "runs", runs_document(runs, folders.root.name)
+    yield "runs", saved_runs(runs, folders.root.name)
+    domains = metric_domains(runs)
     for run in runs:
         shelf = folders.media(run)
-        yield from SavedRun(run, shelf, _Copies(target, shelf)).documents()
+        saved = SavedRun(run, shelf, _Copies(target, shelf), domains=domains)
+        yield from saved.documents()
     yield from comparisons(runs)
+    with suppress(AssayError):  # no run has numbers: the page says that it is missing
+        yield "leaderboard", leaderboard_page(runs)
 
 
 def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
-    """Every pair of a few runs that can be compared."""
+    """Return every pair of a few runs that can be compared."""
     for before, after in permutations(runs, 2) if len(runs) <= MOST_COMPARED else ():
         try:
             page = comparison_page(before, after)
@@ -76,7 +83,7 @@ def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
 
 
 class _Copies:
-    """Media copied into the bundle, once each."""
+    """Media copied into the bundle, each once."""
 
     def __init__(self, target: Path, shelf: MediaShelf) -> None:
         self._target = target

@@ -1,7 +1,7 @@
-"""The drawings of a report as SVG files, one each: for papers and slides."""
+"""Write the charts of a report as SVG files, for papers and slides."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from ..core import AssayError, Result, UsageError
 from ..core.record import result_from_plain
 from ..report import charts
 from ..store.layout import disk_error
+from ..store.output_files import check_outputs, write_output_text
 from .comparison import comparison_page
 from .report_file import open_runs
 from .run_view import RunView
@@ -18,22 +19,24 @@ LONGEST_NAME = 100
 
 
 def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
-    """Writes every drawing of some runs to a folder; returns the files."""
+    """Write every chart of some runs to a folder, and return the files."""
     if target.exists() and not target.is_dir():
         raise UsageError(
             "this is a file", where=str(target), fix="name a folder for the drawings"
         )
     runs = [run for run, _ in open_runs(folders)]
-    files: dict[str, Path] = {}
+    texts: dict[str, str] = {}
+    for name, svg in _drawings(runs):
+        texts[_file_name(name, texts)] = f"{svg}\n"
+    files = {target / name: text for name, text in texts.items()}
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name, svg in _drawings(runs):
-            file = _file_name(name, files)
-            files[file] = target / file
-            files[file].write_text(f"{svg}\n", "utf-8", errors="replace")
     except OSError as error:
         raise disk_error(error, target) from error
-    return list(files.values())
+    check_outputs(files)
+    for path, text in files.items():
+        write_output_text(path, text)
+    return list(files)
 
 
 def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
@@ -57,7 +60,7 @@ def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Each metric over tasks and models; then its groups."""
+    """Return each metric over tasks and models, then over its groups."""
     for metric in dict.fromkeys(result.metric for result in results):
         metric_results = [result for result in results if result.metric == metric]
         several = len({result.model for result in metric_results}) > 1
@@ -92,7 +95,7 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _samples(run: RunView) -> Iterator[tuple[str, str]]:
-    """What the samples of each task and model look like as a whole."""
+    """Yield the charts of the samples of each task and model."""
     columns = run.columns()
     for code, cell in enumerate(columns["cells"]):
         places = [
@@ -123,15 +126,15 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
             if k in outcomes
         ]
         drawings = {
-            cell["metric"]: charts.histogram(
-                values, f"{cell['metric']} of each sample"
+            cell["metric"]: _histogram(
+                values, f"{cell['metric']} of each sample", cell["metric"]
             ),
-            "outcomes": charts.bars(tally, "Outcomes"),
-            "lengths": charts.histogram(
-                pick(columns["chars"]), "Characters of the answer", log=True
+            "outcomes": charts.bars(tally, "Outcomes") if len(tally) > 1 else None,
+            "lengths": _histogram(
+                pick(columns["chars"]), "Characters of the answer", "characters"
             ),
-            "seconds": charts.histogram(
-                pick(columns["seconds"]), "Seconds of an answer", log=True, unit=" s"
+            "seconds": _histogram(
+                pick(columns["seconds"]), "Seconds of an answer", "seconds"
             ),
             "calibration": charts.calibration(pick(columns["confidence"]), values),
         }
@@ -140,6 +143,15 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
             for name, svg in drawings.items()
             if svg is not None
         )
+
+
+def _histogram(values: Sequence[Any], label: str, axis: str) -> str | None:
+    """Return a histogram; None if all values are the same."""
+    numbers = {value for value in values if value is not None and value == value}
+    if len(numbers) < 2:
+        return None
+    is_long_tailed = axis in ("characters", "seconds")
+    return charts.histogram(values, label, log=is_long_tailed, axis=axis)
 
 
 def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -182,12 +194,12 @@ def _ends(pair: Any) -> charts.Ends | None:
     )
 
 
-def _file_name(name: str, files: Mapping[str, Path]) -> str:
-    """A name of letters, digits and dashes that no other file has."""
+def _file_name(name: str, files: Container[str]) -> str:
+    """Return a file name of letters, digits and dashes that is not in `files`."""
     stem = re.sub(r"[^\w]+", "-", name).strip("-")[:LONGEST_NAME] or "chart"
-    number = next(
-        n
-        for n in range(1, len(files) + 2)
-        if (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg") not in files
-    )
-    return f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
+    name = f"{stem}.svg"
+    number = 1
+    while name in files:
+        number += 1
+        name = f"{stem}-{number}.svg"
+    return name

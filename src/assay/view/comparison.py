@@ -1,24 +1,25 @@
-"""Two runs beside each other: the sentence, every number with its difference, who changed, and what else differs.
+"""The comparison of two runs: a summary sentence, every number with its difference, changed samples, other
+differences.
 
-The statistics are those of `--baseline`; this module says them in words and finds the samples behind them.
+The statistics are those of `--baseline`. This module puts them into words and finds the samples behind them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..comparison.comparing import compare_runs
-from ..comparison.rows import Row
+from ..comparison.rows import Flip, Row
 from ..comparison.words import overall, sentence
 from ..core import Result, UsageError
 from ..core.record import result_from_plain
 from .run_view import RunView
 
 MOST_FLIPS = 2000
-"""Changed samples of one number that a page lists; those that changed most come first."""
+"""Changed samples of one number that a page lists, the largest first; `flip_counts` counts all of them."""
 
 
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
-    """What the page of a comparison shows; `before` is the baseline."""
+    """Return what the page of a comparison shows; `before` is the baseline."""
     if before.id == after.id:
         raise UsageError(
             "a run cannot be compared with itself", fix="tick two different runs"
@@ -31,12 +32,14 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
             f"{after.name} has no numbers yet",
             fix="wait until it has ended, or compare others",
         )
-    found = compare_runs(str(before.layout.folder), after.layout.folder)
+    found = compare_runs(before.indexed_reader(), after.indexed_reader())
     rows = []
     for row, result in zip(found.rows, results, strict=True):
         plain = row.to_plain()
         plain["words"] = sentence(plain)
-        plain["flips"] = _flips((before, after), row) if "refused" not in plain else []
+        flips = row.flips() if "refused" not in plain else []
+        plain["flips"] = _shown_flips((before, after), row, _cut_flips(flips))
+        plain["flip_counts"] = _count_flips(flips)
         plain["groups"] = _groups(before, row, result)
         rows.append(plain)
     return {
@@ -49,16 +52,45 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     }
 
 
-def _flips(runs: tuple[RunView, RunView], row: Row) -> list[list[Any]]:
-    """Sample, value before, value after, and the rows of both; the largest changes first."""
+def _shown_flips(
+    runs: tuple[RunView, RunView], row: Row, flips: Sequence[Flip]
+) -> list[list[Any]]:
+    """Return sample, value before, value after, and the rows in both runs of each changed sample."""
+    if not flips:
+        return []
     models = row.baseline_model or row.model, row.model
-    places = [
+    before, after = (
         _rows(run, row.task, model) for run, model in zip(runs, models, strict=True)
-    ]
-    return [
-        [*flip, places[0].get(flip.id), places[1].get(flip.id)]
-        for flip in row.flips()[:MOST_FLIPS]
-    ]
+    )
+    return [[*flip, before.get(flip.id), after.get(flip.id)] for flip in flips]
+
+
+def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
+    """Return at most `MOST_FLIPS` flips in their order, half of them for each direction if there are as many."""
+    ups = []
+    downs = []
+    for flip in flips:
+        if flip.after > flip.before:
+            ups.append(flip)
+        else:
+            downs.append(flip)
+    most_up = max(MOST_FLIPS // 2, MOST_FLIPS - len(downs))
+    shown_up = ups[:most_up]
+    most_down = MOST_FLIPS - len(shown_up)
+    shown_down = downs[:most_down]
+    shown_ids = {flip.id for flip in [*shown_up, *shown_down]}
+    return [flip for flip in flips if flip.id in shown_ids]
+
+
+def _count_flips(flips: Sequence[Flip]) -> dict[str, int]:
+    """Return how many samples changed, and how many of them went up or down; the list may show fewer."""
+    up = sum(flip.after > flip.before for flip in flips)
+    return {
+        "all": len(flips),
+        "up": up,
+        "down": len(flips) - up,
+        "shown": min(len(flips), MOST_FLIPS),
+    }
 
 
 def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
@@ -75,7 +107,7 @@ def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
 
 
 def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
-    """Groups that both tables have, for the scatter."""
+    """Return the groups that both tables have, for the scatter chart."""
     model = row.baseline_model or result.model
     for plain in before.documents()[1].get("results", ()):
         if (plain["task"], plain["model"], plain["metric"]) == (

@@ -1,8 +1,7 @@
-"""Media that lie inside data files, as base64 in a TSV or bytes in Parquet: found by their digest.
+"""Media inside data files, as base64 in a TSV or bytes in Parquet, located by their digest.
 
-A run keeps only the digests of what it was given. Its data files are named in `run.json`; they are read row by row
-until the medium is met, and where each one lies is remembered. What is handed out has the digest that the record says,
-whatever the file has become since.
+A run records only the digests of its media. `run.json` names its data files. They are read row by row until the
+medium is reached, and its position is remembered. The bytes are returned only if they have the recorded digest.
 """
 
 import hashlib
@@ -18,7 +17,7 @@ from ..datasets.files import open_file
 
 LARGEST_FILE = 8 << 30
 SHORTEST = 64
-"""Characters of base64 that may be a medium."""
+"""Shorter base64 text is not examined."""
 
 
 class DataMedia:
@@ -27,14 +26,14 @@ class DataMedia:
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = [path for path in files if _is_readable(path)]
         self._places: dict[str, tuple[Path, int]] = {}
-        """By digest: in which row of which file it was met."""
+        """The file and row of each medium, by digest."""
         self._done = 0
-        """Files that were read to their end."""
+        """Files that were read to the end."""
         self._last: tuple[str, bytes] = ("", b"")
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> bytes | None:
-        """The bytes of a medium; `None` where no file holds it."""
+        """Return the bytes of a medium; `None` if no file contains it."""
         with self._lock:
             if self._last[0] == digest:
                 return self._last[1]
@@ -53,7 +52,7 @@ class DataMedia:
         return None
 
     def _onwards(self, digest: str) -> bytes | None:
-        """Reads files that were not read yet, and notes all they hold."""
+        """Read the files that were not read yet, and note the media in them."""
         found = None
         while self._done < len(self._files) and found is None:
             path = self._files[self._done]
@@ -67,7 +66,7 @@ class DataMedia:
 
 
 def data_files(cell: Mapping[str, Any]) -> list[Path]:
-    """The files that a cell of `run.json` says its rows came from."""
+    """Return the data files that `run.json` names for a task and model."""
     digests = cell.get("digests")
     data = digests.get("data") if isinstance(digests, Mapping) else None
     files = data.get("files") if isinstance(data, Mapping) else None
@@ -88,7 +87,7 @@ def _is_readable(path: Path) -> bool:
 
 
 def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """The media of a file with the number of their row; of one row alone, where `only` says which."""
+    """Return the media of a file with their row numbers; of a single row with `only`."""
     try:
         for number, row in enumerate(open_file(path).rows()):
             if only is not None and number < only:
@@ -102,7 +101,7 @@ def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]
 
 
 def _inside(value: Any) -> Iterator[bytes]:
-    """Whatever in a row is an image, audio or video by its first bytes."""
+    """Yield every value of a row that is an image, audio or video by its first bytes."""
     if isinstance(value, str):
         if len(value) >= SHORTEST and is_inline(value):
             try:

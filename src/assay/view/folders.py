@@ -1,12 +1,15 @@
-"""Which runs a folder holds, and each as a line of the list."""
+"""List the runs of a folder, each as a line of the page."""
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core import AssayError, StoreError, UsageError
+from ..imports import is_result_name
+from ..report.charts import domain_of
+from ..store.imported import holds_results, imported_folder, is_run_folder
 from .data_media import DataMedia, data_files
 from .media import MediaShelf
 from .run_view import RunView
@@ -28,44 +31,64 @@ RESULT = (
     "flags",
     "higher_is_better",
 )
-"""What the list of runs needs of a number."""
+"""The fields of a result that the list of runs needs."""
 MOST_RESULTS = 40
 
 
 class RunFolders:
-    """The runs in a folder, found anew for each list; one that was seen keeps its index."""
+    """The runs of a folder, searched again for each list. A known run keeps its index."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._runs: dict[str, RunView] = {}
         self._media: dict[str, MediaShelf] = {}
+        self.unreadable: dict[Path, str] = {}
+        """Results of other tools in the folder that cannot be read, with the reason."""
         if not root.exists():
             raise UsageError(
                 f"there is no folder {root}",
                 fix="name a run folder, or the folder that holds your runs",
             )
-        if not root.is_dir():
+        if root.is_file() and not holds_results(root):
             raise UsageError(
                 f"{root} is a file",
-                fix="name a run folder, or the folder that holds your runs",
+                fix="name a run folder, results of another tool, or the folder that holds your runs",
             )
+        self._is_results = not is_run_folder(root) and _is_results(root)
+        if self._is_results:
+            imported_folder(root)
 
     def refresh(self) -> list[RunView]:
-        """All runs that are there now."""
+        """Return all runs that exist now."""
         found = {}
-        for folder in run_folders(self.root):
-            name = (
-                "." if folder == self.root else folder.relative_to(self.root).as_posix()
-            )
+        paths = [self.root] if self._is_results else run_paths(self.root)
+        for path in paths:
+            folder = self._folder_of(path)
+            if folder is None:
+                continue
+            name = "." if path == self.root else path.relative_to(self.root).as_posix()
             id = hashlib.sha256(os.fsencode(name)).hexdigest()[:10]
-            found[id] = self._runs.get(id) or RunView(
-                folder, id, folder.name if name == "." else name
-            )
+            view = self._runs.get(id)
+            if view is None or view.layout.folder != folder:
+                view = RunView(folder, id, path.name if name == "." else name)
+            found[id] = view
         self._runs = found
         return list(found.values())
 
+    def _folder_of(self, path: Path) -> Path | None:
+        """Return the run folder for a path: of another tool's results the converted one, or None if it fails."""
+        if is_run_folder(path):
+            return path
+        if path in self.unreadable:
+            return None
+        try:
+            return imported_folder(path)
+        except AssayError as error:
+            self.unreadable[path] = str(error)
+            return None
+
     def run(self, id: str) -> RunView:
-        """One of them; raises where it is gone."""
+        """Return a run. Raise if it no longer exists."""
         if id not in self._runs:
             self.refresh()
         run = self._runs.get(id)
@@ -80,14 +103,14 @@ class RunFolders:
         return run
 
     def media(self, run: RunView) -> MediaShelf:
-        """The media of a run."""
+        """Return the media of a run."""
         if run.id not in self._media:
             self._media[run.id] = MediaShelf(run.reader().blobs, _data_of(run))
         return self._media[run.id]
 
 
 def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
-    """What the data files of each task and model of a run hold; files that several share are read once."""
+    """Return the media in the data files of each task and model. A shared file is read once."""
     by_files: dict[tuple[Path, ...], DataMedia] = {}
 
     def inside(task: str, model: str) -> DataMedia | None:
@@ -103,8 +126,16 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
     return inside
 
 
-def run_folders(root: Path, depth: int = 0) -> Iterator[Path]:
-    """Run folders at and below a folder; links are not followed, and nothing inside a run is looked at."""
+def _is_results(path: Path) -> bool:
+    """Return True for results of another tool; a folder must have their form itself, not only hold some."""
+    return is_result_name(path) if path.is_dir() else holds_results(path)
+
+
+def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
+    """Return the run folders, and results of other tools by their names, at and below a folder.
+
+    Links are not followed, and run folders are not searched.
+    """
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError:
@@ -116,12 +147,17 @@ def run_folders(root: Path, depth: int = 0) -> Iterator[Path]:
     if depth == DEEPEST:
         return
     for entry in entries:
-        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            yield from run_folders(Path(entry.path), depth + 1)
+        path = Path(entry.path)
+        if entry.is_symlink() or entry.name.startswith("."):
+            continue
+        if is_result_name(path):
+            yield path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from run_paths(path, depth + 1)
 
 
 def listed(run: RunView) -> dict[str, Any]:
-    """A run as the list shows it; one that cannot be read says why."""
+    """Return a run as the list shows it. An unreadable run has the reason instead."""
     plain: dict[str, Any] = {"id": run.id, "name": run.name, "live": run.is_live}
     try:
         manifest, summary = run.documents()
@@ -132,9 +168,7 @@ def listed(run: RunView) -> dict[str, Any]:
         "status": "running" if plain["live"] else stopped(manifest),
         "started": manifest.get("started"),
         "finished": manifest.get("finished"),
-        "results": [
-            {name: row.get(name) for name in RESULT} for row in results[:MOST_RESULTS]
-        ],
+        "results": [result_row(row) for row in results[:MOST_RESULTS]],
         "more": max(0, len(results) - MOST_RESULTS),
         "cells": [
             {
@@ -150,8 +184,70 @@ def listed(run: RunView) -> dict[str, Any]:
     return plain
 
 
+def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the list of runs needs of a number."""
+    plain = {name: row.get(name) for name in RESULT}
+    details = row.get("details")
+    if isinstance(details, Mapping):
+        plain["scale"] = details.get("scale")
+    return plain
+
+
+def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
+    """Return the range of each metric's axis: the same in the list and on the page of every run."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        try:
+            summary = run.documents()[1]
+        except AssayError:
+            continue  # the list says what is wrong with this run
+        for row in summary.get("results", ()):
+            if isinstance(row, Mapping):
+                rows.setdefault(str(row.get("metric")), []).append(row)
+    return {metric: _domain(found) for metric, found in rows.items()}
+
+
+def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return the range that holds all values of a metric, with their intervals and groups."""
+    scale = None
+    numbers = []
+    for row in rows:
+        numbers.append(row)
+        details = row.get("details")
+        if scale is None and isinstance(details, Mapping):
+            scale = _ends(details.get("scale"))
+        groups = row.get("groups")
+        for tag in groups.values() if isinstance(groups, Mapping) else ():
+            if isinstance(tag, Mapping):
+                numbers += [group for group in tag.values() if isinstance(group, dict)]
+    values = [_number(row.get("value")) for row in numbers]
+    intervals = [_ends(row.get("ci")) for row in numbers]
+    return list(domain_of(values, intervals, scale))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _ends(pair: Any) -> tuple[float, float] | None:
+    """Return both ends of an interval; None if they are not two numbers."""
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return None
+    low, high = _number(pair[0]), _number(pair[1])
+    return None if low is None or high is None else (low, high)
+
+
+def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
+    """Return the list of runs of a folder, with the axes of their metrics."""
+    return {
+        "folder": folder,
+        "domains": metric_domains(runs),
+        "runs": [listed(run) for run in runs],
+    }
+
+
 def stopped(manifest: Mapping[str, Any]) -> str:
-    """The status of a run that nobody writes to: one that says `running` was killed."""
+    """Return the status of a run that no process writes to: one that says `running` was killed."""
     status = str(manifest.get("status", "unknown"))
     return "killed" if status in ("running", "new") else status
 

@@ -1,9 +1,9 @@
-"""Who may ask the viewer: a browser on this machine that was handed the link, and nobody else.
+"""Decide which requests the viewer answers: only those of a browser on this machine that was given the link.
 
-Three checks stand before every request. The `Host` must name this machine, so that a foreign name that was made to
-point here (DNS rebinding) gets nothing. An `Origin` must be that same host, so that no other page reads or writes. And
-all but the empty page needs a cookie that only the link's one-time token buys. Answers forbid everything the app does
-not do: no foreign script, no inline script, no frame, no form, no other host.
+Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be
+the same host, so that no other page can read or write. Everything except the empty page needs a cookie, which
+the link's one-time token buys. Response headers forbid what the app does not use: foreign and inline scripts,
+frames, forms and other hosts.
 """
 
 import hmac
@@ -31,9 +31,13 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
-"""What is answered without the cookie: files of the package, and the exchange of the token."""
+"""Paths that are answered without the cookie: files of the package, and the exchange of the token."""
 HEADER = "x-assay"
-"""Requests that change something carry it; a form or an image of another page cannot."""
+"""Requests that change something need this header, which forms and images of other pages cannot set."""
+
+LONGEST_BODY = 16_384
+"""Maximum size of a request body in bytes. It holds before the sender is known."""
+TOO_LONG = 413, f"a request may hold {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
     r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII
@@ -44,7 +48,7 @@ App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 
 class Guard:
-    """An ASGI layer in front of the app."""
+    """An ASGI layer that checks each request before the app."""
 
     def __init__(self, app: App, origin: str | None = None) -> None:
         self._app = app
@@ -55,12 +59,12 @@ class Guard:
         self._cookie = f"assay_{secrets.token_hex(4)}"
 
     def new_token(self) -> str:
-        """The token for the next browser; one that was handed out before no longer counts."""
+        """Return the token for the next browser. Earlier tokens are no longer valid."""
         self._token = secrets.token_urlsafe(24)
         return self._token
 
     def exchange(self, token: str) -> str | None:
-        """The cookie for a token, as the value of `Set-Cookie`; `None` for a wrong one. A token counts once."""
+        """Return the `Set-Cookie` value for a token; `None` if it is wrong. A token can be used once."""
         if self._token is None or not hmac.compare_digest(
             token.encode(), self._token.encode()
         ):
@@ -76,13 +80,19 @@ class Guard:
         )
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Passes a request on, or refuses it."""
+        """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return
         refusal = self._refusal(scope)
         if refusal is not None:
             await _answer(send, *refusal)
             return
+        if scope["method"] == "POST":
+            body = await _read_body(receive)
+            if body is None:
+                await _answer(send, *TOO_LONG)
+                return
+            receive = _replay(body)
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -114,6 +124,9 @@ class Guard:
             return 403, "requests of other pages are refused"
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return 405, "this method is not known here"
+        declared = headers.get("content-length", "0")
+        if not declared.isdecimal() or int(declared[:20]) > LONGEST_BODY:
+            return TOO_LONG
         if scope["method"] == "POST" and headers.get(HEADER) != "1":
             return 403, "a request that changes something must say so"
         path = scope["path"]
@@ -148,7 +161,7 @@ class Guard:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a `Host`, with or without a port, names this machine itself."""
+    """Return True if a `Host`, with or without a port, names this machine."""
     found = _LOOPBACK.fullmatch(host)
     return found is not None and all(
         int(part) < 256 for part in (found[1] or "").split(".") if part
@@ -179,6 +192,32 @@ def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
         if n.lower().encode() not in names
     ]
     return [*headers, *more]
+
+
+async def _read_body(receive: Any) -> bytes | None:
+    """Return the body of a request; None if it is too long, or the sender has gone."""
+    body: bytes = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if len(body) > LONGEST_BODY:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
+    """Return a `receive` that gives a body that was read already."""
+    messages: list[MutableMapping[str, Any]] = [
+        {"type": "http.request", "body": body, "more_body": False}
+    ]
+
+    async def receive() -> MutableMapping[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive
 
 
 async def _answer(send: Any, status: int, text: str) -> None:

@@ -1,8 +1,8 @@
-"""The index of a journal on disk: made once, read in a moment, carried on where the journal has grown.
+"""The index of a journal on disk: written once, read quickly, extended when the journal has grown.
 
-It lies beside the run as `view.index`. Where that folder may not be written, or has a file of that name that is not
-ours, it goes to the user's cache; where that cannot be written either, it is made anew each time. It counts for a
-journal that has the same beginning: a journal that was replaced or damaged since gets a new one.
+It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that is
+not ours, the index goes to the user's cache, or is built each time. An index is used only if the journal still
+begins as it did when it was indexed.
 """
 
 import hashlib
@@ -22,15 +22,16 @@ from ..store.layout import Layout, write_whole
 from ..store.ownership import VIEW_INDEX
 from .journal_index import JournalIndex
 
-MAGIC = VIEW_INDEX + b"1\n"
+MAGIC = VIEW_INDEX + b"2\n"
+"""Contains the version of the format. An index of another version is built again."""
 WORTH_KEEPING = 8 << 20
 """A shorter journal is read as fast as its index."""
 COMPARED_BYTES = 1 << 16
-"""Of the beginning and of the end of what was indexed."""
+"""Bytes compared at the beginning and at the end of the indexed part."""
 
 
 def open_index(layout: Layout) -> JournalIndex:
-    """The index of a run's journal, up to date; kept for the next time where that pays."""
+    """Return the current index of a run's journal, and save it if the journal is long enough."""
     index = _load(layout) or JournalIndex(layout.journal)
     if index.read_on() and index.end >= WORTH_KEEPING:
         save_index(index, layout)
@@ -39,7 +40,7 @@ def open_index(layout: Layout) -> JournalIndex:
 
 
 def save_index(index: JournalIndex, layout: Layout) -> Path | None:
-    """Writes the index to the first place that takes it; returns which, `None` where there is none."""
+    """Write the index to the first writable location and return it; `None` if there is none."""
     data = _packed(index)
     for path in _places(layout):
         try:
@@ -58,7 +59,7 @@ def _places(layout: Layout) -> Iterator[Path]:
     yield layout.view_index
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     name = hashlib.sha256(os.fsencode(layout.folder.resolve())).hexdigest()[:32]
-    with suppress(RuntimeError):  # nobody's home
+    with suppress(RuntimeError):  # the user has no home folder
         yield Path(cache).expanduser() / "assay" / "view" / f"{name}.index"
 
 
@@ -66,7 +67,7 @@ def _is_ours(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(VIEW_INDEX)) == VIEW_INDEX
 
 
 def _load(layout: Layout) -> JournalIndex | None:
@@ -91,7 +92,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """What tells whether a journal still begins as it did when it was indexed."""
+    """Return what identifies the indexed part of a journal."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))
@@ -128,6 +129,7 @@ def _packed(index: JournalIndex) -> bytes:
         "damaged": index.damaged,
         "cells": index.cells,
         "outcomes": index.outcomes,
+        "compound_scorers": sorted(index.compound_scorers),
         "tag_values": index.tag_values,
         "words": len(index.words),
         "columns": [
@@ -142,6 +144,8 @@ def _packed(index: JournalIndex) -> bytes:
 
 
 def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
+    if not data.startswith(MAGIC):
+        return None
     at = len(MAGIC) + 8
     length = int.from_bytes(data[len(MAGIC) : at], "little")
     head = msgspec.json.decode(data[at : at + length])
@@ -169,6 +173,7 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     index.end, index.damaged = mark["end"], head["damaged"]
     index.cells = [(task, model) for task, model in head["cells"]]
     index.outcomes, index.tag_values = head["outcomes"], head["tag_values"]
+    index.compound_scorers = set(head["compound_scorers"])
     ids = columns.pop("ids").decode("utf-8", "surrogatepass")
     index.ids = ids.split("\0") if ids or head["words"] else []
     calls = columns.pop("calls")

@@ -1,8 +1,8 @@
-"""The index of a run's journal as pages need it: a row for each sample, and where its lines lie.
+"""The index of a run's journal for pages: one row per sample, and the offsets of its lines.
 
-It follows a journal that is being written: `read_on` takes what was added since. A later line for the same thing
-replaces the earlier one, and an answer that comes behind a verdict makes the verdict outdated, as everywhere in assay.
-Rows are columns of numbers, so that 100,000 samples take some ten megabytes; texts stay in the journal.
+It follows a growing journal: `read_on` reads new lines. A later line replaces an earlier one for the same
+thing, and an answer after a verdict makes the verdict outdated. Rows are columns of numbers, so that 100,000
+samples take some ten megabytes. Texts stay in the journal.
 """
 
 import math
@@ -27,9 +27,9 @@ from .text_log import TextLog
 
 NONE = -1
 MOST_METRICS = 32
-"""Columns of values; a scorer with more of them shows the rest in the sample."""
+"""Maximum number of value columns. Further metrics of a scorer are shown with the sample."""
 ROOM = 1024
-"""Rows for which columns have room before the first."""
+"""Initial number of rows for which columns have memory."""
 LARGEST = (1 << 31) - 1
 SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
 REAL = ("seconds", "confidence")
@@ -41,41 +41,43 @@ class JournalIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.end = 0
-        """How far the journal was read: behind the last whole line."""
+        """The offset after the last complete line that was read."""
         self.damaged = 0
         self.cells: list[tuple[str, str]] = []
-        """Task and model by code; judges' calls have none."""
+        """Task and model by code; calls of judges have none."""
         self.outcomes: list[str] = [""]
-        """By code; the first is that of a sample nobody has judged."""
+        """Outcomes by code. The first is that of a sample without a verdict."""
         self.ids: list[str] = []
         self.small: dict[str, array[int]] = {name: array("i") for name in SMALL}
         self.real: dict[str, array[float]] = {name: array("f") for name in REAL}
         self.failed = bytearray()
         self.metrics: dict[str, array[float]] = {}
         self.verdicts: dict[str, bytearray] = {}
-        """By scorer: the code of the outcome of each row."""
+        """The code of each row's outcome, by scorer."""
+        self.compound_scorers: set[str] = set()
+        """Scorers whose verdicts cover several answers or clusters. Their values are read from the journal."""
         self.tags: dict[str, array[int]] = {}
         self.tag_values: dict[str, list[str]] = {}
         self.offsets = array("q")
-        """Of each line that is kept track of, in the order of the journal."""
+        """The offset of each tracked line, in the order of the journal."""
         self.line_rows = array("i")
         self.line_slots = array("i")
-        """What a line is to its row: 0 and up for rounds, -1 and down for scorers."""
+        """The role of a line in its row: rounds count up from 0, scorers count down from -1."""
         self.current = bytearray()
-        """Whether a line still counts."""
+        """Whether a line is still valid."""
         self.calls: dict[bytes, int] = {}
-        """By hashed key: where the line of what a judge or another helper was asked lies."""
+        """The offset of each call to a judge or another helper model, by hashed key."""
         self.words = TextLog()
         self._lines_by_row: tuple[int, Any, Any] | None = None
-        """Lines sorted by their rows, as long as there are no more of them."""
+        """Lines sorted by row, valid until more lines are read."""
         self._rows: dict[tuple[str, str], dict[str | tuple[str, int], int]] = {}
         self._answers = array("i")
-        """Of each row: the line of its first round, and below that of the first scorer's verdict."""
+        """For each row, the line of its first round and the line of the first scorer's verdict."""
         self._judged = array("i")
         self._slots: dict[tuple[int, int], int] = {}
         """The lines of later rounds and further scorers."""
         self._last: tuple[str, str, str, int, int] = ("", "", "", -1, NONE)
-        """Task, model, sample, epoch and row of the last answer: its verdict mostly stands in the next line."""
+        """The last answer. Its verdict is mostly on the next line."""
         self._outcome_codes: dict[str, int] = {"": 0}
         self._tag_codes: dict[str, dict[str, int]] = {}
 
@@ -83,7 +85,7 @@ class JournalIndex:
         return len(self.ids)
 
     def read_on(self) -> int:
-        """Takes the lines that were written since; returns how many there were."""
+        """Read the lines that were added, and return their number."""
         count = 0
         try:
             size = os.stat(self.path).st_size
@@ -118,7 +120,7 @@ class JournalIndex:
         return count
 
     def lines_of(self, row: int) -> list[tuple[int, int]]:
-        """Slot and offset of each line that counts for a row, in the order of the journal."""
+        """Return slot and offset of each valid line of a row, in the order of the journal."""
         if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
@@ -130,7 +132,7 @@ class JournalIndex:
         ]
 
     def first_lines(self, row: int) -> tuple[int, int]:
-        """Where the answer of the first round lies, and the verdict of the first scorer; -1 where there is none."""
+        """Return the offsets of the first answer and of the first scorer's verdict; -1 if there is none."""
         answer = verdict = NONE
         best = 0
         for slot, offset in self.lines_of(row):
@@ -141,11 +143,11 @@ class JournalIndex:
         return answer, verdict
 
     def call(self, task: str, role: str, key: str) -> int:
-        """Where the line of a helper's call lies; -1 where there is none."""
+        """Return the offset of a helper's call; -1 if there is none."""
         return self.calls.get(_hashed(f"{task}#{role}", key), NONE)
 
     def search(self, words: str) -> list[int]:
-        """The rows whose samples hold some words, or have them in their id."""
+        """Return the rows whose samples contain some words, also in their id."""
         rows = {
             self.line_rows[line]
             for line in self.words.search(words)
@@ -174,7 +176,7 @@ class JournalIndex:
         return row
 
     def _grow(self) -> None:
-        """Makes room for more rows: columns are longer than there are rows, so that most rows cost no append."""
+        """Make room for more rows. Columns are longer than there are rows, so that most rows need no append."""
         more = max(ROOM, len(self.failed) // 4)
         for column in self.small.values():
             column.extend(array("i", [NONE]) * more)
@@ -188,7 +190,7 @@ class JournalIndex:
             lines.extend(array("i", [NONE]) * more)
 
     def _line(self, offset: int, row: int, slot: int, text: str) -> bool:
-        """Notes a line; returns whether it takes the place of another."""
+        """Record a line. Return True if it replaces another."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
             first = self._judged if slot else self._answers
@@ -217,18 +219,22 @@ class JournalIndex:
         self._measure(row, head)
 
     def _measure(self, row: int, head: OutputHead) -> None:
-        answer, small = head.output, self.small
+        answer = head.output
         self.failed[row] = answer.error is not None
-        small["chars"][row] = answer_length(head)
+        self.small["chars"][row] = answer_length(head)
         self.real["seconds"][row] = number(answer.seconds)
         if answer.likelihoods is not None:
             self.real["confidence"][row] = confidence(answer.likelihoods)
-        if (usage := answer.usage) is not None:
-            tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
-            if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
-                small["tokens_in"][row] = tokens_in
-            if type(tokens_out) is int and 0 <= tokens_out <= LARGEST:
-                small["tokens_out"][row] = tokens_out
+        if answer.usage is not None:
+            self._count_tokens(row, answer.usage)
+
+    def _count_tokens(self, row: int, usage: Any) -> None:
+        """Note the tokens of an answer, unless a record has numbers that are none."""
+        tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
+        if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
+            self.small["tokens_in"][row] = tokens_in
+        if type(tokens_out) is int and 0 <= tokens_out <= LARGEST:
+            self.small["tokens_out"][row] = tokens_out
 
     def _outdate(self, row: int) -> None:
         for scorer, codes in enumerate(self.verdicts.values()):
@@ -259,7 +265,10 @@ class JournalIndex:
         scorer = (
             0 if len(self.verdicts) == 1 else list(self.verdicts).index(head.scorer)
         )
-        self._line(offset, row, -1 - scorer, score_text(head))
+        if self._line(offset, row, -1 - scorer, score_text(head)):
+            self._forget_values(row, head.scorer)
+        if head.candidates or head.cluster is not None or head.group is not None:
+            self.compound_scorers.add(head.scorer)
         verdicts[row] = self._outcome(head.outcome)
         self.small["order"][row] = head.order if head.order < LARGEST else LARGEST
         for name, value in head.values.items():
@@ -271,6 +280,12 @@ class JournalIndex:
             column[row] = math.nan if value is None else value
         if head.tags:
             self._tag(row, head.tags)
+
+    def _forget_values(self, row: int, scorer: str) -> None:
+        """Remove the values of an earlier verdict of the same scorer."""
+        for name, column in self.metrics.items():
+            if name == scorer or name.startswith(f"{scorer}."):
+                column[row] = math.nan
 
     def _outcome(self, outcome: str) -> int:
         code = self._outcome_codes.get(outcome)
@@ -294,7 +309,7 @@ class JournalIndex:
             self.tags[name][row] = code
 
     def _recall(self) -> None:
-        """Makes again what is only needed to read on, of an index that was read from its file."""
+        """Rebuild what is only needed to read on, for an index that was read from its file."""
         self._outcome_codes = {
             outcome: code for code, outcome in enumerate(self.outcomes)
         }
@@ -318,7 +333,7 @@ class JournalIndex:
                 self._slots[row, slot] = line
 
     def forget(self) -> None:
-        """Lets go of what is only needed to read on; a journal that grows after all has it made again."""
+        """Free what is only needed to read on. It is rebuilt if the journal grows after all."""
         self._rows, self._slots = {}, {}
         self._answers, self._judged = array("i"), array("i")
 

@@ -1,30 +1,33 @@
-"""Labels of people on the page: what is asked next, how far people and judge agree, and the value that follows.
+"""Labels of people: which sample to ask next, how far people and scorer agree, and the corrected value.
 
-Samples are drawn at random with a seed, and shown without model, judge and scores. From the labels come the agreement
-with the scorer (kappa), that of several people among each other (alpha), and the scorer's value corrected by them.
+Samples are drawn at random with a seed, and shown without model, judge and scores. Labels give the agreement
+with the scorer (kappa), the agreement among people (alpha), and a corrected value of the scorer. Ratings on a
+scale use quadratic-weighted kappa and ordinal alpha; right or wrong uses the plain ones.
 """
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import UsageError
 from ..store.labels import Label, add_labels, read_labels, standing_labels
 from ..summarizers.statistics import (
     cohens_kappa,
-    krippendorff_nominal,
+    krippendorff_alpha,
     prediction_powered_mean,
 )
+from ..summarizers.statistics.estimate import Ends
 from .run_view import RunView
 
 MOST_ASKED = 1000
 MOST_STEPS = 11
 """Whole numbers of a scale that each get a key; a longer scale is labelled right or wrong."""
+RIGHT_OR_WRONG: Ends = (0.0, 1.0)
 
 
 def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
-    """What the page of labels shows: the rows in the order in which they are asked, what was said, what follows."""
+    """Return what the label page shows: the rows in the order they are asked, the labels so far, and their summary."""
     described, rows, values = _judged(run, cell)
     order = list(rows)
     random.Random(seed).shuffle(order)
@@ -32,14 +35,10 @@ def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
     index = run.index
     opinions = {}
     for row in order:
-        place = (
-            described["task"],
-            described["model"],
-            index.ids[row],
-            index.small["epoch"][row],
-        )
-        if place in labels:
-            opinions[row] = {by: label.value for by, label in labels[place].items()}
+        epoch = index.small["epoch"][row]
+        key = described["task"], described["model"], index.ids[row], epoch
+        if key in labels:
+            opinions[row] = {by: label.value for by, label in labels[key].items()}
     return {
         "cell": cell,
         "cells": [
@@ -57,56 +56,101 @@ def label_page(run: RunView, cell: int, seed: int) -> dict[str, Any]:
 
 
 def blind_sample(run: RunView, row: int) -> dict[str, Any]:
-    """A sample without whatever could sway a person: model, scores, judges, and their details."""
+    """Return a sample without anything that could sway a person: model, scores, judges, and their details."""
     plain = run.record(row).to_plain()
-    rounds = [{**one, "model": None, "details": None} for one in plain["rounds"]]
+    rounds = [{**turn, "model": None, "details": None} for turn in plain["rounds"]]
     return {**plain, "model": "", "verdicts": [], "calls": [], "rounds": rounds}
 
 
 def choices_of(scale: Any) -> list[dict[str, Any]]:
-    """The verdicts a person may give, each with its key."""
-    low, high = (float(scale[0]), float(scale[1])) if scale else (0.0, 1.0)
-    steps = int(high - low) + 1
-    if (
-        (low, high) == (0.0, 1.0)
-        or low != int(low)
-        or high != int(high)
-        or not 2 < steps <= MOST_STEPS
-    ):
+    """Return the labels a person may choose from, each with its key."""
+    low, high = ends_of(scale)
+    if not _has_steps(low, high):
         return [
             {"key": "1", "value": high, "name": "right"},
             {"key": "0", "value": low, "name": "wrong"},
         ]
     keys = "0123456789x" if low == 0 else "1234567890x"
+    steps = int(high - low) + 1
+    values = [low + step for step in range(steps)]
     return [
-        {"key": keys[k], "value": low + k, "name": f"{low + k:g}"} for k in range(steps)
+        {"key": key, "value": value, "name": f"{value:g}"}
+        for key, value in zip(keys, values, strict=False)
     ]
+
+
+def ends_of(scale: Any) -> Ends:
+    """Return the lowest and the highest label of a scale; 0 and 1 if it is not known."""
+    if not scale:
+        return RIGHT_OR_WRONG
+    return float(scale[0]), float(scale[1])
+
+
+def _has_steps(low: float, high: float) -> bool:
+    """Return True if each whole number from `low` to `high` can have a key of its own."""
+    if (low, high) == RIGHT_OR_WRONG or low != int(low) or high != int(high):
+        return False
+    return 2 < high - low + 1 <= MOST_STEPS
+
+
+def check_label(value: float | None, described: Mapping[str, Any], where: str) -> None:
+    """Raise if a label is not a number on the scorer's scale; `described` is the task × model it belongs to.
+
+    A label of None means that the person could not tell. A scorer without known ends takes any finite number.
+    """
+    if value is None:
+        return
+    if not math.isfinite(value):
+        raise UsageError(f"label {value} is not a finite number", where=where)
+    scale = described.get("scale")
+    if scale is None:
+        return
+    low, high = ends_of(scale)
+    if not low <= value <= high:
+        raise UsageError(
+            f"label {value:g} is not on the scale of {described['metric']}: {low:g} to {high:g}",
+            where=where,
+            fix=f"give a number from {low:g} to {high:g}, or none for 'cannot tell'",
+        )
+
+
+def described_cells(run: RunView) -> list[dict[str, Any]]:
+    """Return task, model, metric and scale of each task × model.
+
+    A metric that is 0 or 1 for every sample has the scale 0 to 1.
+    """
+    index = run.index
+    cells = []
+    for number, cell in enumerate(run.columns()["cells"]):
+        scale = cell.get("scale")
+        column = index.metrics.get(cell["metric"] or "")
+        if scale is None and column is not None:
+            codes = index.small["cell"]
+            values = {
+                v for v, code in zip(column, codes, strict=True) if code == number
+            }
+            numbers = {value for value in values if math.isfinite(value)}
+            if numbers and numbers <= set(RIGHT_OR_WRONG):
+                scale = list(RIGHT_OR_WRONG)
+        cells.append({**cell, "scale": scale})
+    return cells
 
 
 def add_label(
     run: RunView, row: int, value: float | None, by: str, note: str = ""
 ) -> None:
-    """Keeps what a person said of a row."""
+    """Store the label that a person gave a row; raise if it is not on the scale or has no name."""
     index = run.index
     if not 0 <= row < len(index):
         raise UsageError(f"the run has no sample in row {row}")
-    if value is not None and not math.isfinite(value):
-        raise UsageError("a label is a number")
-    task, model = index.cells[index.small["cell"][row]]
-    add_labels(
-        run.layout,
-        [
-            Label(
-                task,
-                model,
-                index.ids[row],
-                index.small["epoch"][row],
-                value,
-                by,
-                note=note,
-            )
-        ],
-    )
+    if not by.strip():
+        raise UsageError("a label needs the name of who gave it", fix="enter your name")
+    code = index.small["cell"][row]
+    task, model = index.cells[code]
+    check_label(value, described_cells(run)[code], where=f"sample {index.ids[row]}")
+    epoch = index.small["epoch"][row]
+    label = Label(task, model, index.ids[row], epoch, value, by, note=note)
+    add_labels(run.layout, [label])
 
 
 def summary_of(
@@ -114,102 +158,121 @@ def summary_of(
     values: Mapping[int, float],
     opinions: Mapping[int, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Agreement, and the scorer's value as people would have it."""
-    people = {
-        row: _mean([v for v in labels.values() if v is not None])
-        for row, labels in opinions.items()
-    }
-    both = [row for row in people if people[row] is not None and row in values]
+    """Return the agreement of people and scorer, and the scorer's value corrected by people."""
+    people = {row: _mean_label(labels) for row, labels in opinions.items()}
+    scale = ends_of(cell.get("scale"))
+    is_rating = _has_steps(*scale)
+    judged_all = list(values.values())
     summary: dict[str, Any] = {
         "labelled": sum(v is not None for v in people.values()),
         "unsure": sum(v is None for v in people.values()),
+        "judge_value": _mean(judged_all),
+        **_among_people(opinions, is_rating),
     }
-    judged_all = list(values.values())
-    summary["judge_value"] = _mean(judged_all)
-    summary["alpha"] = _alpha(opinions)
+    both = {
+        row: label
+        for row, label in people.items()
+        if label is not None and row in values
+    }
     if not both:
         return summary
-    labels, judged = [people[row] or 0.0 for row in both], [values[row] for row in both]
-    scale = tuple(cell["scale"]) if cell.get("scale") else (0.0, 1.0)
-    summary["judge_on_labelled"], summary["people_on_labelled"] = (
-        _mean(judged),
-        _mean(labels),
-    )
-    summary["kappa"], summary["agree"] = _kappa(labels, judged, scale)
+    labels = list(both.values())
+    judged = [values[row] for row in both]
     others = [value for row, value in values.items() if people.get(row) is None]
     is_inside = all(scale[0] <= v <= scale[1] for v in (*labels, *judged_all))
     estimate = prediction_powered_mean(
         labels, judged, others, ends=scale if is_inside else None
     )
-    summary["corrected"] = {
-        "value": estimate.value,
-        "ci": None if estimate.low is None else [estimate.low, estimate.high],
-        "method": estimate.method,
-        "unreliable": estimate.unreliable,
-        "n": len(both),
-        "others": len(others),
+    return {
+        **summary,
+        "judge_on_labelled": _mean(judged),
+        "people_on_labelled": _mean(labels),
+        **_with_scorer(labels, judged, scale, is_rating),
+        "corrected": {
+            "value": estimate.value,
+            "ci": None if estimate.low is None else [estimate.low, estimate.high],
+            "method": estimate.method,
+            "unreliable": estimate.unreliable,
+            "n": len(both),
+            "others": len(others),
+        },
     }
-    return summary
 
 
 def _judged(
     run: RunView, cell: int
 ) -> tuple[dict[str, Any], list[int], dict[int, float]]:
-    """The cell, its rows (first answers only), and what its scorer said of each."""
-    columns = run.columns()
-    if not 0 <= cell < len(columns["cells"]):
+    """Return the task × model, its rows (first answers only), and the scorer's value of each."""
+    cells = described_cells(run)
+    if not 0 <= cell < len(cells):
         raise UsageError("the run has no such task")
-    described = columns["cells"][cell]
+    described = cells[cell]
     index = run.index
-    epochs, cells = index.small["epoch"], index.small["cell"]
-    rows = [
-        row
-        for row in range(len(index))
-        if cells[row] == cell and not epochs[row] and not index.failed[row]
-    ]
+    epochs, codes = index.small["epoch"], index.small["cell"]
+    rows = []
+    for row in range(len(index)):
+        if codes[row] == cell and not epochs[row] and not index.failed[row]:
+            rows.append(row)
     column = index.metrics.get(described["metric"] or "")
-    values = (
-        {row: column[row] for row in rows if math.isfinite(column[row])}
-        if column is not None
-        else {}
-    )
+    if column is None:
+        return described, rows, {}
+    values = {row: column[row] for row in rows if math.isfinite(column[row])}
     return described, rows, values
 
 
-def _kappa(
-    labels: list[float], judged: list[float], scale: tuple[float, ...]
-) -> tuple[float | None, float]:
-    """Chance-corrected agreement: of right and wrong plain, of steps by the square of their distance."""
-    middle = (scale[0] + scale[1]) / 2
-    is_binary = len({*labels}) <= 2 and len(choices_of(scale)) == 2
-    first = (
-        [float(v >= middle) for v in labels]
-        if is_binary
-        else [float(round(v)) for v in labels]
-    )
-    second = (
-        [float(v >= middle) for v in judged]
-        if is_binary
-        else [float(round(v)) for v in judged]
-    )
-    same = sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
-    try:
-        return cohens_kappa(first, second, "none" if is_binary else "quadratic"), same
-    except ValueError:
-        return None, same
+def _with_scorer(
+    labels: list[float], judged: list[float], scale: Ends, is_rating: bool
+) -> dict[str, Any]:
+    """Return how far people and scorer agree: the share of equal labels, and kappa with its name."""
+    first = [_step(value, scale, is_rating) for value in labels]
+    second = [_step(value, scale, is_rating) for value in judged]
+    same = sum(a == b for a, b in zip(first, second, strict=True))
+    name = "quadratic-weighted kappa" if is_rating else "Cohen's kappa"
+    kappa = None
+    if len({*first, *second}) > 1:
+        kappa = cohens_kappa(first, second, "quadratic" if is_rating else "none")
+    return {
+        "agree": same / len(first),
+        "kappa": kappa,
+        "kappa_text": f"{name} {'undefined' if kappa is None else two_digits(kappa)}",
+    }
 
 
-def _alpha(opinions: Mapping[int, Mapping[str, Any]]) -> float | None:
+def _step(value: float, scale: Ends, is_rating: bool) -> float:
+    """Return a value as a label: the nearest whole rating, or right (1) and wrong (0)."""
+    if is_rating:
+        return float(round(value))
+    return float(value >= (scale[0] + scale[1]) / 2)
+
+
+def _among_people(
+    opinions: Mapping[int, Mapping[str, Any]], is_rating: bool
+) -> dict[str, Any]:
+    """Return Krippendorff's alpha of several people and its name; None for a single person."""
     people = sorted({by for labels in opinions.values() for by in labels})
-    if len(people) < 2:
-        return None
-    try:
-        return krippendorff_nominal(
-            [[labels.get(by) for labels in opinions.values()] for by in people]
-        )
-    except ValueError:
-        return None
+    alpha = None
+    if len(people) > 1:
+        ratings = [[labels.get(by) for labels in opinions.values()] for by in people]
+        try:
+            alpha = krippendorff_alpha(ratings, "ordinal" if is_rating else "nominal")
+        except ValueError:
+            alpha = None
+    if alpha is None:
+        return {"alpha": None, "alpha_text": ""}
+    level = "ordinal" if is_rating else "nominal"
+    text = f"Krippendorff's alpha ({level}) {two_digits(alpha)}"
+    return {"alpha": alpha, "alpha_text": text}
 
 
-def _mean(values: list[float]) -> float | None:
+def two_digits(value: float) -> str:
+    """Return a number with two digits; a small negative one is 0.00, not -0.00."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _mean_label(labels: Mapping[str, Any]) -> float | None:
+    """Return the mean of what several people said of one answer; None if none of them could tell."""
+    return _mean([value for value in labels.values() if value is not None])
+
+
+def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None

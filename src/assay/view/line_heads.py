@@ -1,6 +1,6 @@
-"""What the index takes from a journal line: numbers for columns, and the text that a search looks through.
+"""The parts of a journal line that the index needs: numbers for columns, and the text for searches.
 
-Only the members that are needed are decoded; that, and not the disk, is what an index of a long journal costs.
+Only these members are decoded, because decoding is the main cost of indexing a long journal.
 """
 
 import json
@@ -34,7 +34,7 @@ class _Turn(msgspec.Struct, gc=False):
 
 
 class OutputHead(msgspec.Struct, gc=False):
-    """What an answer's line says, as far as a list of samples needs it."""
+    """The members of an answer's line that a list of samples needs."""
 
     task: str
     model: str
@@ -54,7 +54,7 @@ class _Why(msgspec.Struct, gc=False):
 
 
 class ScoreHead(msgspec.Struct, gc=False):
-    """What a verdict's line says, as far as a list of samples needs it."""
+    """The members of a verdict's line that a list of samples needs."""
 
     task: str
     model: str
@@ -67,13 +67,16 @@ class ScoreHead(msgspec.Struct, gc=False):
     details: _Why | None = None
     tags: dict[str, Any] | None = None
     order: int = 0
+    candidates: Any = None
+    cluster: Any = None
+    group: Any = None
 
 
 _Head = TypeVar("_Head", OutputHead, ScoreHead)
 
 
 def _reader(kind: type[_Head]) -> Callable[[bytes], _Head]:
-    """Reads what a line says; one with huge numbers or lone surrogates the slow way."""
+    """Return a decoder of a line. Huge numbers and lone surrogates take a slower path."""
     fast = msgspec.json.Decoder(kind).decode
 
     def read(line: bytes) -> _Head:
@@ -90,7 +93,7 @@ score_head = _reader(ScoreHead)
 
 
 def output_text(head: OutputHead) -> str:
-    """The words of an answer's line: what was asked, answered and expected."""
+    """Return the searchable words of an answer's line: question, answer and target."""
     pieces = [
         turn.content if type(turn.content) is str else _content(turn.content)
         for turn in head.prompt
@@ -108,7 +111,7 @@ def output_text(head: OutputHead) -> str:
 
 
 def score_text(head: ScoreHead) -> str:
-    """The words of a verdict's line: what was read in the answer, and why it was judged so."""
+    """Return the searchable words of a verdict's line: the extracted answer, and the reason."""
     pieces = [head.answer] if head.answer is not None else []
     if (why := head.details) is not None:
         pieces += [
@@ -120,7 +123,7 @@ def score_text(head: ScoreHead) -> str:
 
 
 def answer_length(head: OutputHead) -> int:
-    """Characters of the first answer, without what was thought aloud."""
+    """Return the number of characters of the first answer, without reasoning."""
     candidates = head.output.candidates
     if not candidates:
         return 0
@@ -129,7 +132,7 @@ def answer_length(head: OutputHead) -> int:
 
 
 def confidence(likelihoods: Any) -> float:
-    """The share of the likeliest continuation among those that were weighed; not a number without two of them."""
+    """Return the likeliest continuation's share of the probability; nan for fewer than two continuations."""
     if not isinstance(likelihoods, list) or len(likelihoods) < 2:
         return math.nan
     try:
@@ -141,7 +144,7 @@ def confidence(likelihoods: Any) -> float:
 
 
 def number(value: Any) -> float:
-    """A number of a record, whatever a user's model wrote there."""
+    """Return a number of a record; nan for anything else."""
     return float(value) if type(value) in (int, float) else math.nan
 
 
@@ -154,8 +157,13 @@ def _content(content: Any) -> str:
 def _part(part: Any) -> str:
     if not isinstance(part, Mapping):
         return str(part)
-    if part.get("type") == "json":
+    kind = part.get("type")
+    if kind == "json":
         return _flat(part.get("value"))
+    if kind == "tool_call":
+        return f"{part.get('name')} {_flat(part.get('arguments'))}\n"
+    if kind == "tool_result":
+        return f"{_content(part.get('content'))}\n"
     return str(part.get("text", ""))
 
 

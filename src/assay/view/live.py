@@ -1,6 +1,7 @@
-"""How far a run is that goes on in some terminal, from its journal alone."""
+"""The progress of a run that is still going on, from its journal alone."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from .run_view import RunView, rows_of
@@ -9,7 +10,7 @@ MOST_POINTS = 200
 
 
 def progress(run: RunView) -> dict[str, Any]:
-    """Samples answered and judged so far, failures by kind, the running value of each cell."""
+    """Return the samples answered and judged so far, failures by kind, and the running value of each cell."""
     import numpy as np
 
     columns = run.columns()
@@ -18,6 +19,7 @@ def progress(run: RunView) -> dict[str, Any]:
     cell_of = np.array(columns["cell"] or [0] * columns["n"], np.int64)
     row_of = np.array(rows_of(columns), np.int64)
     cells = []
+    limit = _limit_of(manifest)
     for code, cell in enumerate(columns["cells"]):
         members = np.flatnonzero(cell_of == code)
         if not len(members):
@@ -34,6 +36,7 @@ def progress(run: RunView) -> dict[str, Any]:
             {
                 **cell,
                 "answered": len(members),
+                "at_most": None if limit is None else limit * (cell["epochs"] or 1),
                 "outcomes": {
                     name or "waiting": n
                     for name, n in zip(columns["outcomes"], counts, strict=True)
@@ -55,8 +58,16 @@ def progress(run: RunView) -> dict[str, Any]:
     }
 
 
+def _limit_of(manifest: Mapping[str, Any]) -> int | None:
+    """Return `--limit` if it is a number of samples: all that is known of a generator's length."""
+    config = manifest.get("config")
+    limit = config.get("limit") if isinstance(config, Mapping) else None
+    text = str(limit)
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
 def _running(values: Any) -> list[list[float]]:
-    """The mean after so many samples, in the order in which they came: at most `MOST_POINTS` pairs of n and mean."""
+    """Return the mean after each number of samples, in the order of answers: at most `MOST_POINTS` pairs."""
     import numpy as np
 
     if not len(values):

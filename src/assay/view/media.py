@@ -1,7 +1,7 @@
-"""Media for pages: found by digest, checked by their own bytes, and made small where a page shows many.
+"""Media for pages: located by digest, verified by their bytes, and reduced to thumbnails for lists.
 
-A medium is served only if a record of the sample names it, its bytes have the digest that the record says, and those
-bytes are of a kind that browsers show without running anything. SVG and HTML are none of these.
+A medium is served only if a record names it, its bytes have the recorded digest, and browsers show its kind
+without running anything. SVG and HTML are never served.
 """
 
 import hashlib
@@ -21,31 +21,20 @@ from .data_media import DataMedia
 from .records import Record
 
 TYPES = {
-    "png": "image/png",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "bmp": "image/bmp",
-    "webp": "image/webp",
-    "avif": "image/avif",
-    "wav": "audio/wav",
-    "flac": "audio/flac",
-    "ogg": "audio/ogg",
-    "mp3": "audio/mpeg",
-    "aac": "audio/aac",
-    "m4a": "audio/mp4",
-    "mp4": "video/mp4",
-    "webm": "video/webm",
-}
-"""What a browser shows, by what the bytes say they are."""
+    "png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "bmp": "image/bmp", "webp": "image/webp",
+    "avif": "image/avif", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "mp3": "audio/mpeg",
+    "aac": "audio/aac", "m4a": "audio/mp4", "mp4": "video/mp4", "webm": "video/webm",
+}  # fmt: skip
+"""Content types that browsers show, by file format."""
 THUMBNAIL_PIXELS = 256
 PEAKS = 600
 KEPT_BYTES = 24 << 20
-"""Of thumbnails and waveforms, in memory."""
+"""Maximum memory for thumbnails and waveforms, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A medium that may be served: a file, or bytes out of a data file."""
+    """A medium that may be served: a file, or bytes from a data file."""
 
     source: Path | bytes
     type: str
@@ -53,7 +42,7 @@ class Found:
     kind: str
 
     def data(self) -> bytes:
-        """All of its bytes."""
+        """All bytes of the medium."""
         return (
             self.source if isinstance(self.source, bytes) else self.source.read_bytes()
         )
@@ -67,7 +56,7 @@ class MediaShelf:
         blobs: Blobs,
         inside: Callable[[str, str], DataMedia | None] = lambda task, model: None,
     ) -> None:
-        """`inside` gives what the data files of a task and model hold."""
+        """Take the media of the run; `inside` returns those in the data files of a task and model."""
         self._blobs = blobs
         self._inside = inside
         self._checked: dict[Path, tuple[int, int, str]] = {}
@@ -76,7 +65,7 @@ class MediaShelf:
         self._lock = threading.Lock()
 
     def find(self, record: Record, digest: str) -> Found:
-        """The file of a medium that a record names; a `DataError` says why there is none to show."""
+        """Return a medium that a record names. Raise `DataError` with the reason if there is none to show."""
         parts = [part for part in record.media() if part["sha256"] == digest]
         if not parts:
             raise DataError("this sample names no such medium")
@@ -114,15 +103,15 @@ class MediaShelf:
         return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
 
     def thumbnail(self, found: Found) -> bytes:
-        """An image made small, as WebP; decoded in a process of its own."""
+        """Return a small WebP image. It is decoded in a separate process."""
         return self._kept(("small", found.digest), lambda: _small(found.source))
 
     def waveform(self, found: Found) -> bytes:
-        """How loud an audio file is over its length: one byte for each of `PEAKS` pieces."""
+        """Return the volume of an audio file over time: one byte for each of `PEAKS` pieces."""
         return self._kept(("wave", found.digest), lambda: _peaks(found.source))
 
     def _digest(self, path: Path) -> str:
-        """sha256 of a regular file; computed again only where it has changed."""
+        """Return the SHA-256 of a regular file. It is computed again only if the file has changed."""
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             raise DataError("it is not a file")

@@ -1,7 +1,7 @@
-"""The app's page for those who have no server: as files of a folder, or as one file with everything in it.
+"""The app without a server: as files of a folder, or as one file with everything in it.
 
-In one file the modules become functions in one inline script, and the page allows that script and its style by their
-digests and nothing else. No tool is needed: imports of the app are single lines in one form.
+In one file the modules become functions of one inline script, and the page allows only this script and its
+style, by digest. No build tool is needed, because imports in the app are single lines of one form.
 """
 
 import base64
@@ -17,7 +17,7 @@ from .plain_json import json_bytes
 
 APP = Path(__file__).parent / "app"
 ALL = "all.js"
-"""The modules of the app as one script."""
+"""The file with all modules of the app as one script."""
 TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
 FOLDER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
@@ -30,7 +30,7 @@ _EXPORT = re.compile(
 
 
 def assets() -> dict[str, bytes]:
-    """The files beside the page: its modules as one, since a browser asks for only a few files at once."""
+    """Return the files next to the page. Modules are joined, because browsers fetch only a few files at once."""
     return {
         ALL: inline_script().encode(),
         **{
@@ -42,13 +42,18 @@ def assets() -> dict[str, bytes]:
 
 
 def folder_page() -> str:
-    """The page of a bundle: it reads files instead of asking a server, and says so if it is opened as a file."""
-    head = f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
+    """Return the page of a bundle. It reads files instead of asking a server, and explains itself when opened
+    as a file.
+    """
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'
+        '<meta name="assay-bundle" content="1">'
+    )
     return _page().replace("<title>", f"{head}\n<title>")
 
 
 def single_page(documents: Mapping[str, Any], title: str) -> str:
-    """Everything in one file: the documents as data, the modules as one script."""
+    """Return one file with everything: the documents as data, the modules as one script."""
     style = (APP / "style.css").read_text("utf-8")
     script = inline_script()
     policy = (
@@ -81,7 +86,9 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
 
 @cache
 def inline_script() -> str:
-    """The modules of the app as one script, each a function of its own, in the order in which they need each other."""
+    """Return the modules of the app as one script: one function each, in the order in which they import each
+    other.
+    """
     texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}
     done: list[str] = []
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""JSON that every browser reads, of whatever a run holds: no NaN, no lone surrogates, no numbers too large for it."""
+"""JSON that every browser can read: no NaN, no lone surrogates, no numbers that are too large."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value as JSON; text that is no text becomes the sign for that, numbers that are none become null."""
+    """Return a value as JSON. Unreadable text becomes the replacement character, unreadable numbers become null."""
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""One sample as a page shows it: its rounds, its verdicts, what helpers were asked, from their journal lines.
+"""One sample for a page: its rounds, its verdicts and the calls of helper models, from their journal lines.
 
-Long texts are cut for the page and said to be; the whole record can be had as text. Media are named by their digest.
+Long texts are cut and marked as cut; the whole record is available as text. Media are named by their digest.
 """
 
 import json
@@ -15,17 +15,17 @@ from ..store.export import as_text, candidate_text, content_text
 from .journal_index import NONE, JournalIndex
 
 LONGEST_TEXT = 100_000
-"""Characters of one text that a page shows; the rest is in the raw record."""
+"""Maximum number of characters of one text on a page. The raw record has the rest."""
 LONGEST_RAW = 64 << 20
 SNIPPET = 160
 MOST_CALLS = 40
 MOST_TOKENS = 2000
-"""Tokens with their likelihoods that a page takes."""
+"""Maximum number of tokens with log-probabilities on a page."""
 
 
 @dataclass(slots=True)
 class Record:
-    """The lines of one row, decoded."""
+    """The decoded lines of one row."""
 
     task: str
     model: str
@@ -37,7 +37,7 @@ class Record:
     damage: str = ""
 
     def to_plain(self, *, whole: bool = False) -> dict[str, Any]:
-        """What a page is told."""
+        """Return the record as JSON for a page."""
         limit = None if whole else LONGEST_TEXT
         plain = {
             "task": self.task,
@@ -62,14 +62,14 @@ class Record:
         return plain
 
     def raw(self) -> str:
-        """The journal lines, one under another."""
+        """Return the journal lines as text."""
         lines = [*self.rounds, *self.verdicts, *self.calls]
         return "\n".join(
             json.dumps(line, ensure_ascii=False, indent=1) for line in lines
         )[:LONGEST_RAW]
 
     def media(self) -> Iterator[Mapping[str, Any]]:
-        """Every medium that the lines name: kind, digest, and where it lies if it is a file of the data."""
+        """Return every medium that the lines name: kind, digest, and its path if it is a data file."""
         for line in (*self.rounds, *self.calls):
             for turn in line.get("prompt", ()):
                 yield from _media_parts(
@@ -85,7 +85,7 @@ class Record:
 
 
 def read_record(index: JournalIndex, row: int) -> Record:
-    """The lines of a row and of what helpers were asked for its verdicts."""
+    """Read the lines of a row, and the calls of helper models for its verdicts."""
     task, model = index.cells[index.small["cell"][row]]
     record = Record(task, model, index.ids[row], index.small["epoch"][row])
     try:
@@ -131,7 +131,7 @@ def _take(
 
 
 def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, Any]:
-    """The beginnings of question and answer; of a sample that was never asked, why."""
+    """Return the beginnings of question and answer; for a sample that was never asked, the reason."""
     answer, verdict = lines
     found: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
     if answer != NONE:
@@ -197,8 +197,8 @@ def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _round(line: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked and answered, without what a page does not show."""
-    names = ("model", "round", "prompt", "continuations", "details", "key")
+    """Return prompt and answer of a round, without what a page does not show."""
+    names = ("model", "round", "prompt", "continuations", "details", "key", "follows")
     plain = {name: line[name] for name in names if name in line}
     output = dict(line.get("output", {}))
     output["candidates"] = [
@@ -233,7 +233,7 @@ def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _slim(value: Any, limit: int | None) -> Any:
-    """The same, its long texts cut; how long they were is said in their place. Paths of the machine stay out."""
+    """Return the value with long texts cut and their lengths noted. Paths of this machine are removed."""
     if isinstance(value, str):
         if limit is not None and len(value) > limit:
             return f"{value[:limit]}… [{len(value) - limit:,} more characters: open the raw record]"

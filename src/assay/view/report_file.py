@@ -1,9 +1,11 @@
-"""`report.html`: one file with the numbers, the drawings, a choice of samples with their media, and the methods.
+"""`report.html`: one file with numbers, charts, selected samples with their media, and methods.
 
-The samples are chosen without favour: of each outcome some, wrong before right, spread evenly over the data.
+Failures come first, then low scores, then other samples. If there are too many, they are spread evenly over the
+data.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -16,16 +18,18 @@ from ..report.methods import methods_paragraph
 from ..store.export import csv_text
 from .bundle import comparisons
 from .comparison import comparison_page
-from .folders import RunFolders
+from .folders import RunFolders, metric_domains
 from .media import Found, MediaShelf
 from .pages import single_page
-from .run_view import RunView, rows_of
-from .saved import SavedRun, data_address, runs_document
+from .run_view import SCORED, RunView, rows_of
+from .saved import SavedRun, data_address, saved_runs
 
 SAMPLES = 24
-"""Samples of a run that a report shows unless more are asked for."""
+"""Default number of samples per run."""
 MOST_MEDIA_BYTES = 24 << 20
-"""Of a report; what is beyond is named and not held."""
+"""Maximum size of the media in a report. Further media are named only."""
+FLIPS_WITH_TEXT = 60
+"""Number of changed samples of one number that are shown with their question."""
 CSV_COLUMNS = (
     "run",
     "task",
@@ -44,7 +48,7 @@ CSV_COLUMNS = (
 
 
 def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
-    """The runs of some folders, each once."""
+    """Open the runs of some folders, each once."""
     found: dict[Path, tuple[RunView, RunFolders]] = {}
     for folder in folders:
         collection = RunFolders(folder)
@@ -60,78 +64,110 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
 
 
 def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
-    """The report as one page."""
+    """Return the report as one page."""
     opened = open_runs(folders)
     runs = [run for run, _ in opened]
     budget = _Budget(MOST_MEDIA_BYTES)
     documents: dict[str, Any] = {
-        "runs": runs_document(runs, "report"),
+        "runs": saved_runs(runs, "report"),
         "report": {"runs": [run.id for run in runs]},
     }
+    domains = metric_domains(runs)
+    compared = dict(comparisons(runs))
+    documents.update(compared)
+    changed = _changed_rows(compared.values())
     for run, collection in opened:
         shelf = collection.media(run)
-        saved = SavedRun(run, shelf, partial(budget.keep, shelf), choose(run, samples))
+        keep = partial(budget.keep, shelf)
+        rows = choose(run, samples)
+        saved = SavedRun(run, shelf, keep, rows, domains, changed.get(run.id, ()))
         documents.update(saved.documents())
-    documents.update(comparisons(runs))
     documents["report"] |= {"media_left_out": budget.left_out}
     documents["media"] = budget.held
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
     return single_page(documents, f"{title} · assay report")
 
 
+def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return the rows of the later runs that the lists of changed samples begin with, by the id of the run."""
+    changed: dict[str, list[int]] = {}
+    for page in pages:
+        rows = changed.setdefault(page["after"]["id"], [])
+        for number in page["rows"]:
+            for flip in number["flips"][:FLIPS_WITH_TEXT]:
+                row = flip[-1]
+                if row is not None:
+                    rows.append(row)
+    return changed
+
+
 def choose(run: RunView, most: int) -> list[int]:
-    """Rows to show: those that were not scored, then low scores, then the others, each spread over the data."""
-    columns = run.columns()
-    scored = (
-        columns["outcomes"].index("scored") if "scored" in columns["outcomes"] else -1
-    )
-    kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
-    for place, row in enumerate(rows_of(columns)):
-        cell = columns["cells"][columns["cell"][place] if columns["cell"] else 0]
-        values = columns["metrics"].get(cell["metric"]) or ()
-        value = values[place] if place < len(values) else None
-        scale = cell["scale"] or (0, 1)
-        best = scale[1] if cell["higher_is_better"] else scale[0]
-        is_low = value is not None and (
-            value < best if cell["higher_is_better"] else value > best
-        )
-        kinds[
-            "failed"
-            if columns["outcome"][place] != scored
-            else "low"
-            if is_low
-            else "rest"
-        ].append(row)
-    shares = {"failed": most // 4, "low": most // 2, "rest": most}
+    """Return the rows to show, `most` of them if there are as many: failures first, then low scores, then the others.
+
+    If there are more, each kind has its share, and its rows are spread evenly over the data.
+    """
+    kinds = _by_kind(run.columns())
+    shares = {"failed": most // 2, "low": most // 4, "rest": most // 4}
+    counts = {kind: min(len(rows), shares[kind]) for kind, rows in kinds.items()}
+    for kind, rows in kinds.items():
+        free = most - sum(counts.values())
+        counts[kind] += min(free, len(rows) - counts[kind])
     chosen: list[int] = []
     for kind, rows in kinds.items():
-        room = (
-            min(shares[kind], most - len(chosen))
-            if kind != "rest"
-            else most - len(chosen)
-        )
-        chosen += _spread(rows, room)
-    return sorted(chosen)
+        chosen += _spread(rows, counts[kind])
+    return chosen
+
+
+def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the rows that were not scored, those below the best score, and the others."""
+    kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
+    for place, row in enumerate(rows_of(columns)):
+        code = columns["cell"][place] if columns["cell"] else 0
+        cell = columns["cells"][code]
+        outcome_code = columns["outcome"][place]
+        outcome = columns["outcomes"][outcome_code]
+        if outcome != SCORED:
+            kinds["failed"].append(row)
+        elif _is_low(columns, cell, place):
+            kinds["low"].append(row)
+        else:
+            kinds["rest"].append(row)
+    return kinds
+
+
+def _is_low(columns: Mapping[str, Any], cell: Mapping[str, Any], place: int) -> bool:
+    """Return True if the sample has a worse score than the best of its scale."""
+    values = columns["metrics"].get(cell["metric"])
+    if not values:
+        return False
+    value = values[place]
+    if value is None or math.isnan(value):
+        return False
+    low, high = cell["scale"] or (0, 1)
+    if cell["higher_is_better"]:
+        return bool(value < high)
+    return bool(value > low)
 
 
 def _spread(rows: Sequence[int], count: int) -> list[int]:
+    """Return `count` rows at equal distances."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
 class _Budget:
-    """Media inside the page, up to a size; those beyond it are counted."""
+    """Media inside the page, up to a total size. Further media are counted."""
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._kept: dict[tuple[str, str], str] = {}
         self.left_out = 0
         self.held: dict[str, str] = {}
-        """By digest and form: the media, once each."""
+        """Media by digest and form, each once."""
 
     def keep(self, shelf: MediaShelf, found: Found, form: str) -> str | None:
-        """The name under which the page holds the medium; `None` where there is no room for it."""
+        """Return the name of a medium in the page; `None` if there is no room for it."""
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]
@@ -148,7 +184,7 @@ class _Budget:
 
 
 def markdown_report(folders: Sequence[Path]) -> str:
-    """The numbers, the comparisons and the methods as Markdown."""
+    """Return numbers, comparisons and methods as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
     parts = [
         f"# {markdown_text(run.name)}" if len(runs) == 1 else "" for run in runs[:1]
@@ -178,7 +214,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def csv_report(folders: Sequence[Path]) -> str:
-    """Every number on a row of its own."""
+    """Return every number on a row of its own, as CSV."""
     rows = []
     for run, _ in open_runs(folders):
         for row in run.documents()[1].get("results", ()):

@@ -1,19 +1,24 @@
-"""One run as a page shows it: its numbers, how they were made, what is wrong, and the command that repeats it."""
+"""One run for a page: its numbers, how they were measured, what is wrong, and the command that repeats it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import AssayError
 from ..report.methods import methods_paragraph
-from .folders import RESULT, listed
+from .folders import listed, metric_domains, result_row
 from .run_view import RunView
 
 MOST_GROUPS = 300
 
 
-def run_page(run: RunView) -> dict[str, Any]:
-    """The numbers of a run with their groups, its settings, its methods in words."""
+def run_page(
+    run: RunView, domains: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, Any]:
+    """Return the numbers of a run with their groups, its settings, its methods in words.
+
+    `domains` are the axes of the metrics over all runs that are shown; without, over this one.
+    """
     plain = listed(run)
     if "error" in plain:
         return plain
@@ -23,6 +28,7 @@ def run_page(run: RunView) -> dict[str, Any]:
     return {
         **plain,
         "results": [_result(row) for row in results],
+        "domains": metric_domains([run]) if domains is None else domains,
         "notes": [str(note) for note in summary.get("notes", ())],
         "usage_by_cell": summary.get("usage", {}),
         "methods": methods_paragraph(manifest, summary),
@@ -40,12 +46,10 @@ def run_page(run: RunView) -> dict[str, Any]:
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {
-        name: row.get(name) for name in (*RESULT, "stderr", "parsed_value", "clusters")
-    }
+    plain = result_row(row)
+    plain |= {name: row.get(name) for name in ("stderr", "parsed_value", "clusters")}
     details = row.get("details")
     if isinstance(details, Mapping):
-        plain["scale"] = details.get("scale")
         plain["epochs"] = details.get("epochs")
     groups: dict[str, list[dict[str, Any]]] = {}
     for tag, values in (row.get("groups") or {}).items():
@@ -86,7 +90,7 @@ def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def damage_of(run: RunView) -> list[str]:
-    """What is not as the run left it; a run that goes on is not held against anything.
+    """Return what is not as the run left it; a run that is still running has no damage.
 
     It reads every line and every medium again, so a page asks for it when all else is there.
     """

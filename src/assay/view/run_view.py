@@ -1,6 +1,6 @@
-"""One run as pages show it: its numbers, its samples as columns, and single samples read from their lines.
+"""One run for pages: its numbers, its samples as columns, and single samples read from their lines.
 
-Nothing of a sample is kept: a page asks for the columns once, and for the lines of what is on the screen.
+No sample is held in memory: a page asks for the columns once, and for the lines of the samples on the screen.
 """
 
 import threading
@@ -14,17 +14,18 @@ from ..store.layout import Layout
 from ..store.lock import is_locked
 from ..store.runs import View
 from .index_file import open_index
+from .indexed_reader import IndexedReader
 from .journal_index import JournalIndex
 from .plain_json import json_bytes
 from .records import Record, read_record, snippet_of
 
 MOST_ROWS = 500
-"""Rows of a list that one request may ask for."""
+"""Maximum number of rows in one request."""
 SCORED = "scored"
 
 
 class RunView:
-    """A run folder, read again whenever it changes."""
+    """A run folder that is read again whenever it changes."""
 
     def __init__(self, folder: Path, id: str, name: str) -> None:
         self.layout = Layout(folder)
@@ -32,13 +33,13 @@ class RunView:
         self.name = name
         self._index: JournalIndex | None = None
         self._lock = threading.RLock()
-        """Held while columns are read or grow: a column that is read cannot grow, and says so by an error."""
+        """Held while columns are read or grow: Python refuses to grow an array while its buffer is in use."""
         self._summary: tuple[Any, dict[str, Any], dict[str, Any]] | None = None
         self._encoded: tuple[Any, bytes] | None = None
 
     @property
     def index(self) -> JournalIndex:
-        """The index of the journal as it is now."""
+        """The current index of the journal."""
         with self._lock:
             index = self._index
             if not self.layout.journal.exists():
@@ -56,16 +57,23 @@ class RunView:
             return index
 
     def reader(self) -> RunReader:
-        """The run folder as every other command reads it."""
+        """A reader of the run folder, the same that other commands use."""
         return RunReader(self.layout.folder)
+
+    def indexed_reader(self) -> IndexedReader:
+        """Return a reader that takes the values of samples from this index."""
+        with self._lock:
+            return IndexedReader(self.layout.folder, self.index)
 
     @property
     def is_live(self) -> bool:
-        """Whether a process is writing to the folder now."""
+        """Return True if a process is writing to the folder now."""
         return is_locked(self.layout.lock)
 
     def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """`run.json` and `summary.json`; the second is empty where it is not what the run ended with."""
+        """Return `run.json` and `summary.json`. The second is empty if it does not belong to the current state
+        of the run.
+        """
         mark = tuple(
             path.stat().st_mtime_ns if path.exists() else 0
             for path in (self.layout.manifest, self.layout.summary)
@@ -76,20 +84,21 @@ class RunView:
         return self._summary[1], self._summary[2]
 
     def search(self, words: str) -> list[int]:
-        """The rows whose samples hold some words."""
+        """Return the rows whose samples contain some words."""
         with self._lock:
             return self.index.search(words)
 
     def columns(self) -> dict[str, Any]:
-        """The samples of the last table as columns, in the order of the data; those of a run that goes on, so far.
+        """Return the samples of the last table as columns, in the order of the data; of a live run, those so
+        far.
 
-        `row` is none where every sample has the row of its place, `cell` where there is only one.
+        `row` is absent if every sample is in the row of its position, `cell` if there is only one.
         """
         with self._lock:
             return self._columns()
 
     def encoded_columns(self) -> bytes:
-        """The same as JSON, made once for as long as nothing changes."""
+        """Return the columns as JSON, cached until something changes."""
         with self._lock:
             self.documents()
             mark = self.index.end, self._summary and self._summary[0]
@@ -238,11 +247,13 @@ class RunView:
                         (
                             r["details"]["scale"]
                             for r in results
-                            if "scale" in (r.get("details") or {})
+                            if r["metric"] == first
+                            and "scale" in (r.get("details") or {})
                         ),
                         None,
                     ),
                     "expected": cell.get("n_expected"),
+                    "epochs": cell.get("epochs"),
                 }
             )
         return cells
@@ -306,13 +317,14 @@ class RunView:
         return found
 
 
-def rows_of(columns: dict[str, Any]) -> list[int]:
-    """The row of each place."""
-    return list(range(columns["n"])) if columns["row"] is None else columns["row"]
+def rows_of(columns: Mapping[str, Any]) -> list[int]:
+    """Return the row of each sample in the columns."""
+    rows = columns["row"]
+    return list(range(columns["n"])) if rows is None else list(rows)
 
 
 def _rounded(column: Any, digits: int = 6) -> list[float]:
-    """Numbers with as many digits as a page can use; what is not a number becomes null in JSON."""
+    """Return numbers rounded to the digits a page can use; nan becomes null."""
     import numpy as np
 
     if np.isfinite(column).all() and (column == np.round(column)).all():

@@ -1,7 +1,7 @@
 """A run as files: the same JSON that the server answers, in pieces small enough for any file host.
 
-`columns`, `rows` and `samples` are chunks of one run; `places` says which chunk holds a row. Media are named by their
-digest; where they go (a folder, or into the page itself) is said by whoever saves.
+`columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named
+by their digest, and the caller decides where they are stored: in a folder, or in the page itself.
 """
 
 import base64
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import DataError
-from .folders import listed
+from .folders import runs_document
 from .media import Found, MediaShelf
 from .records import LONGEST_TEXT
 from .run_page import damage_of, run_page
@@ -21,38 +21,37 @@ SAMPLES_A_CHUNK = 100
 CHARACTERS_A_CHUNK = 600_000
 
 Keep = Callable[[Found, str], str | None]
-"""A medium and its form (`full` or `small`) to the address by which a page finds it; `None` where it is not kept."""
+"""Returns the address of a medium in one of its forms (`full` or `small`) for a page; `None` if it is not stored."""
 
 
 @dataclass(slots=True)
 class SavedRun:
-    """One run, its documents by name, made one after another so that few are held at once."""
+    """One run, as named documents that are made one after another, so that few are in memory at once."""
 
     run: RunView
     shelf: MediaShelf
     keep: Keep
     chosen: Sequence[int] | None = None
-    """The rows whose samples are saved; `None`: all of them."""
+    """The rows whose samples are saved, in their display order; None saves all."""
+    domains: Mapping[str, Sequence[float]] | None = None
+    """The axes of the metrics over all saved runs."""
+    listed: Sequence[int] = ()
+    """Further rows of which only the beginnings of question and answer are saved."""
 
     def documents(self) -> Iterator[tuple[str, Any]]:
-        """Name and content of each document."""
+        """Yield name and content of each document."""
         run = self.run
         columns = run.columns()
         rows: list[int] = rows_of(columns)
-        saved = (
-            rows
-            if self.chosen is None
-            else [row for row in rows if row in set(self.chosen)]
-        )
-        yield (
-            f"run-{run.id}",
-            {**run_page(run), "live": False, "damage": damage_of(run)},
-        )
+        saved = rows if self.chosen is None else list(self.chosen)
+        page = run_page(run, self.domains)
+        yield f"run-{run.id}", {**page, "live": False, "damage": damage_of(run)}
         yield f"columns-{run.id}", columns
         size = max(rows, default=-1) + 1
         snippets, samples = [-1] * size, [-1] * size
-        for count, start in enumerate(range(0, len(saved), ROWS_A_CHUNK)):
-            part = saved[start : start + ROWS_A_CHUNK]
+        rows_with_text = list(dict.fromkeys([*saved, *self.listed]))
+        for count, start in enumerate(range(0, len(rows_with_text), ROWS_A_CHUNK)):
+            part = rows_with_text[start : start + ROWS_A_CHUNK]
             yield (
                 f"rows-{run.id}-{count}",
                 [self._snippet(one) for one in run.snippets(part)],
@@ -73,6 +72,7 @@ class SavedRun:
                 "samples": samples,
                 "chunks": chunks,
                 "whole": whole,
+                "order": None if whole else saved,
             },
         )
 
@@ -101,7 +101,7 @@ class SavedRun:
         return snippet
 
     def _addresses(self, row: int, digest: str) -> dict[str, Any]:
-        """Where a page finds a medium, its small form and its waveform; nothing where it cannot be shown."""
+        """Return the addresses of a medium, its small form and its waveform; nothing if it cannot be shown."""
         try:
             found = self.shelf.find(self.run.record(row), digest)
             address = self.keep(found, "full")
@@ -116,15 +116,17 @@ class SavedRun:
             return {}
 
 
-def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
-    """The list of runs, none of which goes on any more for whoever reads a saved page."""
-    return {"folder": folder, "runs": [{**listed(run), "live": False} for run in runs]}
+def saved_runs(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
+    """Return the list of runs for a saved page, where none is live."""
+    document = runs_document(runs, folder)
+    document["runs"] = [{**run, "live": False} for run in document["runs"]]
+    return document
 
 
 def data_address(
     found: Found, data: bytes | None = None, type: str | None = None
 ) -> str:
-    """A medium inside the page itself."""
+    """Return a medium as a data URL."""
     body = found.data() if data is None else data
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 

@@ -1,6 +1,6 @@
-"""Which samples of a run somebody asked for: by outcome, verdict, tag, words or an expression; and in which order.
+"""Select and sort samples of a run by outcome, verdict, tag, words or an expression.
 
-It works on the columns of the index, so that no line of the journal is read for a sample that is not shown.
+Only the columns of the index are used, so that no journal line is read for a sample that is not shown.
 """
 
 from collections.abc import Sequence
@@ -18,22 +18,22 @@ MEASURED = ("seconds", "confidence", "chars", "tokens_in", "tokens_out")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was asked for; all of it must hold, but samples that are wrong or failed will do for either."""
+    """The selection criteria; all must hold, but `wrong` and `failed` together mean either."""
 
     ids: tuple[str, ...] = ()
     wrong: bool = False
     failures: bool = False
     outcomes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """`name=value`; of several values of one tag any will do."""
+    """`name=value` pairs. Several values of one tag mean any of them."""
     where: str = ""
     words: str = ""
     sort: str = ""
-    """A name, with `-` before it from high to low."""
+    """A name to sort by; with `-` before it, from high to low."""
 
     @property
     def is_choice(self) -> bool:
-        """Whether it leaves samples out."""
+        """Return True if the selection leaves samples out."""
         return any(
             (
                 self.ids,
@@ -48,14 +48,14 @@ class Wanted:
 
 
 class SampleColumns:
-    """The samples of a run by name, as an expression asks for them."""
+    """The samples of a run by column name, for expressions."""
 
     def __init__(self, run: RunView, rows: Any) -> None:
         self.run, self.rows = run, rows
         self.index = run.index
 
     def names(self) -> list[str]:
-        """Every name there is."""
+        """All column names."""
         tags = [f"tag.{name}" for name in self.index.tags]
         return [*PLAIN, *MEASURED, *self.index.metrics, *tags]
 
@@ -66,11 +66,11 @@ class SampleColumns:
 
     @cached_property
     def codes(self) -> Any:
-        """The cell of each sample."""
+        """The task and model of each sample, as codes."""
         return self._small("cell")
 
     def numbers(self, name: str) -> Any:
-        """A column of numbers; `None` where the name is not one."""
+        """Return a column of numbers; `None` if the name is not one."""
         import numpy as np
 
         if name == "score":
@@ -91,7 +91,9 @@ class SampleColumns:
         return None
 
     def texts(self, name: str) -> tuple[Sequence[str | None], Any] | None:
-        """Different texts and which of them each sample has; `None` where the name is not one."""
+        """Return the different texts of a column and the code of each sample; `None` if the name is not a text
+        column.
+        """
         import numpy as np
 
         if name == "id":
@@ -111,7 +113,7 @@ class SampleColumns:
 
     @cached_property
     def score(self) -> Any:
-        """The headline value of each sample, by the first metric of its task."""
+        """Return each sample's value of the first metric of its task."""
         import numpy as np
 
         score = np.full(len(self.rows), np.nan)
@@ -124,7 +126,7 @@ class SampleColumns:
 
     @cached_property
     def outcomes(self) -> Any:
-        """The code of the outcome of each sample."""
+        """Return the outcome of each sample, as codes."""
         return self.run.outcomes(self.rows)
 
     def _small(self, name: str) -> Any:
@@ -134,7 +136,7 @@ class SampleColumns:
 
 
 def select(run: RunView, wanted: Wanted) -> list[int]:
-    """The rows of the samples that were asked for, in order."""
+    """Return the rows of the selected samples, in order."""
     import numpy as np
 
     rows = run.rows()
@@ -165,8 +167,16 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
     return rows[places].tolist()  # type: ignore[no-any-return]
 
 
+def rows_where(run: RunView, expression: str) -> dict[str, Any]:
+    """Return the rows that an expression of `--where` chooses, and the names that it may use."""
+    rows = run.rows()
+    columns = SampleColumns(run, rows)
+    mask = chosen(expression, columns)
+    return {"rows": rows[mask].tolist(), "names": columns.names()}
+
+
 def _wrong(columns: SampleColumns) -> Any:
-    """Samples that were scored, and got less than the best there is."""
+    """Return which samples were scored below the best score."""
     import numpy as np
 
     wrong = np.zeros(len(columns.rows), bool)
@@ -186,7 +196,10 @@ def _wrong(columns: SampleColumns) -> Any:
 
 
 def _failed(columns: SampleColumns) -> Any:
-    """Samples without a verdict that says scored; where no single sample is scored, those that failed."""
+    """Return which samples failed.
+
+    These are samples without a scored verdict, or failed answers if no single sample is scored.
+    """
     import numpy as np
 
     outcomes, index = columns.outcomes, columns.index
@@ -237,7 +250,7 @@ def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
 
 
 def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
-    """How places are ordered by a name; samples without a value come last either way."""
+    """Return the order of samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 
     name, is_down = sort.removeprefix("-"), sort.startswith("-")

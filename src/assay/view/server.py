@@ -1,7 +1,7 @@
-"""The viewer's server: the app's files, and what it asks for as JSON. Paths never come from a request.
+"""The viewer's server: the files of the app, and its data as JSON.
 
-A run is asked for by its number in the list, a sample by its row, a medium by the sample that names it and its digest.
-All that can be written is a label.
+Paths never come from a request. A run is requested by its number in the list, a sample by its row, a medium by
+its sample and digest. Labels are the only thing that can be written.
 """
 
 import socket
@@ -18,14 +18,16 @@ from starlette.routing import Route
 
 from ..core import AssayError, DataError, StoreError, UsageError
 from .comparison import comparison_page
-from .folders import RunFolders, listed
+from .folders import RunFolders, listed, metric_domains, runs_document
 from .guard import MEDIA_POLICY, Guard
 from .labelling import add_label, blind_sample, label_page
+from .leaderboard_page import leaderboard_page
 from .live import progress
 from .pages import ALL, APP, inline_script
 from .plain_json import json_bytes
 from .run_page import damage_of, run_page
 from .run_view import RunView
+from .selection import rows_where
 
 ASSET_TYPES = {
     ".js": "text/javascript",
@@ -34,7 +36,6 @@ ASSET_TYPES = {
     ".svg": "image/svg+xml",
 }
 DEFAULT_PORT = 7557
-LONGEST_BODY = 16_384
 
 
 class _LabelGiven(msgspec.Struct):
@@ -49,7 +50,7 @@ _given_label = msgspec.json.Decoder(_LabelGiven).decode
 
 
 def make_app(root: Path, origin: str | None = None) -> Guard:
-    """The viewer of a folder as an ASGI app, with its guard in front."""
+    """Return the viewer of a folder as an ASGI app behind its guard."""
     site = Site(RunFolders(root))
     routes = [
         Route("/", site.page),
@@ -67,28 +68,28 @@ def make_app(root: Path, origin: str | None = None) -> Guard:
 
 
 class Query:
-    """What an address asks for; each part is checked when it is read."""
+    """The query of a request. Each value is checked when it is read."""
 
     def __init__(self, folders: RunFolders, values: Mapping[str, str]) -> None:
         self.folders = folders
         self._values = values
 
     def text(self, name: str) -> str:
-        """A text that must be there."""
+        """Return a required text."""
         value = self._values.get(name)
         if not value or len(value) > 20_000:
             raise UsageError(f"the address lacks {name!r}")
         return value
 
     def number(self, name: str) -> int:
-        """A number that must be there."""
+        """Return a required number."""
         value = self.text(name)
         if not value.isdecimal() or len(value) > 11:
             raise UsageError(f"{name}={value[:20]!r} is not a number")
         return int(value)
 
     def rows(self) -> list[int]:
-        """The rows on the screen."""
+        """Return the rows on the screen."""
         return [
             int(row)
             for row in self.text("rows").split(",")
@@ -96,31 +97,31 @@ class Query:
         ]
 
     def run(self, name: str = "run") -> RunView:
-        """The run that is asked for by its number."""
+        """Return the requested run."""
         return self.folders.run(self.text(name))
 
 
 ANSWERS: Mapping[str, Callable[[Query], Any]] = {
-    "runs": lambda q: {
-        "folder": q.folders.root.name,
-        "runs": [listed(run) for run in q.folders.refresh()],
-    },
-    "run": lambda q: run_page(q.run()),
+    "runs": lambda q: runs_document(q.folders.refresh(), q.folders.root.name),
+    "run": lambda q: run_page(q.run(), metric_domains(q.folders.refresh())),
+    "prepare": lambda q: {"samples": len(q.run().index)},
+    "leaderboard": lambda q: leaderboard_page(q.folders.refresh()),
     "brief": lambda q: listed(q.run()),
     "damage": lambda q: damage_of(q.run()),
     "rows": lambda q: q.run().snippets(q.rows()),
     "sample": lambda q: q.run().record(q.number("row")).to_plain(),
     "search": lambda q: {"rows": q.run().search(q.text("words"))},
+    "where": lambda q: rows_where(q.run(), q.text("expression")),
     "compare": lambda q: comparison_page(q.run("before"), q.run("after")),
     "labels": lambda q: label_page(q.run(), q.number("cell"), q.number("seed")),
     "blind": lambda q: blind_sample(q.run(), q.number("row")),
     "live": lambda q: progress(q.run()),
 }
-"""By the name behind `/api/`: what is answered, as plain data."""
+"""The functions that answer `/api/NAME` with plain data."""
 
 
 class Site:
-    """What each address answers."""
+    """The answers of all paths."""
 
     guard: Guard
 
@@ -128,11 +129,11 @@ class Site:
         self._folders = folders
 
     async def page(self, request: Request) -> Response:
-        """The one page; what it shows is said behind `#`, which no server sees."""
+        """Return the page. What it shows follows `#`, which is not sent to the server."""
         return FileResponse(APP / "index.html", media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
-        """A file of the app."""
+        """Return a file of the app."""
         name = request.path_params["name"]
         if name == ALL:
             return Response(inline_script(), media_type=ASSET_TYPES[".js"])
@@ -144,7 +145,7 @@ class Site:
         return FileResponse(assets[name], media_type=ASSET_TYPES[assets[name].suffix])
 
     async def session(self, request: Request) -> Response:
-        """The cookie for the token of the link."""
+        """Return the cookie for the token of the link."""
         cookie = self.guard.exchange((await request.body())[:200].decode("latin-1"))
         if cookie is None:
             return _json(
@@ -153,7 +154,7 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """An endpoint of a function from the query to plain data; its errors become sentences."""
+        """Make an endpoint of a function from the query to plain data. Its errors become sentences for the page."""
 
         async def endpoint(request: Request) -> Response:
             return await _told(lambda: _json(read(self._query(request))))
@@ -164,7 +165,7 @@ class Site:
         return Query(self._folders, request.query_params)
 
     async def columns(self, request: Request) -> Response:
-        """The samples of a run as columns."""
+        """Return the samples of a run as columns."""
 
         def work() -> Response:
             return Response(
@@ -175,19 +176,19 @@ class Site:
         return await _told(work)
 
     async def label(self, request: Request) -> Response:
-        """Keeps a label: the only thing that can be written."""
+        """Store a label: the only request that writes."""
         body = await request.body()
 
         def work() -> Response:
             try:
-                label = _given_label(body[:LONGEST_BODY])
+                label = _given_label(body)
             except msgspec.MsgspecError as error:
                 raise UsageError(f"this is not a label: {error}") from error
             add_label(
                 self._folders.run(label.run),
                 label.row,
                 label.value,
-                label.by[:80] or "me",
+                label.by[:80],
                 label.note,
             )
             return _json({"ok": True})
@@ -195,7 +196,7 @@ class Site:
         return await _told(work)
 
     async def raw(self, request: Request) -> Response:
-        """The journal lines of a sample, as text and never as a page."""
+        """Return the journal lines of a sample as plain text."""
 
         def work() -> Response:
             query = self._query(request)
@@ -210,7 +211,7 @@ class Site:
         return await _told(work)
 
     async def medium(self, request: Request) -> Response:
-        """An image, audio or video of a sample: whole, small, or as a waveform."""
+        """Return an image, audio or video of a sample: whole, small, or as a waveform."""
 
         def work() -> Response:
             names = request.path_params
@@ -239,7 +240,7 @@ class Site:
 
 
 async def _told(work: Callable[[], Response]) -> Response:
-    """The answer; what goes wrong becomes a sentence for the page."""
+    """Return the answer, or an error as a sentence for the page."""
     try:
         return await run_in_threadpool(work)
     except UsageError as error:
@@ -265,7 +266,7 @@ def _json(
 
 
 def bind(port: int | None) -> socket.socket:
-    """A listening socket on this machine alone: the port that was asked for, else the usual one or any that is free."""
+    """Return a socket on this machine that listens on `port`, or else on the usual port or any free one."""
     for wanted in [port] if port is not None else [DEFAULT_PORT, 0]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

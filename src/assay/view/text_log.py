@@ -1,7 +1,7 @@
-"""The words of a journal, kept for searching: lower case, line by line, in compressed blocks.
+"""The searchable words of a journal: lower case, line by line, in compressed blocks.
 
-A search decompresses one block after another, so it takes little memory, and it never meets the names and digests of
-the journal's own members. Compressed words take about a sixth of the journal.
+A search decompresses one block after another, so it needs little memory. Names and digests of the journal
+itself are not included. Compressed words take about a sixth of the journal.
 """
 
 from array import array
@@ -15,7 +15,7 @@ LEVEL = 1
 
 
 class TextLog:
-    """Texts by number, from 0 on, as they come."""
+    """Texts numbered from 0 in the order in which they were added."""
 
     def __init__(self) -> None:
         self._blocks: list[bytes | Future[bytes]] = []
@@ -25,10 +25,10 @@ class TextLog:
         self._size = 0
         self._count = 0
         self._compressor = ThreadPoolExecutor(1, "words")
-        """Compressing needs no Python: a thread does it beside the reading of lines."""
+        """Compression releases the interpreter lock, so that a thread does it while lines are read."""
 
     def append(self, text: str) -> None:
-        """Adds the next text; a NUL in it, which parts texts from each other here, is as good as a blank."""
+        """Add the next text. A NUL separates texts, so one inside a text becomes a blank."""
         self._open.append(text.replace("\0", " ") if "\0" in text else text)
         self._size += len(text)
         self._count += 1
@@ -36,7 +36,7 @@ class TextLog:
             self.seal()
 
     def seal(self) -> None:
-        """Ends the block that is being filled."""
+        """Finish the current block."""
         if self._open:
             self.firsts.append(self._count - len(self._open))
             compress = zstandard.ZstdCompressor(level=LEVEL).compress
@@ -44,12 +44,12 @@ class TextLog:
             self._open, self._size = [], 0
 
     def restore(self, blocks: list[bytes], firsts: "array[int]", count: int) -> None:
-        """Takes the place of an empty log: what `blocks`, `firsts` and the number of texts were."""
+        """Fill an empty log with stored blocks."""
         self._blocks, self.firsts, self._count = [*blocks], firsts, count
 
     @property
     def blocks(self) -> list[bytes]:
-        """What was sealed, compressed."""
+        """Return the finished blocks."""
         for number, block in enumerate(self._blocks):
             if isinstance(block, Future):
                 self._blocks[number] = block.result()
@@ -59,7 +59,7 @@ class TextLog:
         return self._count
 
     def search(self, words: str) -> Iterator[int]:
-        """The numbers of the texts that hold some words, in upper or lower case."""
+        """Return the numbers of the texts that contain some words, in upper or lower case."""
         wanted = words.replace("\0", "").lower().encode("utf-8", "surrogatepass")
         if not wanted:
             return

@@ -26,28 +26,25 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
+    "==": operator.eq, "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
-}
+}  # fmt: skip
 NOTHING = ("none", "null")
 
 
 class Columns(Protocol):
-    """The samples that are chosen from."""
+    """The samples to choose from."""
 
     def names(self) -> Sequence[str]:
-        """Every name that an expression may use."""
+        """All names that an expression may use."""
 
     def numbers(self, name: str) -> Any:
-        """A column of numbers, `nan` where there is none; `None` where the name is not one of numbers."""
+        """Return a column of numbers, `nan` for missing ones; `None` if the name is not a number column."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
-        """Different texts, and for each sample which of them it has; `None` where the name is not one of texts."""
+        """Return the different texts of a column and the code of each sample; `None` if the name is not a text
+        column.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class _Token:
 
 
 def chosen(expression: str, columns: Columns) -> Any:
-    """Which samples an expression is true of, as a numpy array of truth values."""
+    """Return a boolean array: which samples an expression is true of."""
     if len(expression) > LONGEST:
         raise UsageError(
             f"--where has {len(expression)} characters", fix=f"{LONGEST} will do"
@@ -67,7 +64,7 @@ def chosen(expression: str, columns: Columns) -> Any:
 
 
 class _Parser:
-    """Reads an expression from left to right and computes it on the way."""
+    """Read an expression from left to right, and compute it while reading."""
 
     def __init__(self, expression: str, columns: Columns) -> None:
         self.expression, self.columns = expression, columns

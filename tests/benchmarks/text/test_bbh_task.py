@@ -5,13 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.bbh import (
-    SUBSETS,
-    after_examples,
-    bbh,
-    bbh_direct,
-    read_subsets,
-)
+from assay.benchmarks.text_rows import BBH_SUBSETS, after_examples, read_subsets
+from assay.benchmarks.text_tasks import bbh, bbh_direct
 from assay.core import Output, Sample, UsageError
 from assay.models.scripted import Scripted
 from assay.runner.run import run
@@ -120,7 +115,7 @@ def test_the_real_files_are_read_and_their_worked_examples_end_as_the_scorer_exp
     samples = list(read_subsets(DATA, worked=True))
 
     assert len(samples) == 8 * 250 + 187
-    assert {sample.tags["subset"] for sample in samples} < set(SUBSETS)
+    assert {sample.tags["subset"] for sample in samples} < set(BBH_SUBSETS)
     for sample in samples:
         *_, last = sample["examples"].split("\n\nQ: ")
         assert declared_answer(Output.of(last).text) is not None

@@ -7,9 +7,14 @@ import pytest
 
 import assay
 from assay import run
-from assay.benchmarks.text.humaneval import humaneval_chat, humaneval_plus
-from assay.benchmarks.text.livecodebench import livecodebench
-from assay.benchmarks.text.mbpp import mbpp, mbpp_chat, pick_published
+from assay.benchmarks.text_tasks import (
+    humaneval_chat,
+    humaneval_plus,
+    livecodebench,
+    mbpp,
+    mbpp_chat,
+    pick_published,
+)
 from assay.core import Sample
 from assay.models.scripted import Scripted
 from assay.sandbox import choose

@@ -3,7 +3,7 @@
 import pytest
 
 import assay
-from assay.benchmarks.text.common_choices import ending, labelled, solution
+from assay.benchmarks.text_tasks import ending, labelled, solution
 from assay.core import Abilities, Likelihood, Output
 from assay.core.errors import DataError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.gsm8k import gsm8k, gsm8k_completion
+from assay.benchmarks.text_tasks import gsm8k, gsm8k_completion
 from assay.core import Output, Sample
 from assay.models.scripted import Scripted
 from assay.runner.run import run

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.humaneval import humaneval, humaneval_generate
+from assay.benchmarks.text_tasks import humaneval, humaneval_generate
 from assay.core import AssayError
 from assay.models.scripted import Scripted
 from assay.runner.run import run, score

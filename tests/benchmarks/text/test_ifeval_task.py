@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.ifeval import ifeval
+from assay.benchmarks.text_tasks import ifeval
 from assay.models.scripted import Scripted
 from assay.runner.run import run
 

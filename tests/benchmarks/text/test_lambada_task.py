@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from assay.benchmarks.text.lambada import lambada
+from assay.benchmarks.text_tasks import lambada
 from assay.core import Likelihood, ModalityMismatch, Output
 from assay.models.scripted import Scripted
 from assay.runner.run import run
@@ -49,7 +49,7 @@ def test_accuracy_is_greedy_and_perplexity_counts_each_passage_once(data, tmp_pa
 
 
 def test_a_model_that_cannot_weigh_is_refused_before_the_run(data, tmp_path):
-    with pytest.raises(ModalityMismatch, match="task 'lambada' weighs continuations"):
+    with pytest.raises(ModalityMismatch, match="task 'lambada' needs likelihoods"):
         run(
             lambada,
             Scripted("x", weighs=False),

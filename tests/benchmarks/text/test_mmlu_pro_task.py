@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.text.mmlu_pro import mmlu_pro, mmlu_pro_cot, mmlu_pro_cot_5shot
+from assay.benchmarks.text_tasks import mmlu_pro, mmlu_pro_cot, mmlu_pro_cot_5shot
 from assay.core import Outcome, Output, Sample, UsageError
 from assay.models.scripted import Scripted
 from assay.runner.run import run

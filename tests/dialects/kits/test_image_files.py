@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image as pillow
 
 from assay.core import Image
-from assay.dialects.kits.image_files import media_file
+from assay.dialects.kits.row_images import media_file
 
 
 def png(mode: str, colour) -> bytes:

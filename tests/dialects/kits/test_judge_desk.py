@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from assay.core import DEFAULT_OPTIONS, Message, Prompt, UsageError
-from assay.dialects.kits.judge_desk import Desk
+from assay.dialects.kits.judging import Desk
 from assay.store import RunReader, RunWriter
 
 JUDGE = """

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from assay.dialects.kits.many_calls import track_progress_rich
-from assay.dialects.kits.smp.files import load
+from assay.dialects.kits.smp.file import load
 
 
 def test_tasks_are_dicts_tuples_or_single_values_and_results_keep_their_order():

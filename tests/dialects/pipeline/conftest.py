@@ -8,10 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import (
-    EvaluatorRegistry,
-)
-from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
+from assay.dialects.pipeline.dataset_registry import DatasetRegistry
+from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,7 @@ def test_a_register_file_elsewhere_is_named(
     )
 
 
-def test_a_name_alone_stands_for_the_script_of_that_name(
+def test_a_name_alone_runs_the_script_of_that_name(
     here: Path, capsys: pytest.CaptureFixture[str]
 ):
     rows = [{"question": "?", "options": ["w", "x"], "answer": "B"}]
@@ -183,7 +183,7 @@ def test_list_prints_what_ships_and_what_the_folder_registers(
     ]
 
 
-def test_what_is_missing_is_said_at_once(here: Path):
+def test_all_missing_options_are_reported_at_once(here: Path):
     with pytest.raises(
         UsageError,
         match="--dataset-path, --evaluator missing; fix: `assay pipeline --list`",

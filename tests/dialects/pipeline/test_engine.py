@@ -18,9 +18,8 @@ from assay.core import (
     Usage,
 )
 from assay.dialects.pipeline.arity import Generated
-from assay.dialects.pipeline.direct import Direct
 from assay.dialects.pipeline.engine import Engine
-from assay.dialects.pipeline.facade.batch_engine import RWKVInferenceEngine
+from assay.dialects.pipeline.script_engine import Direct, RWKVInferenceEngine
 from assay.dialects.pipeline.tokenizers import PrivateTokenizer
 from assay.models import adapt_model, build_model
 from assay.models.scripted import Scripted
@@ -136,7 +135,7 @@ def test_pieces_are_the_tokens_the_model_reported():
     assert [tokenizer.decode([token]) for token in row] == ["unbe", "lievable"]
 
 
-def test_ids_nobody_gave_out_decode_to_nothing():
+def test_unknown_ids_decode_to_nothing():
     engine = engine_of(Scripted("x"))
 
     assert engine.decode_tokens(numpy.array([[999, 3]])) == [""]
@@ -348,7 +347,7 @@ def test_the_engine_by_itself_asks_any_model_and_saves_what_it_said(tmp_path: Pa
     ]
 
 
-def test_tokens_that_are_parts_of_a_character_are_no_certainty():
+def test_partial_characters_are_not_certain_tokens():
     from stub_model import StubModel
 
     model = StubModel()

@@ -10,7 +10,7 @@ from pipeline_files import write_rows
 
 import assay
 from assay.core import Likelihood, Output
-from assay.dialects.pipeline.mmlu_pro import first_letter, read_choice, right_letter
+from assay.dialects.pipeline.prompts import first_letter, read_choice, right_letter
 from assay.models.scripted import Scripted
 from assay.runner.options import RunOptions
 
@@ -36,7 +36,7 @@ def evaluate(
     return assay.run(model=model, options=options.but(**settings))
 
 
-def test_exact_match_forgives_case_and_blanks_and_takes_answers_that_are_no_text(
+def test_exact_match_ignores_case_and_blanks_and_accepts_references_other_than_text(
     tmp_path: Path,
 ):
     rows = [

@@ -8,11 +8,9 @@ import pytest
 from pipeline_cases import OwnEngine
 from pipeline_files import write_rows
 
-from assay.dialects.pipeline.facade import pipeline
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import (
-    EvaluatorRegistry,
-)
-from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
+from assay.dialects.pipeline import script_names as pipeline
+from assay.dialects.pipeline.dataset_registry import DatasetRegistry
+from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
 
 ROWS = [
     {"prompt": "1+1=", "reference": "2", "raw": {}},
@@ -32,7 +30,7 @@ class Twos:
         return ["".join(chr(token) for token in row if token) for row in tokens]
 
 
-def test_exact_match_and_mmlu_pro_drive_an_engine_that_is_not_ours():
+def test_exact_match_and_mmlu_pro_drive_a_users_engine():
     assert EvaluatorRegistry.evaluate("exact_match", Twos(), ROWS) == {
         "accuracy": 0.5,
         "correct": 1,
@@ -42,7 +40,7 @@ def test_exact_match_and_mmlu_pro_drive_an_engine_that_is_not_ours():
     assert EvaluatorRegistry.evaluate("mmlu_pro", Twos(), letters)["total"] == 1
 
 
-def test_generation_counts_the_tokens_and_seconds_of_an_engine_that_is_not_ours(
+def test_generation_counts_the_tokens_and_seconds_of_a_users_engine(
     tmp_path: Path,
 ):
     file = tmp_path / "out.jsonl"
@@ -61,7 +59,7 @@ def test_generation_counts_the_tokens_and_seconds_of_an_engine_that_is_not_ours(
     ] == ["2", "2"]
 
 
-def test_perplexity_weighs_by_the_logits_of_an_engine_that_is_not_ours():
+def test_perplexity_uses_the_logits_of_a_users_engine():
     pytest.importorskip("torch")
 
     made = EvaluatorRegistry.evaluate(

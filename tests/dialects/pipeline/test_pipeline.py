@@ -11,15 +11,13 @@ import assay
 from assay.core import UsageError
 from assay.dialects.guest import Guest
 from assay.dialects.pipeline.claims import NAMES
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import (
-    EvaluatorRegistry,
-)
-from assay.dialects.pipeline.facade.pipeline import (
+from assay.dialects.pipeline.evaluator_registry import EvaluatorRegistry
+from assay.dialects.pipeline.launch import model_name
+from assay.dialects.pipeline.script_names import (
     EvaluationPipeline,
     PipelineBuilder,
     quick_eval,
 )
-from assay.dialects.pipeline.launch import model_name
 from assay.models.scripted import Scripted
 
 

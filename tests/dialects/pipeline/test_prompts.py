@@ -7,10 +7,7 @@ import pytest
 from pipeline_files import write_rows
 
 from assay.dialects import protocol
-from assay.dialects.pipeline.facade.tasks.dataset_registry import (
-    DatasetRegistry,
-    asks_in_own_words,
-)
+from assay.dialects.pipeline.dataset_registry import DatasetRegistry, asks_in_own_words
 
 QUESTION = {
     "question": "Best metal?",

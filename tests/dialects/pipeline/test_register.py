@@ -138,7 +138,7 @@ def test_evaluators_of_pairs_and_of_triples_run_side_by_side_in_one_run(tmp_path
 
 
 def test_answer_zero_is_kept_as_the_reference(tmp_path: Path):
-    from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
+    from assay.dialects.pipeline.dataset_registry import DatasetRegistry
 
     rows = [
         {"question": "q", "answer": 0},
@@ -156,7 +156,7 @@ def test_answer_zero_is_kept_as_the_reference(tmp_path: Path):
 
 
 def test_a_loaded_row_has_exactly_prompt_reference_and_raw(tmp_path: Path):
-    from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
+    from assay.dialects.pipeline.dataset_registry import DatasetRegistry
 
     path = write_rows(
         tmp_path / "rows.jsonl",
@@ -179,7 +179,7 @@ def test_a_loaded_row_has_exactly_prompt_reference_and_raw(tmp_path: Path):
 
 
 def test_load_dataset_warns_of_rows_it_leaves_out(tmp_path: Path):
-    from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
+    from assay.dialects.pipeline.dataset_registry import DatasetRegistry
 
     path = write_rows(
         tmp_path / "rows.jsonl",
@@ -220,7 +220,7 @@ def forgotten_afterwards(monkeypatch: pytest.MonkeyPatch, module: str) -> str:
 
 @pytest.mark.parametrize("taken", ["tasks.py", "tasks/__init__.py", "tasks/notes.py"])
 @pytest.mark.parametrize("is_imported", [False, True])
-def test_what_a_loaded_file_has_beside_it_takes_no_name_from_a_guest_elsewhere(
+def test_modules_beside_a_loaded_file_do_not_shadow_those_of_another_file(
     taken: str, is_imported: bool, tmp_path: Path, monkeypatch
 ):
     from assay.code.userfiles import load_file
@@ -467,7 +467,7 @@ def test_each_fault_is_one_line_with_its_place(
         )
 
 
-def test_missing_data_is_said_before_anything_runs(tmp_path: Path):
+def test_missing_data_is_reported_before_anything_runs(tmp_path: Path):
     make_exam(tmp_path)
     task = str(tmp_path / "register_exam.py")
 
@@ -494,7 +494,7 @@ def test_a_file_none_of_whose_rows_can_be_asked_names_the_first_fault(tmp_path: 
         run_exam(tmp_path, Scripted("B"))
 
 
-def test_an_evaluator_that_is_no_function_of_numbers_is_blamed_by_name(tmp_path: Path):
+def test_an_evaluator_without_numbers_is_named_in_the_error(tmp_path: Path):
     make_exam(tmp_path)
     file = tmp_path / "register_exam.py"
     file.write_text(
@@ -505,7 +505,7 @@ def test_an_evaluator_that_is_no_function_of_numbers_is_blamed_by_name(tmp_path:
 
     with pytest.raises(
         assay.AssayError,
-        match=r"evaluator 'exam': returned .*fix: return a dict of metrics",
+        match=r"evaluator 'exam', register_exam.py:18: returned .*fix: return a dict of numbers",
     ):
         run_exam(tmp_path, Scripted("B"))
 
@@ -532,7 +532,7 @@ def test_a_model_without_likelihood_is_refused_by_perplexity_before_any_work(
 
     with pytest.raises(
         ModalityMismatch,
-        match=r"task 'exam/perplexity' weighs continuations and model 'Scr.*' cannot",
+        match=r"task 'exam/perplexity' needs likelihoods, which model 'Scr.*' does not have",
     ):
         assay.run(model=model, options=options.but(output=str(tmp_path / "run")))
 
@@ -546,10 +546,17 @@ def test_a_model_without_likelihood_is_refused_by_perplexity_before_any_work(
             "1 / 0",
             "evaluator 'odd': ZeroDivisionError: division by zero (register_exam.py:",
         ),
-        ("[1, 2]", "evaluator 'odd': returned [1, 2]; fix: return a dict of metrics"),
+        (
+            "[1, 2]",
+            "evaluator 'odd', register_exam.py:36: returned a list: [1, 2]; fix: return a dict of numbers",
+        ),
+        (
+            "'good'",
+            "evaluator 'odd', register_exam.py:36: returned a str: 'good'; fix: return a dict of numbers",
+        ),
         (
             "{'mode': 'fast'}",
-            "evaluator 'odd': returned no numbers: {'mode': 'fast'}; fix: return metrics",
+            "evaluator 'odd', register_exam.py:36: returned no numbers: {'mode': 'fast'}; fix: return a dict of",
         ),
         (
             "{'n': engine.speed_of_light}",
@@ -645,9 +652,6 @@ def test_modules_of_a_checkout_are_found_in_its_packages_whose_start_files_are_n
 
     assert main(["python", "script.py"]) == 0
 
-    facade = "assay.dialects.pipeline.facade"
-    expected = [
-        f"{facade}.tasks.dataset_registry",
-        f"{facade}.evaluators.evaluator_registry",
-    ]
+    home = "assay.dialects.pipeline"
+    expected = [f"{home}.dataset_registry", f"{home}.evaluator_registry"]
     assert capsys.readouterr().out.split() == expected

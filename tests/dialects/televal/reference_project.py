@@ -108,11 +108,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "qa": [
         {"key": "a", "query": "巴黎", "answer": ["巴黎"]},
         {"key": "b", "query": "London", "answer": ["london"]},
-        {
-            "key": "c",
-            "query": "1949",
-            "answer": [{"__tuple__": True, "items": ["1949", "it"]}],
-        },
+        {"key": "c", "query": "1949", "answer": [{"__tuple__": True, "items": ["1949", "it"]}]},
         {"key": "d", "query": "x y", "answer": ["z"]},
     ],
     "gaps": [
@@ -120,47 +116,20 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         {"key": "b", "query": "r", "answer": ["x"]},
         {"key": "c", "answer": ["x"], "emo": None, "query": "1.0"},
     ],
-    "strings": [
-        {"key": "a", "query": "a", "answer": "a"},
-        {"key": "b", "query": "null", "answer": "x"},
-    ],
-    "keyless": [
-        {"query": "a", "answer": ["a"]},
-        {"query": "b", "answer": ["c"]},
-        {"query": "c", "answer": ["c"]},
-    ],
-    "twice": [
-        {"key": "k", "query": "a", "answer": ["a"]},
-        {"key": "k", "query": "b", "answer": ["c"]},
-    ],
-    "numbers": [
-        {"key": 1, "query": "a", "answer": ["a"]},
-        {"key": 2, "query": 7, "answer": ["7"]},
-    ],
+    "strings": [{"key": "a", "query": "a", "answer": "a"}, {"key": "b", "query": "null", "answer": "x"}],
+    "keyless": [{"query": "a", "answer": ["a"]}, {"query": "b", "answer": ["c"]}, {"query": "c", "answer": ["c"]}],
+    "twice": [{"key": "k", "query": "a", "answer": ["a"]}, {"key": "k", "query": "b", "answer": ["c"]}],
+    "numbers": [{"key": 1, "query": "a", "answer": ["a"]}, {"key": 2, "query": 7, "answer": ["7"]}],
     "choice": [
         {"key": "a", "query": "答案是B", "answer": "B"},
         {"key": "b", "query": "下列错误的是？答案是错误的A", "answer": ["A"]},
         {"key": "c", "query": "C", "answer": "D"},
     ],
     "turns": [
-        {
-            "key": "m",
-            "nrounds": 2,
-            "user_text1": "u1",
-            "bot_text1": "b1",
-            "user_text2": "u2",
-            "bot_text2": "b2",
-            "answer": ["u2", "x"],
-        },
-        {
-            "key": "n",
-            "nrounds": 1,
-            "user_text1": "v1",
-            "bot_text1": "c1",
-            "answer": ["v1"],
-        },
+        {"key": "m", "nrounds": 2, "user_text1": "u1", "bot_text1": "b1", "user_text2": "u2", "bot_text2": "b2", "answer": ["u2", "x"]},
+        {"key": "n", "nrounds": 1, "user_text1": "v1", "bot_text1": "c1", "answer": ["v1"]},
     ],
-}
+}  # fmt: skip
 MULTI = {
     "multi": {},
     "multi-latest": {"save_latest_only": True},

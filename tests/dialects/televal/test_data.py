@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from assay.dialects.televal.data_templates import DataTemplate
 from assay.dialects.televal.facade.dataset import BatchLoader, BatchSaver
-from assay.dialects.televal.facade.prompt.template import DataTemplate
 from assay.dialects.televal.parquet2jsonl import convert
 
 AUDIO = [{"role": "user", "content": {"audio": "{{audio}}"}}]
@@ -301,7 +301,7 @@ def test_getvar_gives_none_for_what_is_missing_or_not_a_number():
     assert template.load(a=float("nan"))[0]["content"]["text"] == "None None 3"
 
 
-def test_a_template_that_renders_to_no_structure_says_so():
+def test_a_template_that_renders_to_no_structure_is_an_error():
     with pytest.raises(ValueError, match="does not render to JSON"):
         DataTemplate("plain {{ x }}").load(x=1)
     with pytest.raises(
@@ -356,7 +356,7 @@ def test_a_folder_on_the_hub_is_fetched_with_its_sounds_undecoded(monkeypatch):
     ]
 
 
-def test_a_dataset_that_is_not_there_says_what_it_could_be(project):
+def test_a_missing_dataset_lists_possible_forms(project):
     project.change("dataset", "data", file="data/gone.jsonl")
 
     with pytest.raises(

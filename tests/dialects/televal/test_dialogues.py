@@ -409,7 +409,7 @@ def test_a_dialogue_cut_by_a_failure_is_asked_again_from_its_beginning(talk):
     ]
 
 
-def test_a_model_without_generate_multiturn_says_so_for_each_dialogue(talk):
+def test_a_model_without_generate_multiturn_fails_each_dialogue(talk):
     talk.model(
         "    def __init__(self, path=''):\n        pass\n\n    def generate_once(self, audio, **kwargs):\n        return {'pred': 'x'}\n"  # noqa: E501
     )

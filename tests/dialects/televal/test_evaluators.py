@@ -5,17 +5,15 @@ import time
 
 import pytest
 
-from assay.dialects.televal.facade.evaluator.base import ExistMatch, SingleOptionMatch
-from assay.dialects.televal.facade.evaluator.llm import LLMScorer, NoScore, read_score
-from assay.dialects.televal.facade.prompt.llm_judge import TASK_PROMPT_MAP
-from assay.dialects.televal.facade.summarizer import (
-    Avg,
-    AvgInfo,
-    AvgMOS,
-    AvgThreshold,
-    AvgWER,
-)
+from assay.dialects.televal.answer_evaluators import ExistMatch, SingleOptionMatch
 from assay.dialects.televal.facade.utils import parallel_batch
+from assay.dialects.televal.judge_evaluators import (
+    TASK_PROMPT_MAP,
+    LLMScorer,
+    NoScore,
+    read_score,
+)
+from assay.dialects.televal.summaries import Avg, AvgInfo, AvgMOS, AvgThreshold, AvgWER
 
 BATCH = """
 class Contains:
@@ -366,11 +364,12 @@ def test_a_summarizer_that_returns_no_dict_is_named(project):
     result, _ = project.televal("eval")
 
     assert any(
-        "Mine.statistic returned a int, not a dict" in note for note in result.notes
+        "Mine.statistic (mine.py:2) returned a int, not a dict" in note
+        for note in result.notes
     )
 
 
-def test_a_judges_decimals_are_kept_and_what_is_no_score_is_refused():
+def test_a_judges_decimals_are_kept_and_invalid_scores_refused():
     assert read_score('{"Explanation": "good", "Score": "4.5"}') == (4.5, "good")
     assert read_score('```json\n{"Explanation": "x", "Score": 3.2}\n```')[0] == 3.2
     for reply in ("five", '{"Score": 7}', '{"Score": null}'):

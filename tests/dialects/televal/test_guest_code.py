@@ -5,21 +5,14 @@ import json
 import pytest
 
 from assay.cli.main import main
-from assay.core import UsageError
 from assay.dialects.protocol import OURS, UPSTREAM, following, is_upstream
-from assay.dialects.televal.command import Asked, execute
+from assay.dialects.televal.answer_evaluators import ExistMatch
+from assay.dialects.televal.data_templates import DataTemplate
 from assay.dialects.televal.eras import era_of
 from assay.dialects.televal.facade.dataset import BatchLoader
-from assay.dialects.televal.facade.evaluator.base import ExistMatch
-from assay.dialects.televal.facade.models.base import Model
-from assay.dialects.televal.facade.prompt.llm_judge import TASK_PROMPT_MAP
-from assay.dialects.televal.facade.prompt.template import DataTemplate
-from assay.dialects.televal.facade.summarizer.summarizer import (
-    AvgInfo,
-    AvgThreshold,
-    Summarizer,
-)
-from assay.runner.events import Silent
+from assay.dialects.televal.judge_evaluators import TASK_PROMPT_MAP
+from assay.dialects.televal.model_bases import Model
+from assay.dialects.televal.summaries import AvgInfo, AvgThreshold, Summarizer
 from assay.runner.options import RunOptions
 
 LOADERS = """
@@ -508,38 +501,23 @@ def test_the_command_follows_upstream_when_asked(project, monkeypatch, capsys):
     ]
 
 
-def test_names_that_upstream_lacks_are_faults_under_upstream(project):
+def test_upstream_uses_assays_avg_where_televal_lacks_the_class(project):
     project.entry(
         "summarizer", "avg", "src.summarizer.summarizer.Avg", {"score_scale": 1}
     )
-    project.televal("infer")
-    project.televal("eval")
-    execute(
-        Asked(
-            "infer",
-            "task",
-            str(project.registry),
-            save_dir=str(project.root / "up"),
-            upstream=True,
-        ),
-        RunOptions(),
-        Silent(),
+    project.rows(
+        {"key": "a", "query": "is it 1949?", "answer": "1949"},
+        {"key": "b", "query": "is it not?", "answer": "1950"},
     )
+    project.televal("infer", upstream=True)
 
-    with pytest.raises(
-        UsageError, match=r"avg.yaml:\d+: unknown class 'src.summarizer.summarizer.Avg'"
-    ):
-        execute(
-            Asked(
-                "eval",
-                "task",
-                str(project.registry),
-                save_dir=str(project.root / "up"),
-                upstream=True,
-            ),
-            RunOptions(),
-            Silent(),
-        )
+    with pytest.warns(UserWarning, match="Avg, which TELEVAL does not define"):
+        result, _ = project.televal("eval", upstream=True)
+
+    assert result.results[0].value == 0.5
+    assert project.lines("save/summary/echo/data_judge.jsonl") == [
+        {"score": "AVG: 50.00%"}
+    ]
 
 
 def test_a_script_runs_the_stages_by_upstreams_own_names(project, monkeypatch, capfd):

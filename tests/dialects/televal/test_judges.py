@@ -10,7 +10,7 @@ from http_thread import in_a_thread
 
 from assay.cli.main import main
 from assay.core import UsageError
-from assay.dialects.televal.facade.evaluator import llm
+from assay.dialects.televal import judge_evaluators as llm
 from assay.runner.run import run
 from assay.scorers.speech import dnsmos
 
@@ -298,6 +298,7 @@ def test_a_recogniser_compares_what_is_said_with_what_is_written(speaks):
 
     assert code == 0
     first = speaks.lines("save/result/echo/task_judge.jsonl")[0]["score"]
+    assert first.pop("wer") == pytest.approx(1 / 6)
     assert first == {"subs": 0, "dele": 1, "inse": 0, "ref_len": 6}
     assert speaks.lines("save/summary/echo/task_judge.jsonl") == [
         {"score": "Consis: 83.33%"}

@@ -167,7 +167,7 @@ def test_a_model_that_fails_on_one_sample_does_not_stop_the_others(project):
     assert result.results[0].outcomes == {"scored": 1, "model_error": 1}
 
 
-def test_saved_sounds_lie_where_the_document_says_and_reach_a_speech_evaluator(spoken):
+def test_saved_audio_is_where_the_document_says_and_reaches_a_speech_evaluator(spoken):
     spoken.model(SPEAKER)
     spoken.change("infer_task", "task", save_pred_audio=True)
     evaluator = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import MissingExtra
+from assay.core import MissingExtra, UsageError
 from assay.dialects.guest import Guest
 from assay.dialects.televal.claims import NAMES
 
@@ -24,9 +24,7 @@ def test_ours_serves_the_documents_names_and_the_user_every_other(project):
     made = guest(project).load(project.root / "src/models/mine.py")
 
     assert made.Echo is made.Same is made.echo.Echo
-    assert (
-        made.Echo.__mro__[1].__module__ == "assay.dialects.televal.facade.models.base"
-    )
+    assert made.Echo.__mro__[1].__module__ == "assay.dialects.televal.model_bases"
 
 
 def test_ours_wins_over_a_users_file_of_that_name_and_lends_it_what_it_lacks(project):
@@ -56,7 +54,7 @@ def test_plain_imports_of_several_modules_share_one_package(project):
     assert made.base.ExistMatch.__name__ == "ExistMatch"
 
 
-def test_a_name_that_nobody_has_says_so(project):
+def test_an_unknown_name_is_an_error(project):
     project.write(
         "src/use.py",
         "try:\n    from src.utils import nothing\nexcept ImportError as error:\n    SAID = str(error)\ntry:\n    import src.nowhere\nexcept ImportError as error:\n    ALSO = str(error)\n",  # noqa: E501
@@ -142,13 +140,13 @@ def test_in_a_notebook_the_names_are_importable_until_they_are_disabled(project)
     )
 
     assert done.stdout.splitlines() == [
-        "assay.dialects.televal.facade.models.base {'score': 'AVG: 100.00%'}",
+        "assay.dialects.televal.model_bases {'score': 'AVG: 100.00%'}",
         "gone",
     ], done.stderr
 
 
-def test_inference_of_the_base_class_leads_a_dialogue_as_the_guest_does(project):
-    from assay.dialects.televal.facade.models.base import Model
+def test_inference_of_the_base_class_leads_a_dialogue_like_televal(project):
+    from assay.dialects.televal.model_bases import Model
 
     class Talker(Model):
         def generate_multiturn(self, audio, user_history, assistant_history, **kwargs):
@@ -168,7 +166,7 @@ def test_inference_of_the_base_class_leads_a_dialogue_as_the_guest_does(project)
 
 
 def test_spreading_a_model_over_devices_names_what_is_missing(monkeypatch):
-    from assay.dialects.televal.facade.models import model_utils
+    from assay.dialects.televal import model_bases as model_utils
 
     monkeypatch.setattr(model_utils.importlib, "import_module", _missing)
 
@@ -185,7 +183,7 @@ def _missing(name):
 def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from assay.dialects.televal.facade.models import model_utils
+    from assay.dialects.televal import model_bases as model_utils
 
     class Layer:
         pass
@@ -223,3 +221,10 @@ def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tm
     with pytest.raises(ValueError, match="not in allowed no_split_module_classes"):
         model_utils.load_model_with_auto_device_map(str(tmp_path), None, ["Head"])
     assert Path(tmp_path).is_dir()
+
+
+def test_a_class_file_with_a_syntax_error_is_reported_with_its_line(project):
+    project.write("src/models/echo.py", "class Echo:\n    def broken(:\n")
+
+    with pytest.raises(UsageError, match=r"echo.py:2: not valid Python"):
+        project.televal("infer")

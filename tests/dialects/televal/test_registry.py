@@ -47,9 +47,7 @@ def test_all_dangling_names_are_reported_at_once(project):
     assert len(caught.value.faults) == 2
 
 
-def test_a_dangling_name_of_another_task_stops_nobody_and_is_not_spoken_of(
-    project, recwarn
-):
+def test_a_dangling_name_of_another_task_is_ignored(project, recwarn):
     project.entry(
         "infer_task",
         "other",
@@ -66,7 +64,7 @@ def test_a_dangling_name_of_another_task_stops_nobody_and_is_not_spoken_of(
     assert "unknown dataset 'gone'" in "\n".join(lines(project.registry))
 
 
-def test_a_class_that_is_not_there_is_reported_without_running_the_users_code(project):
+def test_a_missing_class_is_reported_without_running_user_code(project):
     project.write(
         "src/models/echo.py",
         "raise SystemExit('the file was run')\n\nclass Echoes:\n    pass\n",
@@ -79,7 +77,7 @@ def test_a_class_that_is_not_there_is_reported_without_running_the_users_code(pr
         project.run("task")
 
 
-def test_a_module_that_is_not_there_is_reported_with_the_nearest(project):
+def test_a_missing_module_is_reported_with_the_nearest(project):
     project.entry("evaluator", "contains", "src.evaluator.contians.Contains", {})
 
     with pytest.raises(
@@ -131,15 +129,16 @@ def test_a_name_given_twice_in_one_file_is_not_silently_dropped(project):
         ("- a\n", "avg.yaml:1: not a mapping"),
         (
             "avg:\n  class: a.B\n  args: 3\n",
-            "avg.yaml:3: `args` of summarizer 'avg' is no mapping",
+            "avg.yaml:3: `args` of summarizer 'avg' is not a mapping",
         ),
         ("avg:\n  class: [1]\n", "avg.yaml:2: `class` of summarizer 'avg' is"),
-        ("avg:\n  class: AvgInfo\n", "avg.yaml:2: 'AvgInfo' is no dotted class path"),
+        (
+            "avg:\n  class: AvgInfo\n",
+            "avg.yaml:2: 'AvgInfo' is not a dotted class path",
+        ),
     ],
 )
-def test_a_file_that_is_no_registry_says_what_is_wrong_and_where(
-    project, text, message
-):
+def test_an_invalid_registry_file_is_an_error_with_its_line(project, text, message):
     project.write("registry/summarizer/avg.yaml", text)
 
     with pytest.raises(UsageError) as caught:
@@ -187,10 +186,10 @@ def test_a_users_class_in_a_file_of_our_name_is_found_there(project):
     assert result.results[0].details["statistic"] == {"best": 1}
 
 
-def test_a_callable_that_is_no_class_is_not_called(project):
+def test_a_callable_other_than_a_class_is_not_called(project):
     project.entry("summarizer", "avg", "os.system", {"command": "touch called"})
 
-    with pytest.raises(UsageError, match=r"avg.yaml:\d+: os.system is no class"):
+    with pytest.raises(UsageError, match=r"avg.yaml:\d+: os.system is not a class"):
         project.run("task")
 
 
@@ -213,7 +212,7 @@ def test_a_registry_runs_without_being_told_whose_it_is(project):
     assert project.run("task", dialect=None).results[0].value == 0.5
 
 
-def test_one_yaml_file_of_a_registry_stands_for_its_own_tasks(project):
+def test_one_yaml_file_of_a_registry_selects_its_own_tasks(project):
     project.entry(
         "infer_task", "other", "src.config.InferTaskCfg", project.args["infer_task"]
     )
@@ -335,7 +334,7 @@ def test_a_tree_is_read_from_the_folder_around_it_and_from_one_of_its_files(proj
     assert read_tree(project.registry / "model/echo.yaml").names("model") == ["echo"]
 
 
-def test_entries_may_share_arguments_by_an_anchor_that_is_no_entry_itself(project):
+def test_entries_may_share_arguments_by_an_anchor_that_is_not_an_entry(project):
     (project.registry / "infer_task" / "task.yaml").write_text(
         "shared: &shared\n  dataset: data\n  template: ask\n  model: gone\n  eval_task: judge\n"
         "task:\n  class: src.config.InferTaskCfg\n  args:\n    <<: *shared\n    model: echo\n"
@@ -348,7 +347,7 @@ def test_entries_may_share_arguments_by_an_anchor_that_is_no_entry_itself(projec
     ) == ["task"]
 
 
-def test_an_entry_without_class_that_nobody_shares_is_a_fault(project):
+def test_an_unshared_entry_without_class_is_an_error(project):
     (project.registry / "infer_task" / "odd.yaml").write_text("odd:\n  dataset: data\n")
 
     with pytest.raises(

@@ -74,7 +74,7 @@ def outcomes(era: str, family: str, folder: Path) -> dict:
 @pytest.mark.parametrize("era", ["newest", "seed"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_name_gives_what_upstreams_own_code_gave(era, family, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.dialects.televal.facade.evaluator.llm.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("assay.dialects.televal.judge_evaluators.PAUSE_SECONDS", 0)
     given = json.loads((GIVEN / f"{era}.json").read_text(encoding="utf-8"))
     left_out = NEED_TORCH if find_spec("torch") is None else set()
     wanted = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.dialects.testbed.facade.data import (
+from assay.dialects.testbed.data_names import (
     DATASET_RETRIEVER_MAPPING,
     POSTPROCESS_MAPPING,
     ConcatSampler,
@@ -13,7 +13,7 @@ from assay.dialects.testbed.facade.data import (
     register_dataset_retriever,
     register_postprocess,
 )
-from assay.dialects.testbed.facade.data.common import (
+from assay.dialects.testbed.data_registry import (
     most_common_from_dict,
     split_generators,
 )

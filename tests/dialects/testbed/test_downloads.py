@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from assay.core import DataError
-from assay.dialects.testbed import downloads
-from assay.dialects.testbed.downloads import Downloads
+from assay.dialects.testbed import script as downloads
+from assay.dialects.testbed.script import Downloads
 
 
 def zipped(path, *names):

@@ -11,8 +11,8 @@ import testbed_cases
 
 from assay.dialects import protocol
 from assay.dialects.guest import Guest
+from assay.dialects.testbed import data_registry
 from assay.dialects.testbed.claims import NAMES
-from assay.dialects.testbed.facade.data import builtin, common
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -26,13 +26,16 @@ EXPECTED = json.loads(
 
 @pytest.fixture
 def load(tmp_path):
-    before = dict(common.DATASET_RETRIEVER_MAPPING), dict(common.POSTPROCESS_MAPPING)
-    builtin.register()
+    before = (
+        dict(data_registry.DATASET_RETRIEVER_MAPPING),
+        dict(data_registry.POSTPROCESS_MAPPING),
+    )
+    data_registry.register()
     protocol.choose("testbed", protocol.UPSTREAM)
     yield Guest("testbed", NAMES, tmp_path, force=True).module
     protocol.choose("testbed", protocol.OURS)
     for table, entries in zip(
-        (common.DATASET_RETRIEVER_MAPPING, common.POSTPROCESS_MAPPING),
+        (data_registry.DATASET_RETRIEVER_MAPPING, data_registry.POSTPROCESS_MAPPING),
         before,
         strict=True,
     ):

@@ -4,13 +4,13 @@ import importlib.util
 
 import pytest
 
-from assay.dialects.testbed.facade.models.families import LLaVa, Mistral, Qwen2
-from assay.dialects.testbed.facade.utils.tracker import (
+from assay.dialects.testbed.model_families import LLaVa, Mistral, Qwen2
+from assay.dialects.testbed.models import adapt
+from assay.dialects.testbed.trackers import (
     ForwardTracker,
     GradTracker,
     LocalsTracker,
 )
-from assay.dialects.testbed.models import adapt
 from assay.runner.run import run
 
 pytestmark = [
@@ -23,22 +23,13 @@ pytestmark = [
     ),
 ]
 SIZES = {
-    "vocab_size": 300,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 2048,
-    "eos_token_id": 257,
-    "pad_token_id": 258,
-}
+    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 2048, "eos_token_id": 257, "pad_token_id": 258,
+}  # fmt: skip
 TURNS = [
-    {"role": "question", "content": "q1"},
-    {"role": "answer", "content": "a1"},
-    {"role": "question", "content": "q2"},
-    {"role": "answer"},
-]
+    {"role": "question", "content": "q1"}, {"role": "answer", "content": "a1"},
+    {"role": "question", "content": "q2"}, {"role": "answer"},
+]  # fmt: skip
 
 
 def tokenizer(*special):

@@ -4,8 +4,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.core import UsageError
-from assay.dialects.testbed.facade.data.builtin import SHIPPED
-from assay.dialects.testbed.stemming import stemmed
+from assay.dialects.testbed.data_registry import SHIPPED
+from assay.dialects.testbed.words import stemmed
 from assay.runner.run import score
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from assay.dialects.testbed.facade.data.builtin import is_hateful
-from assay.dialects.testbed.stemming import stemmed
-from assay.dialects.testbed.words import words_of
+from assay.dialects.testbed.data_registry import is_hateful
+from assay.dialects.testbed.words import stemmed, words_of
 
 
 @pytest.mark.parametrize(

@@ -147,43 +147,22 @@ def input_cases() -> Iterator[tuple[str, Case]]:
 BUILTIN_ROWS: dict[str, list[dict[str, Any]]] = {
     **{
         name: [
-            {
-                "image": f"i{at}",
-                "question": f"Is it {at}?",
-                "answer": f"a{at}",
-                "answers": [{"answer": f"a{at}"}],
-            }
+            {"image": f"i{at}", "question": f"Is it {at}?", "answer": f"a{at}", "answers": [{"answer": f"a{at}"}]}
             for at in range(2)
         ]
         for name in ("vqav2", "ok_vqa", "ocr_vqa")
     },
     **{
-        name: [
-            {
-                "image": f"i{at}",
-                "caption": f"c{at}",
-                "sentences_raw": [f"c{at}", "more"],
-            }
-            for at in range(2)
-        ]
+        name: [{"image": f"i{at}", "caption": f"c{at}", "sentences_raw": [f"c{at}", "more"]} for at in range(2)]
         for name in ("coco", "flickr")
     },
-    "hateful_memes": [
-        {"img": f"i{at}", "text": f't"{at}', "label": at} for at in range(3)
-    ],
+    "hateful_memes": [{"img": f"i{at}", "text": f't"{at}', "label": at} for at in range(3)],
     "seed_bench": [
-        {
-            "image": image,
-            "question": "Which?",
-            "choice_a": "a",
-            "choice_b": "b",
-            "choice_c": 3,
-            "choice_d": None,
-            "answer": letter,
-        }
+        {"image": image, "question": "Which?", "choice_a": "a", "choice_b": "b", "choice_c": 3, "choice_d": None,
+         "answer": letter}
         for image, letter in (("i", "A"), (["i", "j"], "B"))
     ],
-}
+}  # fmt: skip
 
 
 def postprocess_case(name: str, predictions: Any, *args: Any, **kwargs: Any) -> Case:
@@ -536,9 +515,10 @@ def sampler_cases() -> Iterator[tuple[str, Case]]:
     def batch(count: int, size: int) -> Any:
         return BatchSampler(SequentialSampler(range(count)), size, True)
 
-    two = lambda m: m.ConcatSampler(
-        [SequentialSampler(range(3)), SequentialSampler(range(5))], [3, 8]
-    )  # noqa: E731
+    def two(m):
+        samplers = [SequentialSampler(range(3)), SequentialSampler(range(5))]
+        return m.ConcatSampler(samplers, [3, 8])
+
     yield "sampler.concat", sampler_case(two)
     yield (
         "sampler.concat_no_sizes",

@@ -75,51 +75,62 @@ def test_geneval_by_upstreams_name_and_upstreams_table_is_scored(place, capsys):
     assert code == 0 and values["geneval"] == pytest.approx(1 / 3)
 
 
-def test_with_upstreams_rules_the_shipped_class_is_asked_for_its_own_judge(
-    place, capsys, monkeypatch
+JUDGED = """
+from ..smp import *
+from .text_base import TextBaseDataset
+from .utils.judge_util import build_judge
+
+class GenEvalPP(TextBaseDataset):
+    DATASET_URL = {'GenEvalPP': ''}
+
+    def evaluate(self, eval_file, **judge_kwargs):
+        data = load(eval_file)
+        judge = build_judge(model=judge_kwargs['model'])
+        right = sum(judge.generate('right?') == 'yes' for _ in data['index'])
+        return {'accuracy': right / len(data), 'total': len(data)}
+"""
+
+
+@pytest.fixture
+def checkout(place, monkeypatch):
+    package = place.folder / "ULMEvalKit" / "ulmeval"
+    (package / "dataset").mkdir(parents=True)
+    (package / "config.py").write_text("supported_ULM = {}\n")
+    (package / "dataset/geneval_pp.py").write_text(JUDGED)
+    (place.data / "GenEvalPP.tsv").write_text("index\tquestion\n0\ta cat\n1\tb\n")
+    monkeypatch.chdir(package.parent)
+
+
+def test_with_upstreams_rules_the_class_of_the_checkout_judges_by_its_own_judge(
+    place, capsys, checkout
 ):
-    from assay.dialects.ulmeval.facade.dataset import GenEvalPP
-
-    monkeypatch.setattr(GenEvalPP, "DATASET_MD5", {"GenEvalPP": None})
-    (place.data / "GenEvalPP.tsv").write_text(
-        "index\tquestion\tinclude\n0\ta cat\t[{'class': 'cat'}]\n1\tb\t[]\n"
-    )
     model = place.write("um.py", PAINTER) + ":P"
-    judge = (
-        place.write("j.py", "def judge(request):\n    return '{\"correct\": 1}'\n")
-        + ":judge"
-    )
+    judge = place.write("j.py", "def judge(request):\n    return 'yes'\n") + ":judge"
+    names = ["--data", "GenEvalPP", "--model", model, "--judge", judge]
 
-    code = command(
-        [
-            "--data",
-            "GenEvalPP",
-            "--model",
-            model,
-            "--judge",
-            judge,
-            "--upstream",
-            "--json",
-        ]
-    )
+    code = command([*names, "--upstream", "--json"])
 
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     values = {result["metric"]: result["value"] for result in run["results"]}
-    assert (
-        code == 0
-        and values["evaluate.accuracy"] == 1.0
-        and values["evaluate.total"] == 2.0
-    )
+    assert code == 0
+    assert values["evaluate.accuracy"] == 1.0
+    assert values["evaluate.total"] == 2.0
     assert run["results"][0]["protocol"] == "GenEvalPP@upstream"
 
 
-def test_t2icompbench_of_upstream_is_refused_with_what_to_do():
-    from assay.dialects.ulmeval.facade.dataset import T2ICompBench
+def test_upstreams_evaluation_without_a_checkout_is_refused_with_what_to_do(place):
+    model = place.write("um.py", PAINTER) + ":P"
 
-    with pytest.raises(
-        UsageError, match=r"checkout of ULMEvalKit.*assay run t2i_compbench"
-    ):
-        T2ICompBench.evaluate(None, "m.pkl")
+    with pytest.raises(UsageError, match="run in a checkout of ULMEvalKit"):
+        command(["--data", "GenEvalPP", "--model", model, "--upstream"])
+
+
+def test_scripts_build_the_datasets_of_the_checkout_around_the_working_folder(
+    checkout,
+):
+    from assay.dialects.ulmeval.drawing_datasets import build_dataset
+
+    assert len(build_dataset("GenEvalPP").data) == 2
 
 
 TWO = """

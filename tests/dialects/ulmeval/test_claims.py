@@ -85,7 +85,7 @@ def test_nothing_called_ulmeval_is_left_in_the_process(place):
         ("from ulmeval import Nothing", "the ulmeval dialect has no 'Nothing'"),
     ],
 )
-def test_a_name_that_the_dialect_has_not_is_said(place, line, said):
+def test_an_unknown_name_of_the_toolkit_is_reported(place, line, said):
     file = place.write(
         "asks.py",
         f"try:\n    {line}\nexcept ImportError as error:\n    said = str(error)\n",

@@ -9,7 +9,7 @@ from assay.dialects.kits.numbers import as_numbers
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
-def test_a_number_that_is_not_finite_is_handed_on_for_the_row_to_say_so(odd):
+def test_a_number_that_is_not_finite_is_passed_on_to_its_row(odd):
     found = as_numbers({"accuracy": odd, "parts": {"one": odd}, "rows": 3})
 
     parts = found.pop("parts")
@@ -17,7 +17,7 @@ def test_a_number_that_is_not_finite_is_handed_on_for_the_row_to_say_so(odd):
     assert parts == pytest.approx({"one": odd}, nan_ok=True)
 
 
-def test_an_empty_cell_of_a_table_is_no_number():
+def test_an_empty_cell_of_a_table_is_not_a_number():
     rows = [
         {"name": "a", "score": 0.5, "other": math.nan},
         {"name": "b", "score": 1.0, "other": 2.0},
@@ -28,7 +28,7 @@ def test_an_empty_cell_of_a_table_is_no_number():
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "none"])
-def test_a_text_that_is_no_number_is_left_out(text):
+def test_a_text_that_is_not_a_number_is_left_out(text):
     assert as_numbers({"note": text, "score": "0.5"}) == {"score": 0.5}
 
 
@@ -58,7 +58,7 @@ class P(BaseModel):
 
 
 @pytest.mark.parametrize("how", ["run", "command"])
-def test_new_images_are_evaluated_whatever_files_an_earlier_evaluation_left(place, how):
+def test_new_images_are_evaluated_despite_files_of_an_earlier_evaluation(place, how):
     from assay.dialects.ulmeval.command import run_pairs
     from assay.dialects.ulmeval.pairs import Settings
     from assay.runner.events import Silent

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import UsageError
-from assay.dialects.ulmeval.facade.config import supported_ULM
-from assay.dialects.ulmeval.facade.ulm.base import BaseModel
+from assay.dialects.ulmeval.drawing_models import BaseModel, supported_ULM
 
 
 class Echo(BaseModel):
@@ -121,10 +120,10 @@ def test_the_same_script_draws_the_same_and_the_same_call_again_something_else(
     assert drawn() != first
 
 
-def test_a_seed_that_is_no_number_is_said(place, monkeypatch):
+def test_a_seed_that_is_not_a_number_is_an_error(place, monkeypatch):
     monkeypatch.setenv("SEED", "seven")
 
-    with pytest.raises(UsageError, match="SEED='seven' is no whole number"):
+    with pytest.raises(UsageError, match="SEED='seven' is not an integer"):
         Echo().generate("x")
 
 
@@ -166,7 +165,7 @@ def test_a_model_of_assay_is_supported_by_its_name(place):
     assert images[0].getpixel((0, 0)) == (0, 0, 255)
 
 
-def test_only_the_first_picture_is_taken_by_a_model_that_says_so(place):
+def test_a_model_may_declare_that_it_takes_only_the_first_image(place):
     message = [
         {"type": "image", "value": "a"},
         {"type": "text", "value": "x"},

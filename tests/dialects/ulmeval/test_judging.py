@@ -135,7 +135,7 @@ def test_scoring_again_asks_the_judge_nothing(place):
 
 
 def test_an_unreadable_answer_can_be_asked_for_again(place):
-    from assay.dialects.ulmeval.facade.dataset import build_judge
+    from assay.dialects.ulmeval.drawing_datasets import build_judge
 
     judge = place.write(
         "counting.py",
@@ -167,13 +167,23 @@ def test_evaluate_without_a_named_judge_says_how_to_name_one(place):
     assert any("--judge MODEL" in note for note in result.notes)
 
 
-def test_a_detector_that_is_not_here_is_named(place):
+def test_a_detector_comes_from_a_checkout_and_is_named_without_one(place):
     import pytest
 
-    from assay.core import MissingExtra
-    from assay.dialects.ulmeval.facade.dataset import build_judge
+    from assay.core import UsageError
+    from assay.dialects.ulmeval.loading import load_guest
 
-    with pytest.raises(
-        MissingExtra, match=r"mmdet.*assay's own `geneval` asks a worker"
-    ):
-        build_judge(model="mask2former")
+    script = "from ulmeval.dataset.utils import build_judge\n"
+    alone = place.write("alone.py", script)
+    folder = place.folder / "ULMEvalKit/ulmeval/dataset/utils"
+    folder.mkdir(parents=True)
+    (folder / "mmdet_model.py").write_text(
+        "class MMDetModel:\n    def __init__(self, weights, **options):\n        self.weights = weights\n"
+    )
+    (folder / "mine.py").write_text("from .judge_util import build_judge\n")
+
+    judge = load_guest(folder / "mine.py").module.build_judge(model="mask2former")
+
+    assert judge.weights.startswith("mask2former_swin-s")
+    with pytest.raises(UsageError, match=r"mask2former.*checkout of ULMEvalKit"):
+        load_guest(alone).module.build_judge(model="mask2former")

@@ -263,7 +263,7 @@ def test_a_batch_hook_that_draws_too_few_is_named(place):
     )
 
 
-def test_a_model_with_its_own_prompt_uses_it_only_where_it_says_so(place):
+def test_a_model_uses_its_own_prompt_only_for_datasets_it_declares(place):
     dataset, _ = place.colours()
     model = place.write(
         "own.py",
@@ -414,7 +414,7 @@ def test_a_class_without_evaluate_is_only_drawn_for(place):
     assert values(result) == {"images": 1.0}
 
 
-def test_a_guest_that_opens_its_file_by_itself_gets_a_real_one_for_a_while(place):
+def test_an_evaluate_that_opens_its_file_itself_gets_a_temporary_one(place):
     place.colours()
     _, model = place.colours()
     opens = place.write(

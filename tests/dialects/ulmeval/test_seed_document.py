@@ -140,7 +140,7 @@ def test_the_document_s_shell_block_runs_its_three_commands(place):
 
 @pytest.fixture(autouse=True)
 def _registered_models_are_forgotten():
-    from assay.dialects.ulmeval.facade.config import supported_ULM
+    from assay.dialects.ulmeval.drawing_models import supported_ULM
 
     before = dict(supported_ULM)
     yield

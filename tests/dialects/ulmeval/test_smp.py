@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.core import UsageError
+from assay.dialects.kits import smp
 from assay.dialects.kits.state import Surroundings, around
-from assay.dialects.ulmeval.facade import smp
 
 
 def test_the_base64_helpers_round_trip_a_png_with_alpha(place):

@@ -11,7 +11,7 @@ from http_thread import in_a_thread
 import assay
 from assay.core import DataError, UsageError
 from assay.dialects.kits.state import Surroundings, around
-from assay.dialects.ulmeval.facade.dataset import (
+from assay.dialects.ulmeval.drawing_datasets import (
     ImageBaseDataset,
     TextBaseDataset,
     build_dataset,
@@ -94,7 +94,7 @@ def test_a_table_without_an_index_says_what_it_has(place):
         text_class("Web.tsv", None)("Web")
 
 
-def test_a_table_that_is_nowhere_says_where_it_should_be(place):
+def test_a_missing_table_names_its_expected_location(place):
     with pytest.raises(UsageError, match=r"Web.tsv: no such table, and no URL"):
         text_class("", None)("Web")
 
@@ -217,7 +217,7 @@ def test_a_malformed_list_is_an_error_of_its_row_and_never_executed(place, png):
     assert any("not a list of texts" in note for note in result.notes)
 
 
-def test_paths_stand_for_pictures_where_there_is_no_image_column(place):
+def test_paths_replace_images_without_an_image_column(place):
     from PIL import Image
 
     root = place.data / "images" / "Edits"

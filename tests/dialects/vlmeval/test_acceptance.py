@@ -12,13 +12,13 @@ import pytest
 from PIL import Image as pillow
 
 from assay.cli.main import main
-from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.facade.smp import (
+from assay.dialects.kits.smp import (
     decode_base64_to_image,
     encode_image_file_to_base64,
     encode_image_to_base64,
     load,
 )
+from assay.dialects.vlmeval.command import evaluate
 from assay.dialects.vlmeval.loading import load_guest
 from assay.store import RunReader
 
@@ -237,7 +237,7 @@ def test_item_5_a_rotation_that_is_missing_is_reported(
     assert result.status == "partial"
 
 
-def test_item_5_rotations_are_known_by_the_picture_they_borrow_whatever_the_name(
+def test_item_5_rotations_are_recognised_by_the_image_they_borrow_under_any_name(
     table, picture, early_model, run
 ):
     path = table("Whatever", FIELDS, list(animals(picture)))

@@ -173,7 +173,7 @@ def test_a_judge_at_an_endpoint_reads_what_the_rules_cannot(
     ] == [("gpt-4o-mini", "Bearer sk-judge")]
 
 
-def test_exact_matching_is_no_judge(mine, early_model):
+def test_exact_matching_is_not_a_judge(mine, early_model):
     model = early_model(dict.fromkeys(range(3), "A"))
 
     (result,) = evaluate(
@@ -224,7 +224,7 @@ def test_judge_args_and_use_verifier_reach_the_users_evaluate(judged, shout, end
     assert {body["temperature"] for _, _, body in endpoint.seen} == {0.25}
 
 
-def test_without_a_judge_an_evaluate_is_told_to_match_exactly(judged, shout):
+def test_without_a_judge_evaluate_gets_exact_matching(judged, shout):
     (result,) = evaluate(["--data", f"{judged}:Judged", "--model", shout])
 
     assert result.value("evaluate.judged") == 0.0
@@ -553,7 +553,7 @@ def test_flags_of_no_effect_are_said_to_be(mine, early_model, capsys):
     assert len(json.loads(said.out)["runs"]) == 1
 
 
-def test_retry_is_said_to_be_of_no_effect_for_an_endpoint(mine, endpoint, capsys):
+def test_retry_is_reported_as_without_effect_for_an_endpoint(mine, endpoint, capsys):
     code = command(
         ["--data", "Mine", "--model", "m", "--base-url", endpoint.url, "--retry", "2"]
     )
@@ -729,7 +729,7 @@ def test_mmeval_root_and_eval_format_are_obeyed(
     assert accuracy == [{"split": "dev", "Overall": 1.0}]
 
 
-def test_a_model_that_nobody_knows_is_an_error_with_what_to_do(mine):
+def test_an_unknown_model_is_an_error_with_a_fix(mine):
     with pytest.raises(UnknownName, match=r"unknown model 'nobody'.*--register FILE"):
         list(evaluate(["--data", "Mine", "--model", "nobody"]))
 
@@ -749,7 +749,7 @@ def test_use_vllm_runs_weights_of_hf_in_vllm(mine, tmp_path):
     assert (pair.model, dict(pair.model_args)) == ("vllm/org/name", {})
 
 
-def test_local_llm_is_the_judge_whatever_is_asked_for(
+def test_local_llm_replaces_any_requested_judge(
     mine, early_model, endpoint, monkeypatch
 ):
     monkeypatch.setenv("LOCAL_LLM", "my-local-judge")
@@ -796,7 +796,7 @@ def test_files_beside_the_predictions_are_named_as_newer_code_names_them(
         smp.get_eval_file_format()
 
 
-def test_all_datasets_of_a_command_lie_in_one_folder_under_their_own_names(
+def test_all_datasets_of_a_command_share_one_folder_under_their_own_names(
     table, picture, early_model, tmp_path
 ):
     for name in ("猫狗", "山水"):
@@ -863,7 +863,7 @@ def test_what_an_evaluate_dumped_is_linked_one_level_up_too(
 
 
 @pytest.mark.parametrize("prediction_format", ["xlsx", "tsv"])
-def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(
+def test_a_missing_excel_library_is_reported_before_a_model_is_called(
     mine, endpoint, monkeypatch, prediction_format
 ):
     monkeypatch.setenv("PRED_FORMAT", prediction_format)

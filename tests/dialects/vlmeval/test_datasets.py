@@ -28,7 +28,7 @@ def lazy(file, url="", md5="None"):
     return file("lazy.py", LAZY.replace("{URL}", url).replace("{MD5}", md5))
 
 
-def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(
+def test_rows_are_passed_one_by_one_unless_code_reads_the_frame(
     table, picture, file, run, early_model
 ):
     table(
@@ -48,7 +48,7 @@ def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(
     assert set(load_guest(path).Lazy.SEEN) == {(False, "int", "float")}
 
 
-def test_a_class_that_others_of_its_file_build_on_is_no_dataset(
+def test_a_base_class_of_its_file_is_not_a_dataset(
     table, picture, file, run, early_model
 ):
     path = table("Mine", "index image question answer", [[0, picture(0), "Q", "x"]])
@@ -186,7 +186,7 @@ def test_a_tsv_with_the_wrong_md5_stops_the_run_and_is_not_kept(served, file, ru
     assert list(lmu.iterdir()) == []
 
 
-def test_a_tsv_that_is_nowhere_says_where_it_was_looked_for(file, run, lmu):
+def test_a_missing_tsv_lists_the_searched_locations(file, run, lmu):
     with pytest.raises(UsageError, match=r"finds no TSV.*LMUData"):
         run(lazy(file), "smollm2")
 
@@ -235,7 +235,7 @@ def test_an_evaluate_that_asks_a_judge_asks_each_thing_once(table, file, run, tm
     ]
 
 
-def test_an_evaluate_that_asks_a_judge_nobody_gave_says_so(table, file, run):
+def test_an_evaluate_without_its_judge_is_an_error(table, file, run):
     table("Judged", "index question answer", [[0, "a", "x"]])
     model = file("m.py", "def answer(text):\n    return text\n")
 
@@ -485,7 +485,7 @@ KILLED = """
 """
 
 
-def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(
+def test_answers_of_the_judge_are_journaled_and_survive_a_kill_during_evaluate(
     table, file, tmp_path
 ):
     import subprocess
@@ -565,7 +565,7 @@ IDLE = """
 
 
 @pytest.mark.parametrize("reference", ["Mine", "LMUData/Mine.tsv"])
-def test_a_registered_class_that_names_no_dataset_is_said_to_be_unused(
+def test_a_registered_class_without_a_dataset_is_reported_as_unused(
     table, file, run, picture, early_model, reference
 ):
     table("Mine", "index question answer image", [[0, "a", "x", picture(1)]])
@@ -578,7 +578,7 @@ def test_a_registered_class_that_names_no_dataset_is_said_to_be_unused(
         run(reference, early_model({1: "x"}), register=(source,), dialect="vlmeval")
 
 
-def test_a_registered_class_that_names_another_dataset_is_not_spoken_of(
+def test_a_registered_class_of_another_dataset_is_not_reported(
     table, file, run, picture, early_model, recwarn
 ):
     table("Mine", "index question answer image", [[0, "a", "x", picture(1)]])

@@ -122,7 +122,7 @@ def test_a_file_without_a_model_gives_none(file):
 
 
 def test_calling_generate_by_hand_accepts_strings_dicts_and_lists(file, tmp_path):
-    from assay.dialects.vlmeval.facade.vlm import BaseModel
+    from assay.dialects.vlmeval.model_bases import BaseModel
 
     class Echo(BaseModel):
         def generate_inner(self, message, dataset=None):
@@ -167,7 +167,7 @@ def test_the_dataset_may_insist_on_its_own_prompt(table, picture, file, run):
 
 
 @pytest.mark.parametrize("suffix", ["", ":Missing"])
-def test_a_model_that_is_not_there_says_what_is(file, suffix):
+def test_a_missing_model_lists_the_existing_ones(file, suffix):
     from assay.core import UsageError
 
     source = (

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval import era
-from assay.dialects.vlmeval.facade.config import supported_VLM
 from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.registry import supported_VLM
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
@@ -37,13 +36,11 @@ def expected(cases: str) -> dict[str, object]:
 def rules_of(cases: str) -> Iterator[None]:
     """The protocol of a file of cases; what a case leaves behind is taken away."""
     protocol.choose("vlmeval", FILES[cases])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(era, "_used", {"newest"})  # unless the protocol says otherwise
-        try:
-            yield
-        finally:
-            protocol.choose("vlmeval", protocol.OURS)
-            supported_VLM.clear()
+    try:
+        yield
+    finally:
+        protocol.choose("vlmeval", protocol.OURS)
+        supported_VLM.clear()
 
 
 @pytest.mark.parametrize("cases", FILES)

@@ -9,8 +9,8 @@ import pytest
 
 from assay.core import AssayError, UsageError
 from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.facade.utils import can_infer
 from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.tsv_dataset import can_infer
 from assay.store import RunReader
 
 CHOICES = "index image question A B answer"
@@ -26,7 +26,7 @@ def test_1_exact_matching_really_matches(table, picture, early_model, run):
     assert run(path, early_model({0: "cat"})).value("exact_matching.circular") == 1.0
 
 
-def test_2_an_answer_nobody_can_read_is_unparsed_every_time(
+def test_2_an_unreadable_answer_is_always_unparsed(
     table, picture, early_model, run, tmp_path
 ):
     path = table("Mine", CHOICES, [[0, picture(0), "?", "x", "y", "A"]])
@@ -55,7 +55,8 @@ def test_4_a_judge_that_does_not_answer_is_counted_not_replaced(
         + ":judge"
     )
 
-    result = run(path, early_model({0: "hm"}), judges={"judge": judge})
+    judges = {"judge": judge}
+    result = run(path, early_model({0: "hm"}), judges=judges, on_error="continue")
 
     assert result[1].outcomes == {"judge_error": 1}
     assert result[1].value is None
@@ -133,7 +134,7 @@ def test_10_one_failing_sample_does_not_stop_the_others(
     assert result.status == "partial"
 
 
-def test_13_a_pair_that_fails_is_told_by_the_result(table, picture, file):
+def test_13_a_failed_pair_is_reported_in_the_result(table, picture, file):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "x"]])
     model = file(
         "m.py",
@@ -224,7 +225,7 @@ def test_several_pictures_for_a_model_of_one_are_a_counted_failure(
         [[0, f"['{picture(1)}', '{picture(2)}']", "?", "0"]],
     )
 
-    result = run(path, early_model({1: "x"}))
+    result = run(path, early_model({1: "x"}), on_error="continue")
 
     assert result[0].outcomes == {"model_error": 1}
     assert any(
@@ -376,7 +377,7 @@ def test_a_name_that_upstream_knows_has_its_type_and_another_is_multiple_choice(
     name, kind, modality
 ):
     from assay.dialects.protocol import OURS, UPSTREAM, choose
-    from assay.dialects.vlmeval.facade.dataset import DATASET_MODALITY, DATASET_TYPE
+    from assay.dialects.vlmeval.dataset_names import DATASET_MODALITY, DATASET_TYPE
 
     choose("vlmeval", UPSTREAM)
     try:

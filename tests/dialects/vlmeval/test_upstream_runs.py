@@ -15,16 +15,9 @@ sys.path[:0] = [str(HERE.parent / "kits"), str(HERE / "upstream")]
 from differential import as_plain  # noqa: E402
 
 PREDICTIONS = (
-    "A",
-    "both B",
-    "it is a dog",
-    "no idea",
-    "the third: bird",
-    "The answer is A because of many reasons",
-    "Z",
-    "3",
+    "A", "both B", "it is a dog", "no idea", "the third: bird", "The answer is A because of many reasons", "Z", "3",
     "cat",
-)
+)  # fmt: skip
 NEWER = """
     from vlmeval.vlm.base import BaseModel
 
@@ -135,7 +128,7 @@ def test_multiple_choice_of_the_documented_revision_with_a_judge(name, file, tmp
     list(evaluate(["--upstream", "--data", name, "--model", model, "--judge", judge]))
 
     score, _, result, accuracy = upstreams(
-        "cases_seed", f"multiple_choice_eval.judge.{DOCUMENTED.index(name):02d}"
+        "cases_seed_runs", f"multiple_choice_eval.judge.{DOCUMENTED.index(name):02d}"
     )
     home = tmp_path / "outputs" / "Early"
     assert (
@@ -159,7 +152,7 @@ def test_mme_of_the_documented_revision_with_a_judge(place, reply, file, tmp_pat
 
     list(evaluate(["--upstream", "--data", "MME", "--model", model, "--judge", judge]))
 
-    score, matched, written = upstreams("cases_seed", f"MME_eval.{place:02d}")
+    score, matched, written = upstreams("cases_seed_runs", f"MME_eval.{place:02d}")
     home = tmp_path / "outputs" / "Early"
     assert as_plain(pandas.read_csv(home / "Early_MME_score.csv")) == written == score
     assert as_plain(pandas.read_excel(home / "Early_MME_auxmatch.xlsx")) == matched

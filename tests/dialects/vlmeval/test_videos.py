@@ -132,7 +132,7 @@ def test_nframe_comes_from_the_data_config(film, table, file, watchers):
     assert result.value("evaluate.right") == 1.0
 
 
-def test_a_film_that_is_not_there_is_a_counted_failure_of_its_row(
+def test_a_missing_video_is_a_counted_failure_of_its_row(
     film, table, file, watchers, run
 ):
     rows = [[0, "clip", "?", "image image image image text"], [1, "lost", "?", "x"]]
@@ -144,7 +144,7 @@ def test_a_film_that_is_not_there_is_a_counted_failure_of_its_row(
     assert any("no such video" in note for note in result.notes)
 
 
-def test_what_is_no_film_says_so(tmp_path):
+def test_a_file_that_is_not_a_video_is_an_error(tmp_path):
     path = tmp_path / "words.mp4"
     path.write_text("words")
 

@@ -14,19 +14,11 @@ pytestmark = [
     ),
 ]
 SHAPES = {
-    "token_embd.weight": (259, 32),
-    "output.weight": (259, 32),
-    "output_norm.weight": (32,),
-    "blk.0.attn_norm.weight": (32,),
-    "blk.0.ffn_norm.weight": (32,),
-    "blk.0.attn_q.weight": (32, 32),
-    "blk.0.attn_k.weight": (16, 32),
-    "blk.0.attn_v.weight": (16, 32),
-    "blk.0.attn_output.weight": (32, 32),
-    "blk.0.ffn_gate.weight": (48, 32),
-    "blk.0.ffn_up.weight": (48, 32),
-    "blk.0.ffn_down.weight": (32, 48),
-}
+    "token_embd.weight": (259, 32), "output.weight": (259, 32), "output_norm.weight": (32,),
+    "blk.0.attn_norm.weight": (32,), "blk.0.ffn_norm.weight": (32,), "blk.0.attn_q.weight": (32, 32),
+    "blk.0.attn_k.weight": (16, 32), "blk.0.attn_v.weight": (16, 32), "blk.0.attn_output.weight": (32, 32),
+    "blk.0.ffn_gate.weight": (48, 32), "blk.0.ffn_up.weight": (48, 32), "blk.0.ffn_down.weight": (32, 48),
+}  # fmt: skip
 
 
 @pytest.fixture

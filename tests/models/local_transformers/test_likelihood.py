@@ -6,7 +6,7 @@ import pytest
 
 from assay.core import Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
-from assay.models.local_transformers.prompts import Renderer
+from assay.models.prompting.renderer import Renderer
 
 pytestmark = pytest.mark.torch
 HEADER = "Solved: two and two is four. Solved: three and three is six. Solved: one and one is two.\n"
@@ -100,7 +100,7 @@ def test_how_much_is_computed_at_once_changes_nothing(
     from assay.models.local_transformers.engine import Budget
 
     llama.load()
-    llama._loaded.engine.budget = Budget(pack, segment, 48)
+    llama._loaded.engine.budget = Budget(pack, segment)
     dice = random.Random(3)
     words = ["".join(dice.choices("abc ", k=dice.randrange(1, 30))) for _ in range(12)]
     asked = [
@@ -158,7 +158,7 @@ def test_a_text_is_weighed_from_its_first_token_in_windows(llama_folder, plain_l
 
 
 def test_windows_predict_each_token_once_and_the_last_one_reaches_back():
-    from assay.models.local_transformers.likelihood import windows
+    from assay.models.prompting.pairs import windows
 
     pairs = windows(list(range(10)), 99, 4)
 

@@ -302,7 +302,7 @@ def test_the_identity_follows_the_weights_and_not_the_place(llama_folder, tmp_pa
 def test_settings_that_only_spread_the_work_are_not_part_of_the_identity(llama_folder):
     plain, spread = (
         LocalTransformers(str(llama_folder)),
-        LocalTransformers(str(llama_folder), batch_size=8, rows=2),
+        LocalTransformers(str(llama_folder), batch_size=8),
     )
 
     assert plain.identity == spread.identity
@@ -675,3 +675,57 @@ def test_a_chat_template_is_found_in_each_of_the_files_it_may_lie_in(
 
     assert shown == "[Hm]"
     assert model.shown(Prompt((Message.of("user", "Hm"),))) == "[Hm]"
+
+
+@torch_only
+@pytest.mark.parametrize(
+    ("gpus", "memory", "options", "copies", "spread"),
+    [
+        (1, 80 << 30, {}, 1, None),
+        (4, 80 << 30, {}, 4, None),
+        (4, 1000, {}, 1, "auto"),
+        (4, 80 << 30, {"device": "cpu"}, 1, None),
+        (4, 80 << 30, {"device_map": "balanced"}, 1, "balanced"),
+    ],
+)
+def test_a_model_is_copied_to_every_gpu_or_spread_over_all_of_them(
+    llama_folder, monkeypatch, gpus, memory, options, copies, spread
+):
+    from assay.models.local_transformers import loading
+    from assay.models.local_transformers import model as module
+
+    for owner in (loading, module):
+        monkeypatch.setattr(owner, "cuda_devices", lambda: gpus)
+    monkeypatch.setattr(loading, "cuda_memory", lambda: memory)
+
+    model = LocalTransformers(str(llama_folder), **options)
+
+    assert model.copies() == copies
+    assert model.source.spread() == spread
+
+
+@torch_only
+def test_a_run_has_one_replica_for_each_gpu(llama_folder, tmp_path, monkeypatch):
+    import assay
+    from assay.runner.ask.executors import processes
+
+    monkeypatch.setattr(LocalTransformers, "copies", lambda self: 2)
+    monkeypatch.setattr(processes, "gpus", lambda: ["0", "1"])
+    usual, made = processes.Processes.__init__, []
+
+    def record(self, *given):
+        made.append(given)
+        usual(self, *given)
+
+    monkeypatch.setattr(processes.Processes, "__init__", record)
+    rows = [{"id": str(n), "question": f"{n}?", "answer": "x"} for n in range(4)]
+
+    done = assay.run(
+        assay.Task("qa", dataset=rows),
+        f"hf/{llama_folder}",
+        model_args={"max_tokens": 2},
+        output=str(tmp_path / "run"),
+    )
+
+    assert done.status == "complete"
+    assert made == [(2, 1)]

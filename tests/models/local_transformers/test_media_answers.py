@@ -37,7 +37,8 @@ def spoil_one(model, requests, wrong):
             if torch.equal(own.cpu(), pixels):
                 found.last_hidden_state[row] = float("inf")
                 for state in found.hidden_states or ():
-                    state[row] = float("inf")
+                    if state is not None:  # layers that nothing reads are left out
+                        state[row] = float("inf")
         return found
 
     model._loaded.model.model.vision_tower.register_forward_hook(overflow)
@@ -186,23 +187,6 @@ def test_penalties_are_those_of_what_was_written_and_small_ones_count(llava, way
             logits[token] -= 0.7 * own.count(token) + 0.4
         own.append(int(torch.argmax(logits)))
     assert tuple(own) == tuple(found)
-
-
-def test_drafts_are_made_of_the_words_of_a_prompt_whose_positions_are_counted_otherwise(
-    qwen2_vl, monkeypatch
-):
-    from assay.models.local_transformers import generate
-
-    given, usual = [], generate.Drafter
-    monkeypatch.setattr(
-        generate, "Drafter", lambda tokens: given.append(tuple(tokens)) or usual(tokens)
-    )
-    request = ask(picture("red", (84, 84)), "What is it?")
-
-    qwen2_vl.generate([request])
-
-    assert qwen2_vl._loaded.apart_because is None
-    assert given == [qwen2_vl._loaded.renderer.encode(request.prompt)]
 
 
 @WAYS

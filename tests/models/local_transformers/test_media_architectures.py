@@ -8,21 +8,16 @@ from .tiny_media import LISTED, TEXT, ask, picture, plainly, weigh, written
 
 pytestmark = pytest.mark.torch
 VISION = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "image_size": 28,
-    "patch_size": 14,
-    "initializer_range": 0.5,
-}
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 28,
+    "patch_size": 14, "initializer_range": 0.5,
+}  # fmt: skip
 TILES = [[28, 56], [56, 28], [56, 56]]
 REASONS = {
     "idefics3, tiles in one row": None,
     "llava_next, tiles of a picture": None,
     "qwen2_5_vl, windows in the encoder": None,
-    "gemma3, pictures seen at once": "CannotShare: its tokens look at later ones",
-    "qwen3_vl, pictures in several layers": "CannotShare: its words are read with visual_pos_masks",
+    "gemma3, pictures seen at once": "its tokens look at later ones",
+    "qwen3_vl, pictures in several layers": "its words are read with visual_pos_masks",
 }
 
 

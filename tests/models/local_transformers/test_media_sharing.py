@@ -217,7 +217,7 @@ def test_the_beginning_of_the_hand_over_before_is_not_computed_again(qwen2_vl):
 def test_places_of_media_are_forgotten_before_they_take_much_memory(
     qwen2_vl, monkeypatch
 ):
-    monkeypatch.setattr(media_engine, "MOST_STANDS", 3)
+    monkeypatch.setattr(media_engine, "MOST_ORIGINS", 3)
     asked = [weigh(*content, options=("A", "B")) for content in shots("qwen2_vl")]
     first = qwen2_vl.likelihood(asked)
     keys = qwen2_vl._loaded.engine.keys
@@ -256,7 +256,7 @@ def test_a_model_that_computes_otherwise_when_it_shares_is_asked_plainly(
 
     [found] = other.likelihood([request])
 
-    assert "shared and plain logits lie" in other._loaded.plain_because
+    assert "shared and plain logits are" in other._loaded.plain_because
     assert other._loaded.model.get_decoder().config._attn_implementation == "sdpa"
     assert [f.logprob for f in found.likelihoods] == pytest.approx(
         [f.logprob for f in usual.likelihoods], abs=1e-4
@@ -411,11 +411,10 @@ def test_what_the_reading_part_is_given_besides_embeddings_cannot_be_shared(
     )
 
 
-@pytest.mark.parametrize("way", ["weigh", "MediaWriter"])
-def test_when_memory_runs_out_less_is_computed_at_once(llava, monkeypatch, way):
+def test_when_memory_runs_out_less_is_weighed_at_once(llava, monkeypatch):
     import torch
 
-    usual, calls = getattr(media_sharing, way), []
+    usual, calls = media_sharing.weigh, []
 
     def short_of_memory(*given):
         calls.append(1)
@@ -424,14 +423,9 @@ def test_when_memory_runs_out_less_is_computed_at_once(llava, monkeypatch, way):
         return usual(*given)
 
     pack = llava._ready().engine.budget.pack
-    monkeypatch.setattr(media_sharing, way, short_of_memory)
-    request = (
-        weigh(picture("red"), "What?", options=("A",))
-        if way == "weigh"
-        else ask(picture("red"), "What?")
-    )
+    monkeypatch.setattr(media_sharing, "weigh", short_of_memory)
 
-    [output] = (llava.likelihood if way == "weigh" else llava.generate)([request])
+    [output] = llava.likelihood([weigh(picture("red"), "What?", options=("A",))])
 
     assert output.error is None
     assert llava._loaded.engine.budget.pack == pack // 4

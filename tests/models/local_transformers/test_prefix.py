@@ -3,9 +3,8 @@
 import random
 
 from assay.models.local_transformers.prefix import (
-    Bush,
-    Stretch,
-    chains,
+    PrefixSpan,
+    Subtree,
     grow,
     lay_out,
     steps,
@@ -57,7 +56,9 @@ def test_every_token_is_computed_once_when_trunks_pay():
 
     computed = 0
     for step in steps(grow(sequences), segment=60, pack=500):
-        computed += step.stop - step.start if isinstance(step, Stretch) else step.size
+        computed += (
+            step.stop - step.start if isinstance(step, PrefixSpan) else step.size
+        )
 
     assert computed == distinct_prefixes(sequences)
 
@@ -67,7 +68,7 @@ def test_a_beginning_too_short_to_pay_for_a_pass_is_repeated_instead():
 
     found = list(steps(grow(sequences), segment=10, pack=50))
 
-    assert all(isinstance(step, Bush) for step in found)
+    assert all(isinstance(step, Subtree) for step in found)
     assert sum(step.size for step in found) == sum(map(len, sequences))
 
 
@@ -83,24 +84,12 @@ def test_a_sequence_longer_than_a_pass_is_computed_in_pieces():
 
 def test_tokens_see_their_own_way_up_and_nothing_beside_it():
     sequences = [[1, 2, 3], [1, 2, 4], [1, 5]]
-    bush = Bush(grow(sequences), None)
+    subtree = Subtree(grow(sequences), None)
 
-    layout = lay_out(bush, sequences)
+    layout = lay_out(subtree, sequences)
 
     for row, sequence in enumerate(sequences):
         last = layout.place(row, len(sequence) - 1)
         seen = [layout.tokens[at] for at in range(last + 1) if last < layout.ends[at]]
         assert seen == sequence
         assert layout.positions[last] == len(sequence) - 1
-
-
-def test_rows_that_will_grow_share_trunks_and_never_each_other():
-    prompts = [[*HEAD, 1, 2], [*HEAD, 1, 2], [*HEAD, 9]]
-
-    found = list(chains(grow(prompts), pack=1000))
-
-    trunks = [item for item in found if isinstance(item, Stretch)]
-    rows = [item for item in found if not isinstance(item, Stretch)]
-    assert [(trunk.start, trunk.stop) for trunk in trunks] == [(0, 100)]
-    assert sorted(row for row, _ in rows) == [0, 1, 2]
-    assert all(trunk is trunks[0] for _, trunk in rows)

@@ -15,7 +15,6 @@ from assay.core import (
     SizedByMemory,
 )
 from assay.models.local_transformers import memory
-from assay.models.local_transformers.text import Limits
 
 pytestmark = pytest.mark.torch
 
@@ -64,7 +63,7 @@ def test_several_candidates_of_a_request_are_one_request(llama, seen):
 
 def test_likelihoods_are_counted_pass_by_pass(llama, seen):
     meter, shown = seen
-    llama._ready().engine.budget = type(llama._ready().engine.budget)(64, 32, 0)
+    llama._ready().engine.budget = type(llama._ready().engine.budget)(64, 32)
 
     llama.likelihood([weigh(f"{number} " * 20) for number in range(6)])
 
@@ -91,19 +90,19 @@ def test_a_batch_that_memory_had_no_room_for_is_not_counted_twice(llama, monkeyp
     meter = Meter()
     llama.report_to(meter)
     engine = llama._ready().engine
-    usual, failures = engine.run, iter([False, False, True])
+    usual, failures = engine.decode, iter([False, False, True])
+    seen = []
 
-    def run(*args):
+    def decode(*args):
+        seen.append(meter.ended)
         if next(failures, False):
             raise torch.OutOfMemoryError("no room")
         return usual(*args)
 
-    monkeypatch.setattr(engine, "run", run)
-    seen = []
-    monkeypatch.setattr(engine, "release", lambda: seen.append(meter.ended))
+    monkeypatch.setattr(engine, "decode", decode)
     llama.generate([ask("a"), ask("b")])
 
-    assert seen and seen[0] > 0
+    assert seen[2] > 0 and max(seen) <= 2
     assert meter.ended == 2
 
 
@@ -111,34 +110,29 @@ def test_the_model_declares_what_it_can(llama):
     assert isinstance(llama, Reporting) and isinstance(llama, SizedByMemory)
 
 
-@pytest.mark.parametrize(("free", "rows"), [(0, 1), (1_000_000, 5), (10**12, 64)])
-def test_as_many_answers_as_memory_holds_are_written_at_once(
-    llama, monkeypatch, free, rows
-):
-    monkeypatch.setattr(memory, "free_bytes", lambda device: free)
-    loaded = llama._ready()
-    each = memory.bytes_of_answer(loaded.model, 512)
-    monkeypatch.setattr(memory, "bytes_of_answer", lambda model, length: 160_000)
+@pytest.mark.parametrize(("room", "slots"), [(0, 1), (1_000_000, 7), (10**12, 32)])
+def test_as_many_answers_are_written_at_once_as_memory_holds(llama, room, slots):
+    engine = llama._ready().engine
+    engine.room = room
+    per_token = 2 * 2 * 2 * 8 * 4
+    logits = 4 * 2 * 300
 
-    said = llama.fit_memory()
-
-    assert each == 2 * (2 * 2 * 2 * 8 * 4 * 512) + 4 * 2 * 300
-    assert loaded.engine.rows == rows
-    assert llama.batch_size == max(64, 2 * rows)
-    assert said.startswith(
-        f"{rows} answers at once, {max(64, 2 * rows)} requests a batch ({free / 1e9:.1f} GB free"
+    assert memory.bytes_of_answer(engine.model, 512) == per_token * 512 + logits
+    assert engine.slots_of(512) == slots
+    assert llama.fit_memory().startswith(
+        f"{engine.slots_of(2048 + 12)} answers at once"
     )
 
 
-def test_how_many_are_written_at_once_never_changes_an_answer(llama, monkeypatch):
+def test_slots_chosen_by_memory_change_no_answer(llama):
     asked = [ask(f"question {number}") for number in range(5)]
     before = [output.text for output in llama.generate(asked)]
-    monkeypatch.setattr(memory, "free_bytes", lambda device: 0)
+    engine = llama._ready().engine
+    engine.forget()
+    engine.room = 0
 
-    llama.fit_memory()
-
-    assert llama._ready().engine.rows == 1
     assert [output.text for output in llama.generate(asked)] == before
+    assert engine.generator.cache.count == 1
 
 
 def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monkeypatch):
@@ -155,14 +149,6 @@ def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monke
         memory, "CGROUPS", ((str(tmp_path / "limit"), str(tmp_path / "usage")),)
     )
     assert memory.free_of_machine(str(tmp_path / "meminfo")) == 30_000
-
-
-def test_an_answer_is_as_long_as_the_context_at_most(llama, monkeypatch):
-    monkeypatch.setattr(memory, "free_bytes", lambda device: 10**9)
-
-    _, reason = memory.choose_rows(llama._ready().model, Limits(100, 5000, "refuse", 1))
-
-    assert "an answer of 100 tokens" in reason
 
 
 @pytest.mark.parametrize(
@@ -203,4 +189,4 @@ def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(
     manifest = json.loads((tmp_path / "out" / "run.json").read_text())
     assert [cell["model"] for cell in manifest["cells"]] == [f"hf/{llama_folder}"]
     if "auto" in typed:
-        assert "--batch_size auto: 64 answers at once" in said.err
+        assert "--batch_size auto: 32 answers at once" in said.err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.core import Message, Prompt, TemplateError, UsageError
-from assay.models.local_transformers.prompts import (
+from assay.models.prompting.renderer import (
     Renderer,
     given_template,
     template_in,

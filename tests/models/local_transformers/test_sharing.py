@@ -8,15 +8,9 @@ from assay.models.local_transformers import LocalTransformers
 pytestmark = pytest.mark.torch
 HEADER = "A header that is long enough to be worth keeping for all of the questions. "
 SIZES = {
-    "vocab_size": 300,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 512,
-    "initializer_range": 0.2,
-}
+    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 512, "initializer_range": 0.2,
+}  # fmt: skip
 
 
 def configuration(name):
@@ -114,9 +108,9 @@ def test_every_architecture_gives_the_numbers_of_the_plain_model(name, make, tmp
 def test_positions_that_depend_on_the_longest_neighbour_are_never_shared(make):
     from transformers import LlamaForCausalLM
 
-    from assay.models.local_transformers.engine import why_not
+    from assay.models.local_transformers.engine import Engine, why_not
 
     rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
     model = make.model(LlamaForCausalLM, make.config(rope_parameters=rope))
 
-    assert why_not(model) == "its positions depend on the longest neighbour"
+    assert why_not(Engine(model)) == "its positions depend on the longest neighbour"

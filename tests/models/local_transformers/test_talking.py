@@ -13,14 +13,9 @@ from assay.models.local_transformers import LocalTransformers
 
 pytestmark = pytest.mark.torch
 MARKS = {
-    "image": "<|IMAGE|>",
-    "audio": "<|AUDIO|>",
-    "video": "<|VIDEO|>",
-    "vision_start": "<|vision_bos|>",
-    "vision_end": "<|vision_eos|>",
-    "audio_start": "<|audio_bos|>",
-    "audio_end": "<|audio_eos|>",
-}
+    "image": "<|IMAGE|>", "audio": "<|AUDIO|>", "video": "<|VIDEO|>", "vision_start": "<|vision_bos|>",
+    "vision_end": "<|vision_eos|>", "audio_start": "<|audio_bos|>", "audio_end": "<|audio_eos|>",
+}  # fmt: skip
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {% for c in m.content %}"
     "{% if c.type == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"
@@ -28,54 +23,26 @@ TEMPLATE = (
     "{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 )
 TEXT = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 2048,
-    "initializer_range": 0.2,
-    "rope_parameters": {
-        "rope_type": "default",
-        "rope_theta": 10000.0,
-        "mrope_section": [1, 1, 2],
-    },
-}
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 2048, "initializer_range": 0.2,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]},
+}  # fmt: skip
 SPOKEN = {
-    "tts_text_start_token_id": 290,
-    "tts_text_end_token_id": 291,
-    "tts_text_pad_token_id": 292,
-    "tts_codec_start_token_id": 33,
-    "tts_codec_end_token_id": 34,
-    "tts_codec_pad_token_id": 32,
+    "tts_text_start_token_id": 290, "tts_text_end_token_id": 291, "tts_text_pad_token_id": 292,
+    "tts_codec_start_token_id": 33, "tts_codec_end_token_id": 34, "tts_codec_pad_token_id": 32,
     "tts_codec_mask_token_id": 35,
-}
+}  # fmt: skip
 SOUNDED = {
     "dit_config": {
-        "hidden_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "head_dim": 16,
-        "emb_dim": 16,
-        "num_embeds": 40,
-        "mel_dim": 8,
-        "enc_emb_dim": 8,
-        "enc_dim": 8,
-        "enc_channels": [8, 8, 8, 8, 24],
-        "enc_attention_channels": 8,
-        "enc_se_channels": 8,
-        "look_ahead_layers": [],
-        "look_backward_layers": [0],
+        "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "head_dim": 16, "emb_dim": 16,
+        "num_embeds": 40, "mel_dim": 8, "enc_emb_dim": 8, "enc_dim": 8, "enc_channels": [8, 8, 8, 8, 24],
+        "enc_attention_channels": 8, "enc_se_channels": 8, "look_ahead_layers": [], "look_backward_layers": [0],
     },
     "bigvgan_config": {
-        "mel_dim": 8,
-        "upsample_initial_channel": 16,
-        "resblock_kernel_sizes": [3],
-        "resblock_dilation_sizes": [[1, 3, 5]],
-        "upsample_rates": [4, 2],
-        "upsample_kernel_sizes": [8, 4],
+        "mel_dim": 8, "upsample_initial_channel": 16, "resblock_kernel_sizes": [3],
+        "resblock_dilation_sizes": [[1, 3, 5]], "upsample_rates": [4, 2], "upsample_kernel_sizes": [8, 4],
     },
-}
+}  # fmt: skip
 
 
 def configuration(tokenizer):

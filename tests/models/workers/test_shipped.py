@@ -9,10 +9,13 @@ import sys
 import pytest
 
 import assay
-from assay.benchmarks.image.composition import t2i_compbench_parts
-from assay.benchmarks.image.dpg import dpg_bench
-from assay.benchmarks.image.geneval import geneval
-from assay.benchmarks.image.measures import clip_score, fid_clip
+from assay.benchmarks.image_tasks import (
+    clip_score,
+    dpg_bench,
+    fid_clip,
+    geneval,
+    t2i_compbench_parts,
+)
 from assay.core import Image, Message, Output, Prompt, Request, Text
 from assay.models import build_model
 from assay.models.scripted import Scripted
@@ -146,7 +149,7 @@ def test_a_class_the_detector_was_never_taught_is_an_error_and_not_a_missing_obj
 
 @torch_only
 @pytest.mark.parametrize("family", ["owl", "owl2", "dino"])
-def test_a_zero_shot_detector_is_told_in_words(family, request):
+def test_a_zero_shot_detector_takes_class_names_as_text(family, request):
     worker = shipped(
         "detector",
         model=str(request.getfixturevalue(f"{family}_folder")),
@@ -203,7 +206,7 @@ def test_a_mask_cuts_the_object_out_over_grey(mask_folder):
 
 
 @torch_only
-def test_a_model_that_is_no_detector_is_refused(clip_folder):
+def test_a_model_other_than_a_detector_is_refused(clip_folder):
     with pytest.raises(ValueError, match="a clip model, neither a detector"):
         shipped("detector", model=str(clip_folder))
 
@@ -398,7 +401,7 @@ def test_lpips_says_what_it_cannot_compare(alexnet, tmp_path):
     with pytest.raises(ValueError, match="at least 63 x 63"):
         worker.answer(asked("", picture(), picture()))
     torch.save({"features.0.weight": torch.zeros(1)}, tmp_path / "other.pth")
-    with pytest.raises(ValueError, match="is no AlexNet"):
+    with pytest.raises(ValueError, match="is not an AlexNet"):
         shipped("lpips", **{**options, "backbone": str(tmp_path / "other.pth")})
 
 

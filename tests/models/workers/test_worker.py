@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.benchmarks.image.geneval import geneval
+from assay.benchmarks.image_tasks import geneval
 from assay.core import Image, Message, Output, Prompt, Request, Text, UsageError
 from assay.models import build_model
 from assay.models.scripted import Scripted
@@ -132,7 +132,7 @@ def test_what_it_raises_is_the_failure_of_one_request(echo):
     assert ask(worker, "fine").json["calls"] == 2 and worker.starts == 1
 
 
-def test_an_answer_that_json_cannot_hold_is_said(echo):
+def test_an_answer_that_json_cannot_hold_is_an_error(echo):
     assert "not JSON compliant" in ask(echo(), {"do": "nan"}).error.message
 
 
@@ -171,7 +171,7 @@ def test_a_worker_that_hangs_is_killed(echo):
     assert ask(worker, "next").json["calls"] == 1
 
 
-def test_what_libraries_print_never_stands_among_the_replies(echo):
+def test_output_of_libraries_never_mixes_with_replies(echo):
     assert ask(echo(), {"do": "pollute"}).json["calls"] == 1
 
 
@@ -213,7 +213,7 @@ def test_a_class_that_takes_too_long_to_build_is_given_up(tmp_path):
     assert "was not ready after 0.5 seconds" in ask(worker, "x").error.message
 
 
-def test_an_interpreter_that_is_not_there_is_said(echo):
+def test_a_missing_interpreter_is_reported(echo):
     message = ask(echo(python="/nowhere/python"), "x").error.message
 
     assert (

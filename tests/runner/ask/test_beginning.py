@@ -20,9 +20,6 @@ WRONG = {
     "content 42": reply(
         b'{"choices": [{"message": {"role": "assistant", "content": 42}}]}'
     ),
-    "server-sent events": reply(
-        b'data: {"choices": []}\n\ndata: [DONE]\n\n', kind="text/event-stream"
-    ),
     "cut body": reply(chat("1"))[:-9],
     "500": reply(
         b'{"error": {"message": "no kernel image"}}', "500 Internal Server Error"
@@ -38,7 +35,6 @@ SAID = {
     "no choices": "the answer has no `choices`",
     "error in 200": "CUDA out of memory",
     "content 42": "42",
-    "server-sent events": "data: ",
     "cut body": "the answer broke off",
     "500": "HTTP 500: no kernel image",
     "502": "HTTP 502: <html>Bad Gateway</html>",
@@ -121,6 +117,17 @@ def test_only_wrong_replies_from_the_first_on_end_the_run_after_thirty_seconds(
         SAID[name] in result.notes[0]
         and "--give_up_after SECONDS waits longer" in result.notes[0]
     )
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_a_server_that_streams_is_named_at_once(run, count):
+    events = b'data: {"choices": []}\n\ndata: [DONE]\n\n'
+    streamed = reply(events, kind="text/event-stream")
+
+    result, seconds, _ = run(lambda now, number: (streamed, 0.1), count)
+
+    assert result.status == "failed" and seconds <= 1
+    assert "streams its answer (text/event-stream)" in result.notes[0]
 
 
 @pytest.mark.parametrize("policy", ["continue", "0.9", "stop"])

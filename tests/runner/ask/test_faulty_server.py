@@ -90,7 +90,7 @@ def test_two_thousand_requests_through_all_faults(run, tmp_path):
     assert "another's" not in said and "a-key-of-the-test" not in said
 
 
-def test_an_outage_of_two_minutes_costs_nobody_his_answer_and_is_said(run):
+def test_an_outage_of_two_minutes_loses_no_answer_and_is_reported(run):
     server = FaultyServer(gone=(5.0, 125.0))
     watcher = Silent()
 

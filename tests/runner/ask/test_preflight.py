@@ -41,7 +41,7 @@ def run(folder, model, *names, watcher=None, **settings):
     return assay.run(tasks, model, output=str(folder / "run"), watcher=watcher)
 
 
-def test_faults_are_said_once_for_a_model_before_it_is_asked(tmp_path):
+def test_prompt_warnings_are_shown_once_before_a_model_is_asked(tmp_path):
     watcher, model = Silent(), Reader()
 
     done = run(

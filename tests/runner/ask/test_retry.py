@@ -22,7 +22,12 @@ from assay.core import (
 )
 from assay.runner.ask.limiter import Limiter
 from assay.runner.ask.outage import Outage
-from assay.runner.ask.retry import Patience, RetryPolicy
+from assay.runner.ask.retry import (
+    Decision,
+    RequestState,
+    RetryPolicy,
+    ServerQueue,
+)
 from assay.runner.ask.schedule import Scheduler
 from assay.runner.ask.work import Job, Work
 from assay.store import RunReader
@@ -223,6 +228,52 @@ def test_what_a_server_asks_for_is_obeyed_within_reason(asked, least, most):
     assert all(least <= delay <= most for delay in delays)
 
 
+def test_requests_with_the_same_retry_after_come_back_at_different_times():
+    error = ErrorInfo("rate_limit", "429", retry_after=5.0)
+
+    delays = [RetryPolicy().delay(error, 0, random.Random(seed)) for seed in range(200)]
+
+    assert min(delays) < 5.1 and max(delays) > 5.9
+    assert len(set(delays)) > 150
+
+
+def failed(kind="http", *, retryable=True):
+    return Output.failed(kind, "no", retryable=retryable)
+
+
+@pytest.mark.parametrize(
+    ("output", "decision"),
+    [
+        (Output.of("yes"), Decision.RETURN),
+        (failed(), Decision.RETRY),
+        (failed(retryable=False), Decision.RETURN),
+        (failed("rate_limit"), Decision.RETRY),
+        (failed("timeout"), Decision.RETRY),
+    ],
+)
+def test_the_first_attempt_decides_by_its_error(output, decision):
+    async def decide():
+        return ServerQueue(4).decide(output, RequestState(), 1.0)
+
+    assert asyncio.run(decide()) is decision
+
+
+def test_a_request_is_returned_after_its_last_try_and_a_server_given_up_after_its_time():
+    async def decide():
+        queue, request = ServerQueue(1, RetryPolicy(tries=3)), RequestState()
+        queue.decide(Output.of("proper"), RequestState(), 0.0)
+        tries = [queue.decide(failed(), request, float(n)) for n in range(3)]
+        wrong = ServerQueue(4, RetryPolicy(wrong_seconds=30))
+        early = wrong.decide(failed("bad_response"), RequestState(), 0.0)
+        late = wrong.decide(failed("bad_response"), RequestState(), 30.0)
+        return tries, early, late
+
+    tries, early, late = asyncio.run(decide())
+
+    assert tries == [Decision.RETRY, Decision.RETRY, Decision.RETURN]
+    assert (early, late) == (Decision.RETRY, Decision.GIVE_UP_ON_SERVER)
+
+
 def test_delays_grow_with_full_jitter_up_to_a_minute():
     error = ErrorInfo("http", "500")
     for attempt in range(12):
@@ -249,7 +300,7 @@ def test_what_cannot_pass_is_not_tried_again():
     assert all(output.error.message == "400 bad request" for _, output in answers)
 
 
-def test_an_answer_nobody_can_read_is_given_up_after_ten_tries():
+def test_an_unreadable_reply_is_given_up_after_ten_tries():
     model = Endpoint(
         lambda request, attempt: (Output.failed("bad_response", "half of it"), 0.0)
     )
@@ -364,15 +415,15 @@ def test_what_waits_for_its_place_does_not_ask_a_server_that_went_meanwhile():
     )
 
     async def main():
-        patience = Patience(8)
+        queue = ServerQueue(8)
         asked = [
-            asyncio.ensure_future(patience.ask(lambda: first(model))) for _ in range(64)
+            asyncio.ensure_future(queue.send(lambda: first(model))) for _ in range(64)
         ]
         await asyncio.sleep(0.5)
         for task in asked:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
-        return patience.limiter.active
+        return queue.limiter.active
 
     async def first(model):
         return (await model.generate([request(0)]))[0]
@@ -382,7 +433,7 @@ def test_what_waits_for_its_place_does_not_ask_a_server_that_went_meanwhile():
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 32])
-def test_a_request_that_fails_alone_spends_its_own_tries_and_nobody_waits_for_it(
+def test_a_request_that_fails_alone_spends_its_own_tries_and_delays_no_other(
     concurrency,
 ):
     poison = {"7", "27", "47", "67", "99"}
@@ -552,7 +603,7 @@ def test_what_a_request_waits_for_its_turn_is_not_its_own_time():
 
     async def main():
         scheduler = Scheduler(Endpoint(reply), concurrency=3)
-        scheduler.patience.limiter.limit = (
+        scheduler.queue.limiter.limit = (
             1.0  # as after rate limits: all three are taken, one is asked
         )
         await scheduler.run(

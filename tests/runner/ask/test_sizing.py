@@ -1,4 +1,4 @@
-"""How many requests a model is handed at once, and whether it needs a thread of its own."""
+"""How many requests a model gets at once, and whether it needs a thread of its own."""
 
 from assay.runner.ask.sizing import LARGEST_HANDOVER, BatchSize
 
@@ -9,7 +9,7 @@ def test_a_model_that_works_little_but_is_kept_waiting_answers_at_once():
     assert sizes.is_instant(64, seconds=0.015, worked=0.004)
 
 
-def test_a_model_that_waits_for_somebody_else_keeps_its_thread():
+def test_a_model_that_waits_for_a_server_keeps_its_thread():
     sizes = BatchSize(None)
 
     assert not sizes.is_instant(64, seconds=0.015, worked=0.001)
@@ -27,7 +27,7 @@ def test_a_few_quick_answers_say_nothing_of_the_next():
     assert not sizes.is_instant(8, seconds=0.0004, worked=0.0004)
 
 
-def test_the_largest_hand_over_is_only_reached_by_models_that_answer_at_once():
+def test_only_instant_models_reach_the_largest_batch():
     sizes = BatchSize(None)
     for _ in range(LARGEST_HANDOVER.bit_length()):
         sizes.learn(sizes.size(), 0, seconds=sizes.size() * 1e-5)

@@ -82,7 +82,7 @@ def test_wrong_settings_reach_whoever_asked_and_the_next_starts_anew():
     assert asyncio.run(main()) == "two"
 
 
-def test_nobody_waits_for_what_was_closed():
+def test_closing_does_not_wait():
     class Slow(Batched):
         def generate(self, requests):
             raise AssertionError("closed before it was asked")

@@ -151,4 +151,4 @@ def test_a_message_has_one_remedy_that_of_the_first_failure_first():
         "stopped after 1 infrastructure error, the first: connection: cannot connect; fix: start the server"
         in line
     )
-    assert line.count("fix:") == 1 and "then run the same command again" in line
+    assert line.count("fix:") == 1 and "and rerun the command" in line

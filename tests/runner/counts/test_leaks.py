@@ -1,4 +1,4 @@
-"""A target that stands in its own prompt is found: refused for transcripts, said for everything else."""
+"""A target that occurs in its own prompt is refused for transcripts, and reported for everything else."""
 
 import json
 
@@ -78,7 +78,7 @@ def test_a_template_that_shows_the_transcript_is_refused_before_the_model_is_ask
     said = capsys.readouterr().err
     assert code == 2 and not (folder / "asked").exists()
     assert (
-        "the transcript of sample 'u0' stands in its prompt" in said
+        "the transcript of sample 'u0' occurs in its prompt" in said
         and "--columns input=" in said
     )
 
@@ -173,7 +173,7 @@ def test_a_target_in_a_text_prompt_is_a_warning_with_the_samples_id(folder, caps
 
     said = capsys.readouterr()
     assert (
-        "the target of 1 sample stands in its prompt, word for word (the first: 'b')"
+        "the target of 1 sample occurs in its prompt, word for word (the first: 'b')"
         in said.err + said.out
     )
     assert json.loads((folder / "out" / "summary.json").read_text())

@@ -1,4 +1,4 @@
-"""Answers that lack a kind the task asks for are counted and said."""
+"""Answers that lack a kind of media the task asks for are counted and reported."""
 
 import assay
 from assay.core import Audio, Image

@@ -33,11 +33,11 @@ from assay.runner.counts.spending import cost_of, count_usage, spent
     ],
     ids=("told", "by prices", "half a price", "half a count", "nothing"),
 )
-def test_the_cost_is_what_was_told_or_what_the_prices_say(usage, prices, cost):
+def test_the_cost_is_reported_or_computed_from_prices(usage, prices, cost):
     assert cost_of(usage, prices) == cost
 
 
-def test_all_cells_are_summed_in_one_line():
+def test_usage_of_all_models_is_summed_in_one_line():
     usage = {
         "a/m": {"input_tokens": 1200, "output_tokens": 30, "cost": 0.25},
         "b/m": {"input_tokens": 800, "output_tokens": None},
@@ -50,7 +50,7 @@ def test_where_nobody_counted_nothing_is_said():
     assert spent({"a/m": {"seconds": 1.0}}) == ""
 
 
-def test_what_a_backend_does_not_say_is_left_out():
+def test_counts_that_a_backend_does_not_report_are_left_out():
     totals: dict[str, float] = {}
 
     for usage in (Usage(10, None), None, Usage(5, 2, cost=0.1)):

@@ -6,15 +6,10 @@ from assay.core import Usage, UsageError
 from assay.runner.counts.spending_limit import SpendingLimit, parse_budget
 
 AMOUNTS = {
-    "5usd": ("usd", 5),
-    "0.5 USD": ("usd", 0.5),
-    "10min": ("seconds", 600),
-    "90s": ("seconds", 90),
+    "5usd": ("usd", 5), "0.5 USD": ("usd", 0.5), "10min": ("seconds", 600), "90s": ("seconds", 90),
     "1.5h": ("seconds", 5400),
-    "200k_tokens": ("tokens", 200_000),
-    "2m_tokens": ("tokens", 2_000_000),
-    "500 tokens": ("tokens", 500),
-}
+    "200k_tokens": ("tokens", 200_000), "2m_tokens": ("tokens", 2_000_000), "500 tokens": ("tokens", 500),
+}  # fmt: skip
 WRONG = (
     "5",
     "5euro",

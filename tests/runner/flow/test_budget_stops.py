@@ -62,7 +62,7 @@ def test_a_resumed_run_counts_what_was_spent_and_a_larger_budget_goes_on(tmp_pat
     assert (rest.status, rest[0].n, asked(tmp_path)) == ("complete", 300, 300)
 
 
-def test_cells_that_were_answered_before_keep_their_numbers(tmp_path):
+def test_tasks_that_were_answered_before_keep_their_numbers(tmp_path):
     tasks = [task("one"), task("two")]
     run(tmp_path, tasks=tasks, limit=20)
 

@@ -201,9 +201,7 @@ def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(
     assert model.asked == []
 
 
-def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(
-    tmp_path, capsys
-):
+def test_scoring_again_and_readers_use_the_rounds_a_dialogue_has_now(tmp_path, capsys):
     data = tmp_path / "d.jsonl"
     (tmp_path / "say.py").write_text(
         "def generate(messages):\n    return 'say:' + messages[-1]['content']\n"

@@ -266,7 +266,7 @@ def test_two_prompts_of_one_sample_are_two_rounds_and_neither_is_lost(tmp_path: 
     ]
 
 
-def test_answers_come_in_the_order_of_the_prompts_whoever_answers_first(tmp_path: Path):
+def test_answers_are_in_the_order_of_the_prompts(tmp_path: Path):
     class Slow:
         concurrency = 4
 
@@ -414,7 +414,7 @@ def test_a_model_that_cannot_weigh_refuses_inside_the_driver_as_it_would_outside
         needs=frozenset({"likelihood"}),
     )
 
-    with pytest.raises(ModalityMismatch, match="task 'driven' weighs continuations"):
+    with pytest.raises(ModalityMismatch, match="task 'driven' needs likelihoods"):
         assay.run(task, Scripted("echo", weighs=False), output=str(tmp_path / "run"))
 
 

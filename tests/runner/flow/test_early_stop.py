@@ -117,8 +117,7 @@ def test_a_rule_that_is_never_reached_asks_all_and_keeps_the_anytime_interval(tm
     assert result[0].details["until"]["stopped"] is False
     assert not any("stopped early" in flag for flag in result[0].flags)
     assert (
-        "sums: --until ci=0.02 was not reached: all 200 samples were asked"
-        in result.notes
+        "sums: --until ci=0.02 was not reached: all 200 samples asked" in result.notes
     )
 
 
@@ -160,7 +159,7 @@ def test_equal_models_are_not_decided_but_alike_within_a_margin(tmp_path):
     )
 
 
-def test_lower_is_better_is_said_in_words(tmp_path):
+def test_lower_is_better_is_shown_in_words(tmp_path):
     def wrong(sample, output):
         return float(output.text != "y")
 
@@ -221,7 +220,7 @@ def test_a_rule_that_a_task_cannot_keep_is_refused_before_anything_is_written(tm
         (
             task(unbounded),
             {"until": "ci=0.05"},
-            "does not say between which values its scores lie",
+            "does not declare the bounds of its scores",
         ),
         (
             task(rows=clustered, cluster="document"),
@@ -268,7 +267,7 @@ def test_a_baseline_of_another_task_is_refused(tmp_path):
         )
 
 
-def test_scoring_again_makes_the_same_table_and_misses_nobody(tmp_path):
+def test_scoring_again_gives_the_same_table_with_all_samples(tmp_path):
     file = tmp_path / "sums.py"
     file.write_text(f"dataset = {ROWS[:800]!r}\nscorers = 'exact_match'\n")
     run(tmp_path / "old", right(0.8), str(file))
@@ -286,7 +285,7 @@ def test_scoring_again_makes_the_same_table_and_misses_nobody(tmp_path):
     assert (again.status, again[0].to_plain()) == ("complete", first[0].to_plain())
 
 
-def test_a_rule_in_a_folder_that_knows_more_counts_only_what_it_looked_at(tmp_path):
+def test_until_counts_only_the_samples_it_saw_in_a_folder_with_more(tmp_path):
     from assay.store import RunReader
 
     run(tmp_path, right(0.8), task(rows=ROWS[:600]), shuffle=True)

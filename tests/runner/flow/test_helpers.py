@@ -85,7 +85,7 @@ def test_a_helpers_answer_is_shared_by_runs_through_the_cache(tmp_path, judge):
         cache = ResponseCache(tmp_path / "cache")
         with RunWriter(tmp_path / folder) as writer:
             helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")), cache)
-            reply = asyncio.run(helpers.models(["judge"])["judge"].ask(prompt))
+            reply = asyncio.run(helpers.models(["judge"])["judge"].answer(prompt))
         cache.close()
         assert reply.text == '{"score": 1}'
         assert [record.task for record in RunReader(tmp_path / folder).outputs()] == [
@@ -115,7 +115,7 @@ def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(
 
     assert len(first) == 1 and first[0].startswith("t, scorer 'judge': judge '")
     assert first[0].endswith(
-        f"gave the best mark to 1 of {len(ORDERS)} answers that do nothing but demand it"
+        f"gave full marks to 1 of {len(ORDERS)} answers that only beg for them"
     )
     records = list(RunReader(tmp_path / "run").outputs())
     assert {record.task for record in records} == {"t#canary"} and len(records) == len(
@@ -153,7 +153,7 @@ async def _given(helpers: Helpers, *scorings: Scoring) -> list[str]:
     return await helpers.canaries(given)
 
 
-def test_a_helper_that_cannot_be_built_is_said(tmp_path):
+def test_a_helper_that_cannot_be_built_is_reported(tmp_path):
     options = RunOptions(judges={"clip": "worker/clip"})
     with RunWriter(tmp_path / "run") as writer:
         helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
@@ -182,7 +182,7 @@ def test_a_helper_is_shown_pictures_without_their_metadata_and_that_is_recorded(
         )["judge"]
 
         answers = [
-            asyncio.run(helper.ask(Prompt((Message("user", (picture,)),))))
+            asyncio.run(helper.answer(Prompt((Message("user", (picture,)),))))
             for _ in range(2)
         ]
 
@@ -218,7 +218,7 @@ def test_what_a_judge_costs_is_counted_at_its_prices(tmp_path, prices, cost):
     with RunWriter(tmp_path / "run") as writer:
         helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
         asyncio.run(
-            helpers.models(["judge"])["judge"].ask(
+            helpers.models(["judge"])["judge"].answer(
                 Prompt((Message("user", (Text("how good?"),)),))
             )
         )

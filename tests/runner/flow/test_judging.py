@@ -63,7 +63,7 @@ def test_a_judge_gives_the_score_and_is_asked_once_a_sample(judged, tmp_path):
         and result.value("judge") == 4.0
         and asked == 5 + len(ORDERS)
     )
-    assert any("answers that do nothing but demand it" in note for note in result.notes)
+    assert any("answers that only beg for them" in note for note in result.notes)
     calls = [
         record
         for record in RunReader(tmp_path / "run").outputs()
@@ -229,12 +229,12 @@ class Raising:
         ),
         (
             "Raising",
-            r"stopped after [6-9] infrastructure errors, the first: judge exception: RuntimeError",
+            r"stopped: the first 3 calls of the judge failed: RuntimeError: the judge is down",
             24,
         ),
     ],
 )
-def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(
+def test_a_failing_judge_spends_the_error_budget_of_its_task_and_stops_it(
     tmp_path, monkeypatch, judge, line, most
 ):
     (tmp_path / "judge.py").write_text(FAILING)

@@ -1,4 +1,4 @@
-"""What whoever watches a run can read while a batch is worked on."""
+"""What a watcher of a run can read while the model works on a batch."""
 
 import json
 
@@ -114,7 +114,7 @@ def test_requests_to_an_endpoint_are_counted_when_they_are_sent(tmp_path):
     assert watcher.cells[0].meter.begun == 6
 
 
-def test_a_batch_size_of_auto_is_said_with_what_was_chosen(tmp_path):
+def test_batch_size_auto_reports_the_chosen_size(tmp_path):
     class Sized:
         batch_size = 2
 

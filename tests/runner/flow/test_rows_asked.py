@@ -1,4 +1,4 @@
-"""Asking for the rows of a cell: the model is loaded before it is asked, whatever has to be scored before that."""
+"""Asking the rows of a task: the model is loaded before it is asked, even if other rows are scored first."""
 
 from typing import ClassVar
 

@@ -12,21 +12,12 @@ from assay.core.errors import UsageError
 RIGHT = "the cat sat"
 ROWS = [
     Sample(
-        str(n),
-        f"q{n}",
-        RIGHT,
-        group=str(n // 2),
-        tags={
-            "category": "ocr",
-            "complexity": "high",
-            "l2-category": "a",
-            "set_id": "1",
-            "figure_id": str(n // 2),
-            "question_id": str(n),
-        },
+        str(n), f"q{n}", RIGHT, group=str(n // 2),
+        tags={"category": "ocr", "complexity": "high", "l2-category": "a", "set_id": "1", "figure_id": str(n // 2),
+              "question_id": str(n)},
     )
     for n in range(4)
-]
+]  # fmt: skip
 
 
 class RightOnce:
@@ -115,6 +106,7 @@ POOLING = (
         {"name": "yes_no", "counting": "lmms_eval"},
         {"name": "pooled", "numerator": "a", "denominator": "b"},
         {"name": "worst_case", "numerator": "a", "denominator": "b"},
+        {"name": "formula", "metric": "m", "value": "right", "counts": {"right": 1}},
     ],
     ids=str,
 )
@@ -162,6 +154,7 @@ def test_every_summarizer_that_ships_either_reduces_or_says_that_it_does_not():
     assert set(registry.summarizers.names()) == {
         *POOLING,
         "pooled",
+        "formula",
         *REDUCING,
         *own_way,
         *both,

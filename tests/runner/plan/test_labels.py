@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Result, UsageError
-from assay.runner.plan.labels import metrics_apart, told_apart
+from assay.runner.plan.labels import metrics_apart, name_apart
 from assay.store import RunReader
 from assay.store.export import write_csv
 
@@ -114,7 +114,7 @@ def test_objects_of_one_class_are_named_by_the_fields_that_differ(tmp_path):
 def test_what_differs_in_nothing_that_can_be_named_is_numbered():
     scorers = [lambda sample, output: 0.0, lambda sample, output: 1.0]
 
-    named = told_apart(
+    named = name_apart(
         scorers, [("<lambda>", scorer) for scorer in scorers], "task 't'", []
     )
 

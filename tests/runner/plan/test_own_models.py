@@ -76,9 +76,7 @@ class Listening(Silent):
 @pytest.mark.parametrize(
     ("named", "said"), [(None, 1), ("first", 0)], ids=["none-named", "one-named"]
 )
-def test_it_is_said_which_of_several_models_of_its_own_a_task_asks(
-    tmp_path, named, said
-):
+def test_a_task_with_several_own_models_reports_which_is_asked(tmp_path, named, said):
     watcher = Listening()
     brought = task(models={"first": Named("first"), "second": Named("second")})
 

@@ -178,7 +178,7 @@ def test_an_empty_system_text_takes_the_tasks_own_away():
     ] == ["user"]
 
 
-def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
+def test_a_system_text_that_no_prompt_shows_is_reported_and_not_in_the_id():
     own = OWN.but(
         template=[
             {"role": "system", "content": "Mine."},
@@ -192,7 +192,7 @@ def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
     assert any("--system is not shown" in note for note in cell.notes())
 
 
-def test_an_option_that_stands_above_those_of_single_prompts_is_named():
+def test_an_option_that_overrides_those_of_prompts_is_in_the_id():
     def warm(sample):
         return Prompt(
             (Message.of("user", sample.input),),
@@ -227,7 +227,7 @@ def test_the_number_of_shots_behind_a_bar_is_named():
     assert protocol("gsm8k|0", data="mini").startswith("gsm8k@0shot-chat+mini-")
 
 
-def test_shots_of_a_benchmark_that_fall_back_on_the_test_file_are_said(
+def test_shots_that_fall_back_on_the_test_file_are_reported(
     tmp_path, monkeypatch, capsys
 ):
     folder = tmp_path / "gsm8k"

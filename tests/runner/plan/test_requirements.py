@@ -39,7 +39,7 @@ def hide(monkeypatch, *packages):
         ),
     ],
 )
-def test_the_lack_of_a_library_is_said_before_the_model_is_asked(
+def test_a_missing_library_is_reported_before_the_model_is_asked(
     monkeypatch, tmp_path, scorer, package, words
 ):
     hide(monkeypatch, package)

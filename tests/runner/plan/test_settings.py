@@ -115,8 +115,8 @@ def test_wrong_keys_of_a_config_are_all_named():
     ("reducer", "said"),
     [
         ("medn", "unknown reducer 'medn'; fix: use mean"),
-        ("pass@5", "pass@5 is of 5 answers to each sample"),
-        ("pass^5", r"pass\^5 is of 5 answers to each sample"),
+        ("pass@5", "pass@5 needs 5 answers to each sample"),
+        ("pass^5", r"pass\^5 needs 5 answers to each sample"),
         ("pass@0", "k must be at least 1"),
     ],
 )
@@ -153,7 +153,7 @@ def test_candidates_and_epochs_together_are_the_answers_of_a_sample(rows):
         RunOptions.from_plain({**settings, "reducer": "pass@4"}, where="settings")
     )
     assert faults(**settings, reducer="pass@5") == [
-        "--reducer: pass@5 is of 5 answers to each sample and 4 will be asked for"
+        "--reducer: pass@5 needs 5 answers to each sample, and 4 will be asked for"
     ]
 
 
@@ -168,11 +168,11 @@ def test_a_task_says_in_its_notes_which_samples_lack_shots(rows):
 
     (cell,) = make_plan(RunOptions.from_plain(options, where="settings"))
 
-    said = "rows: 1 sample was asked with fewer than 1 shots: the others of the pool ask the same question"
+    said = "rows: 1 sample got fewer than 1 example, because the rest of the pool repeats its question"
     assert list(cell.notes()) == [said]
 
 
-def test_a_task_whose_data_may_be_misspelled_is_not_said_to_have_none(rows):
+def test_a_task_with_a_misspelled_data_key_is_not_reported_as_without_data(rows):
     (rows / "task.yaml").write_text("datasett: rows.jsonl\n")
 
     assert faults(tasks="task.yaml", models="scripted") == [
@@ -230,7 +230,7 @@ def test_all_settings_that_nothing_takes_are_named_at_once(rows):
     ],
     ids=["judge", "role", "judge_args"],
 )
-def test_a_judge_that_nobody_asks_is_said_and_the_run_goes_on(rows, settings, said):
+def test_an_unused_judge_is_reported_and_the_run_goes_on(rows, settings, said):
     result = assay.run("rows.jsonl", model="scripted", output="run", **settings)
 
     assert result.status == "complete" and said in result.notes

@@ -93,7 +93,7 @@ def test_what_is_said_to_compare_has_no_verdict_without_a_target(name):
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--dry_run",)])
-def test_a_template_that_wants_what_none_may_have_is_refused_before_a_model_is_asked(
+def test_a_forbidden_template_is_refused_before_a_model_is_asked(
     folder, capsys, template, said, more
 ):
     code = run("--columns", "target=answr", "--template", template, *more)

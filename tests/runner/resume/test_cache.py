@@ -127,24 +127,24 @@ def test_an_answer_whose_picture_was_deleted_is_no_hit(tmp_path):
     cache.close()
 
 
-def test_a_cache_that_cannot_be_used_is_said_before_anything_is_written(tmp_path):
+def test_an_unusable_cache_is_reported_before_anything_is_written(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(
-        StoreError, match=r"cannot use the cache.*choose another --cache folder"
+        StoreError, match=r"a cache needs a folder.*choose another --cache folder"
     ):
         run(tmp_path, "a", Named("x"), cache=str(tmp_path / "file" / "cache"))
 
     assert not (tmp_path / "a").exists()
 
 
-def test_a_file_that_is_no_database_is_said(tmp_path):
+def test_a_file_that_is_no_database_is_reported(tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "responses.sqlite").write_text(
         "this is not a database, but long enough to be one" * 20
     )
 
-    with pytest.raises(StoreError, match="not a cache of assay's"):
+    with pytest.raises(StoreError, match="is not an assay cache"):
         run(tmp_path, "a", Named("x"))
 
 

@@ -1,4 +1,4 @@
-"""Run folders that somebody else made: they run no code that the command does not name."""
+"""Run folders of another user run no code that the command does not name."""
 
 import json
 import os
@@ -234,7 +234,7 @@ def test_looking_at_a_foreign_folder_runs_nothing(place, capsys):
     assert not (place / "ran").exists()
 
 
-def test_the_line_says_what_whose_and_how(place, capsys):
+def test_the_error_names_the_run_the_code_and_the_fix(place, capsys):
     assert run() == 0
     unsigned(place / "runs/a")
     edited(place / "runs/a", scorers=["evil.py:score"])

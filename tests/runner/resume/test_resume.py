@@ -141,7 +141,7 @@ def test_a_changed_row_is_asked_again_and_the_run_says_why(tmp_path: Path, capfd
     assert main(command(data, tmp_path / "run")) == 0
 
     assert log.read_text() == "say four 4\n"
-    assert "data changed since the last run" in "".join(capfd.readouterr())
+    assert "data changed: samples whose request differs" in "".join(capfd.readouterr())
 
 
 def test_an_edited_scorer_scores_again_without_the_model(tmp_path: Path):

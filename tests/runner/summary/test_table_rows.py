@@ -80,7 +80,7 @@ def test_numbers_of_a_set_that_are_not_finite_are_null_and_flagged(tmp_path):
     ]
 
 
-def test_one_set_without_a_finite_number_leaves_the_mean_of_the_others_and_is_said(
+def test_a_set_without_a_finite_number_is_flagged_and_left_out_of_the_mean(
     tmp_path,
 ):
     class Once:
@@ -137,7 +137,7 @@ def test_a_result_of_finite_numbers_is_left_as_it_is():
     assert checked_result(result) is result
 
 
-def test_failures_are_said_beside_every_number(tmp_path):
+def test_failures_are_shown_beside_every_number(tmp_path):
     def share(records):
         return sum(record.value or 0.0 for record in records) / len(records)
 
@@ -148,7 +148,7 @@ def test_failures_are_said_beside_every_number(tmp_path):
     assert result.flags == ("unresolved 33.3%: in doubt",)
 
 
-def test_two_summarizers_of_one_name_are_told_apart_by_their_options(tmp_path):
+def test_two_summarizers_of_one_name_are_named_by_their_options(tmp_path):
     means = [{"name": "group_mean", "by": "topic"}, {"name": "group_mean", "by": "lvl"}]
 
     result = run(tmp_path, scorers="exact_match", summarizers=means)

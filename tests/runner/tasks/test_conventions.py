@@ -1,4 +1,4 @@
-"""A benchmark as a plain Python file: every field of a task is heard, slips are answered, helpers are left alone."""
+"""A benchmark as a plain Python file: every field of a task is used, misspellings are reported, helpers are ignored."""
 
 from dataclasses import fields
 
@@ -13,36 +13,22 @@ from assay.runner.tasks.resolve import resolve_tasks
 
 DATASET = 'dataset = [{"question": f"{n}+{n}?", "answer": str(2 * n), "topic": "t"} for n in range(4)]\n'
 VALUES = {
-    "name": "'mine'",
-    "template": "'Q: {{ question }}'",
-    "scorers": "['number', 'includes']",
-    "summarizers": "'mean'",
-    "options": "{'max_tokens': 5}",
-    "fewshot": "{'num': 2, 'seed': 3}",
-    "protocol": "'mine@own'",
+    "name": "'mine'", "template": "'Q: {{ question }}'", "scorers": "['number', 'includes']", "summarizers": "'mean'",
+    "options": "{'max_tokens': 5}", "fewshot": "{'num': 2, 'seed': 3}", "protocol": "'mine@own'",
     "system": "'Be brief.'",
-    "epochs": "3",
-    "reducer": "'max'",
-    "columns": "{'target': 'answer'}",
-    "tags": "'topic'",
+    "headline": "'f1'", "epochs": "3", "reducer": "'max'", "columns": "{'target': 'answer'}", "tags": "'topic'",
     "cluster": "'topic'",
     "subset": "'sums'",
-    "roles": "{'Question': 'user'}",
-    "history": "'reference'",
-    "measures": "['letter']",
-    "needs": "['image']",
-    "produces": "['audio']",
-    "hints": "{'a': 1}",
-    "models": "{'m': 1}",
-    "description": "'d'",
-    "citation": "'c'",
-    "licence": "'l'",
-    "allow_urls": "True",
-    "data_hint": "'h'",
-}
+    "roles": "{'Question': 'user'}", "history": "'reference'", "measures": "['letter']", "needs": "['image']",
+    "produces": "['audio']", "hints": "{'a': 1}", "models": "{'m': 1}", "description": "'d'", "citation": "'c'",
+    "licence": "'l'", "allow_urls": "True", "data_hint": "'h'",
+    "tools": "['bash', 'python']", "mcp": "['server --stdio']", "tool_choice": "'required'", "limits": "{'turns': 5}",
+    "user": "'You want a refund.'",
+}  # fmt: skip
 CODE = {
     "to_sample": "def to_sample(row):\n    return None\n",
     "driver": "def driver(engine):\n    return None\n",
+    "state": "def state(sample):\n    return {}\n",
 }
 
 
@@ -54,14 +40,13 @@ def task_of(tmp_path, text):
 
 
 def test_every_field_of_a_task_is_tried_here():
-    assert {f.name for f in fields(Task)} - {"dataset", "foreign", "origin"} == {
-        *VALUES,
-        *CODE,
-    }
+    set_by_assay = {"dataset", "environment", "foreign", "origin"}
+
+    assert {f.name for f in fields(Task)} - set_by_assay == {*VALUES, *CODE}
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_a_module_level_name_is_what_it_is_in_a_task(tmp_path, name):
+def test_a_module_level_name_means_the_same_as_in_a_task(tmp_path, name):
     task = task_of(tmp_path, f"{name} = {VALUES[name]}\n")
 
     expected = (
@@ -71,12 +56,12 @@ def test_a_module_level_name_is_what_it_is_in_a_task(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", sorted(CODE))
-def test_functions_that_are_fields_are_heard(tmp_path, name):
+def test_functions_that_are_fields_are_used(tmp_path, name):
     assert callable(getattr(task_of(tmp_path, CODE[name]), name))
 
 
 @pytest.mark.parametrize(("name", "field"), sorted(SHORT.items()))
-def test_short_names_of_fields_are_heard(tmp_path, name, field):
+def test_short_names_of_fields_are_accepted(tmp_path, name, field):
     if field == "dataset":
         (tmp_path / "bench.py").write_text(DATASET.replace("dataset", name))
         (task,) = resolve_tasks(str(tmp_path / "bench.py"), RunOptions())
@@ -143,7 +128,7 @@ def test_what_the_file_says_is_what_is_run(tmp_path):
         ),
     ],
 )
-def test_a_slip_is_answered_with_what_was_meant(tmp_path, text, says):
+def test_a_misspelling_is_answered_with_the_likely_name(tmp_path, text, says):
     with pytest.raises(AssayError) as caught:
         task_of(tmp_path, text)
 

@@ -1,4 +1,4 @@
-"""Where data was looked for is said when it is not found."""
+"""If data is not found, the error says where it was looked for."""
 
 import pytest
 

@@ -322,7 +322,7 @@ def test_the_old_word_likelihood_in_a_task_means_letters_as_before():
     )
 
 
-def test_a_scorer_and_a_measure_of_the_run_are_both_heard(task, tmp_path):
+def test_a_scorer_and_a_measure_of_the_run_both_apply(task, tmp_path):
     (tmp_path / "mine.py").write_text(
         "def score(sample, output):\n    return float(len(output.likelihoods))\n"
     )

@@ -117,7 +117,7 @@ def test_what_is_no_image_is_not_shown_and_its_bytes_are_not_printed(place, caps
     assert SECRET[:12] not in shown.err + shown.out + written(place)
 
 
-def test_rows_written_in_a_task_file_are_held_to_its_folder(place, capsys):
+def test_rows_in_a_task_file_cannot_name_files_outside_its_folder(place, capsys):
     rows = [{"question": "a?", "answer": "4", "image": str(place / "private.png")}]
     (place / "data/task.yaml").write_text(
         f"dataset: {json.dumps(rows)}\nscorers: includes\n"
@@ -128,7 +128,7 @@ def test_rows_written_in_a_task_file_are_held_to_its_folder(place, capsys):
     assert code != 0 and "lies outside the data folder" in "".join(capsys.readouterr())
 
 
-def test_rows_written_in_a_task_file_may_name_what_lies_beside_it(place):
+def test_rows_in_a_task_file_may_name_files_beside_it(place):
     rows = [{"question": "a?", "answer": "4", "image": "logo.png"}]
     (place / "data/task.yaml").write_text(
         f"dataset: {json.dumps(rows)}\nscorers: includes\n"

@@ -40,7 +40,7 @@ def test_the_right_letter_is_found_and_the_rule_kept(answer):
         ("", Outcome.UNPARSED),
     ],
 )
-def test_what_names_no_option_is_never_given_one(answer, outcome):
+def test_an_answer_that_names_no_option_has_no_letter(answer, outcome):
     score = Choice()(ANIMALS, Output.of(answer))
 
     assert (score.value, score.answer, score.outcome) == (0.0, None, outcome)
@@ -77,7 +77,7 @@ def test_any_of_several_right_letters_will_do():
     assert Choice()(sample, Output.of("Answer: C")).value == 1.0
 
 
-def test_options_that_stand_only_in_the_question_are_named_by_letters():
+def test_options_that_are_only_in_the_question_are_given_by_letters():
     assert (
         Choice(letters="ABCD")(
             Sample(id="a", target="D"), Output.of("The answer is D.")
@@ -100,3 +100,27 @@ def test_a_target_that_is_no_letter_of_the_choices_is_a_fault_of_the_data(sample
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
     assert score.details["reason"]
+
+
+@pytest.mark.parametrize("target", ["B", "b", "(B)", "B.", "[b]", "dog", " dog "])
+def test_a_target_may_be_a_letter_a_marked_letter_or_the_text_of_an_option(
+    target: str,
+) -> None:
+    sample = Sample("1", "q", target, ("cat", "dog", "bird"))
+
+    assert Choice()(sample, Output.of("The answer is B.")).value == 1.0
+    assert Choice()(sample, Output.of("The answer is A.")).value == 0.0
+
+
+def test_several_targets_may_be_written_in_different_ways() -> None:
+    sample = Sample("1", "q", ("(A)", "bird"), ("cat", "dog", "bird"))
+
+    values = [Choice()(sample, Output.of(letter)).value for letter in "ABC"]
+
+    assert values == [1.0, 0.0, 1.0]
+
+
+def test_a_target_that_is_no_option_is_still_a_data_error() -> None:
+    sample = Sample("1", "q", "fish", ("cat", "dog", "bird"))
+
+    assert Choice()(sample, Output.of("A")).outcome == "data_error"

@@ -29,35 +29,9 @@ PETS = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
 # `pred` holds a letter for these although the output names several options (it keeps the first) or none.
 SEVERAL_NAMED = {4709, 6695}
 NO_ANSWER_GIVEN = {
-    2959,
-    3080,
-    3288,
-    3706,
-    3714,
-    3826,
-    3845,
-    4521,
-    6583,
-    6758,
-    6792,
-    6933,
-    6988,
-    7273,
-    7763,
-    7772,
-    7854,
-    8511,
-    10416,
-    10535,
-    10698,
-    10700,
-    10724,
-    10744,
-    11257,
-    11543,
-    11817,
-    12135,
-}
+    2959, 3080, 3288, 3706, 3714, 3826, 3845, 4521, 6583, 6758, 6792, 6933, 6988, 7273, 7763, 7772, 7854, 8511,
+    10416, 10535, 10698, 10700, 10724, 10744, 11257, 11543, 11817, 12135,
+}  # fmt: skip
 
 
 def test_no_labelled_output_gives_another_letter_than_its_own() -> None:
@@ -187,7 +161,7 @@ def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> 
         ("The answer is B. Wait, let me check the rest. Yes.", "B"),
     ],
 )
-def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(
+def test_the_first_declaration_counts_unless_it_is_corrected_or_another_is_final(
     text: str, answer: str | None
 ) -> None:
     assert extract_choice(text, PETS).answer == answer
@@ -198,7 +172,7 @@ def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final
     [
         "My neighbour swears the answer is B.",
         "Rumour has it that the answer is B.",
-        "On Mars, the answer is B.",
+        "On Mars, the answer is B; on Earth, it is C.",
         "In the previous edition the answer is B.",
         "The answer is B in the German version.",
         "The usual answer is B.",
@@ -227,7 +201,9 @@ def test_a_sentence_with_a_word_that_no_table_knows_declares_nothing(text: str) 
         "### A) cat\nDoes not fit.\n\n### C) bird\nDoes not fit.\n\n### B) dog\nFits.\n\n### Verdict\n**B**",
     ],
 )
-def test_a_preface_a_farewell_and_headings_do_not_hide_the_answer(text: str) -> None:
+def test_a_preface_a_closing_line_and_headings_do_not_hide_the_answer(
+    text: str,
+) -> None:
     assert extract_choice(text, PETS).answer == "B"
 
 
@@ -269,6 +245,161 @@ def test_headings_steps_marks_and_denied_boxes_give_no_wrong_letter(
     text: str, answer: str
 ) -> None:
     assert extract_choice(text, PETS).answer in (answer, None)
+
+
+LETTERS_ONLY = dict.fromkeys("ABCD", "")
+TEN_LETTERS = dict.fromkeys("ABCDEFGHIJ", "")
+LENGTHS = {"A": "12 m", "B": "15 m", "C": "18 m", "D": "21 m"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\boxed{C}\n\nThe final answer is \\boxed{A}.",
+        "\\boxed{C}\n\nThe final answer is A.",
+        "\\boxed{C}\n\nFinal answer: A",
+        "<answer>C</answer>\n\nFinal answer: A",
+        "<answer>C</answer>\n\n最终答案：A",
+        '{"answer": "C"}\n\nFinal answer: A',
+        "\\boxed{C}\n\nSo my final choice is (A).",
+        "The answer is (C). Let me re-read the question. It asks for the least. The answer is (A).",
+        "The answer is C. Let me look at the question again. The answer is A.",
+    ],
+)
+def test_an_answer_called_final_or_read_again_replaces_a_box_or_an_earlier_answer(
+    text: str,
+) -> None:
+    assert extract_choice(text, LETTERS_ONLY).answer == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Let x be the side; then we have $a", LETTERS_ONLY),
+        ("Hence $c", LETTERS_ONLY),
+        ("Let $A_1, A_2, A", LETTERS_ONLY),
+        ("Therefore a = b", LETTERS_ONLY),
+        ("So we get \\(a", LENGTHS),
+        ("so we get a", LETTERS_ONLY),
+        ("The mass is then = $10^{-12}$ g", TEN_LETTERS),
+        ("so $E = 3.2 \\times 10^{-19}$ J", TEN_LETTERS),
+        ("The charge is $3 \\times 10^{-6} \\, \\text{C}", LETTERS_ONLY),
+        ("a) Given binary number 1010, we convert it to decimal", LENGTHS),
+        ("(a) Given the data, we compute the mean", LENGTHS),
+        ("Let me consider each.\n\nA. cat: a small animal that", PETS),
+        ("A. cat: a small animal", PETS),
+        ("Option A: cat. It is a small animal that", PETS),
+        ("Answer 1: A\nAnswer 2: C", LETTERS_ONLY),
+        ("The complement is 9990.\n\n(b)", LETTERS_ONLY),
+        ("The ratio is not equal to 1. Option (D) is", LETTERS_ONLY),
+        ("It depends on the diameter.\n(D", LETTERS_ONLY),
+        ("The closest option is 15 m, which is not the correct answer.", LENGTHS),
+        ("The closest option is (B) 15 m. However, this is not correct.", LENGTHS),
+        ("The best match is B, but that is wrong.", LETTERS_ONLY),
+    ],
+)
+def test_formulas_units_cut_lists_and_denied_answers_name_no_option(
+    text: str, options: dict[str, str]
+) -> None:
+    assert extract_choice(text, options).answer is None
+
+
+def test_a_list_of_correct_answers_does_not_hide_the_answer_that_follows() -> None:
+    text = "The correct answers are (a) 4 and (b) 8.\n\nThe answer is (D)."
+
+    assert extract_choice(text, LETTERS_ONLY).answer == "D"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("In the short run, the answer is B.", PETS),
+        ("Assuming no friction, the answer is B.", PETS),
+        ("Under common law, the correct answer is B.", PETS),
+        ("For this reaction, the correct option is B, because it is fast.", PETS),
+        ("A. no\nB. yes\nC. no\nD. no", LETTERS_ONLY),
+        ("A. cat: no\nB. dog: yes\nC. bird: no\nD. a fish: no", PETS),
+        ("A. Incorrect\nB. Correct\nC. Incorrect\nD. Incorrect", LETTERS_ONLY),
+        ("A: Incorrect, it meows.\nB: Correct, it barks.\nC: Incorrect.", PETS),
+        ("| A | Incorrect |\n| B | Correct |\n| C | Incorrect |", LETTERS_ONLY),
+        ("(A) No (B) Yes (C) No (D) No", LETTERS_ONLY),
+        ("A：错误\nB：正确\nC：错误\nD：错误", LETTERS_ONLY),
+        ("Ich würde B wählen, da es am besten passt.", LETTERS_ONLY),
+        ("Meine endgültige Antwort lautet B.", LETTERS_ONLY),
+        ("Je choisirais B.", LETTERS_ONLY),
+        ("正解はBになります。", LETTERS_ONLY),
+        ("正解はBとなります。", LETTERS_ONLY),
+        ("\\boxed{15}, i.e. option B", LETTERS_ONLY),
+        ("\\boxed{15 m}, i.e. option B", LENGTHS),
+        ("It is a dog, obviously.", PETS),
+    ],
+)
+def test_clear_answers_with_a_condition_a_marked_list_or_in_other_languages_are_read(
+    text: str, options: dict[str, str]
+) -> None:
+    assert extract_choice(text, options).answer == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Under common law, the answer is B. Under the code, it is C.",
+        "Assuming no friction, the answer would be B.",
+        "If there is no friction, the answer is B.",
+        "A. Correct\nB. Incorrect\nC. Correct\nD. Incorrect",
+    ],
+)
+def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
+    text: str,
+) -> None:
+    assert extract_choice(text, LETTERS_ONLY).answer is None
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "unparsed_share"),
+    [("fresh", 321, 0.03), ("audit", 338, 0.08), ("styles", 325, 0.04)],
+)
+def test_answers_written_before_the_rules_were_run_on_them_are_read(
+    name: str, count: int, unparsed_share: float
+) -> None:
+    lines = (HERE / "corpus" / f"{name}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    wrong, unparsed = [], []
+    for row in rows:
+        is_cut = row.get("is_cut", False)
+        result = extract_choice(row["output"], row["options"], is_cut=is_cut)
+        if result.answer is None and row["expected"]:
+            unparsed.append(row["id"])
+        elif result.answer != row["expected"]:
+            wrong.append(row["id"])
+
+    assert len(rows) == count
+    assert wrong == []
+    assert len(unparsed) <= unparsed_share * len(rows), unparsed
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("I'm not entirely sure, but I think it's a dog (B).", "B"),
+        ("What barks and runs is a dog: option B.", "B"),
+        ("Cats meow. It barks, therefore the animal is a dog.", "B"),
+        ("It could be a dog (B).", None),
+        ("It is not a dog (B).", None),
+        ("It barks like a dog (C).", None),
+        ("It is a dog (B) or a bird (C).", None),
+        ("If it barks, the animal is a dog (B).", None),
+        ("It barks. Therefore it is not a dog.", None),
+        ("It is a cat (A). Wait, it barks.", None),
+        ("B is my answer... scratch that, it flies: C.", None),
+    ],
+)
+def test_a_text_with_its_letter_or_at_the_end_of_a_conclusion_is_read(
+    text: str, letter: str | None
+) -> None:
+    options = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
+
+    assert extract_choice(text, options).answer == letter
 
 
 def test_an_option_whose_text_begins_with_initials_is_read_as_a_text() -> None:
@@ -524,7 +655,7 @@ def test_a_letter_with_its_text_opens_an_answer_that_names_no_other_and_denies_n
     assert {text: extract_choice(text, options).answer for text in answers} == answers
 
 
-def test_what_later_rounds_taught() -> None:
+def test_answers_from_later_rounds_are_read() -> None:
     options = {"A": "steam", "B": "lava", "C": "ice", "D": "a snowman"}
     answers = {
         '"Ice" is the best answer.': "C",  # a verdict on a text

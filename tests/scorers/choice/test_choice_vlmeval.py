@@ -27,7 +27,7 @@ SAMPLE = Sample(id="1", input="?", choices=("cat", "dog", "bird", "a fish"), tar
         ("", None),
     ],
 )
-def test_it_matches_what_vlmevalkit_matches(answer: str, letter: str | None):
+def test_it_matches_the_same_answers_as_vlmevalkit(answer: str, letter: str | None):
     score = ChoiceVlmeval()(SAMPLE, Output.of(answer))
 
     assert score.answer == letter
@@ -44,7 +44,7 @@ def test_a_wrong_letter_counts_as_wrong():
     assert ChoiceVlmeval()(SAMPLE, Output.of("C")).value == 0.0
 
 
-def test_without_choices_the_row_is_at_fault():
+def test_a_row_without_choices_is_a_data_error():
     assert (
         ChoiceVlmeval()(Sample(id="1", target="A"), Output.of("A")).outcome
         is Outcome.DATA_ERROR

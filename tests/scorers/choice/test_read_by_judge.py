@@ -58,7 +58,7 @@ def test_the_letter_the_model_reads_is_the_answer(reply, value):
     )
 
 
-def test_none_is_unparsed_and_anything_else_a_fault_of_the_judge_with_no_rule_behind_it():
+def test_none_is_unparsed_and_any_other_reply_is_a_judge_error():
     nothing, chatter = (
         read("NONE", "The answer is B."),
         read("The writer chose a dog.", "The answer is B."),
@@ -69,7 +69,7 @@ def test_none_is_unparsed_and_anything_else_a_fault_of_the_judge_with_no_rule_be
     assert "instead of a letter or NONE" in chatter.details["reason"]
 
 
-def test_a_silent_answer_is_shown_to_nobody():
+def test_an_empty_answer_is_not_sent_to_the_judge():
     judge = Judge("B")
 
     score = asyncio.run(
@@ -82,16 +82,15 @@ def test_a_silent_answer_is_shown_to_nobody():
 
 
 def test_the_model_sees_options_and_answer_but_neither_reasoning_nor_the_right_letter():
-    prompt = reading_prompt(
-        "<think>it must be D</think>the barking one", {"A": "cat", "B": "dog"}
-    )
+    output = Output.of("<think>it must be D</think>the barking one")
+    prompt = reading_prompt(output.text, {"A": "cat", "B": "dog"})
 
     text = prompt.messages[0].parts[0].text
     assert "A. cat\nB. dog" in text and "the barking one" in text
     assert "must be D" not in text
 
 
-def test_choice_with_a_judge_is_the_scorer_that_waits_and_an_unknown_extractor_is_refused():
+def test_choice_with_a_judge_is_asynchronous_and_an_unknown_extractor_is_refused():
     assert isinstance(Choice(extractor="judge"), JudgedChoice)
     with pytest.raises(UsageError, match="no extractor 'oracle'"):
         Choice(extractor="oracle")

@@ -29,7 +29,7 @@ WRONG = "下列说法错误的是哪一项？"
         ("B，因为A不对", "B", "opening"),
     ],
 )
-def test_the_letter_an_answer_settles_on(answer, letter, rule):
+def test_the_last_claim_of_an_answer_decides(answer, letter, rule):
     assert read_choice(answer)[:2] == (letter, rule)
 
 
@@ -60,11 +60,11 @@ def test_no_letter_is_invented(answer):
         ("所以不符合的是B", "B"),
     ],
 )
-def test_a_question_for_the_wrong_statement_turns_the_verdict_round(answer, letter):
+def test_a_question_for_the_wrong_statement_inverts_the_verdict(answer, letter):
     assert read_choice(answer, WRONG).letter == letter
 
 
-def test_the_only_letter_counts_where_a_cushion_is_wanted():
+def test_the_only_letter_counts_with_cushion():
     assert read_choice("我想大概就B那个吧").letter is None
     assert read_choice("我想大概就B那个吧", cushion=True)[:2] == ("B", "cushion")
     assert read_choice("A那个或B那个", cushion=True).letter is None
@@ -83,7 +83,7 @@ def test_the_score_says_whether_an_option_was_read_and_whether_it_is_right():
     )
 
 
-def test_a_question_that_is_only_heard_is_read_from_its_column():
+def test_a_spoken_question_is_read_from_its_column():
     heard = (Message("user", (Audio(b"RIFF"),)),)
     sample = Sample(id="a", input=heard, target="B", fields={"query": WRONG})
 

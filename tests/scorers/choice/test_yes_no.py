@@ -39,7 +39,9 @@ def test_each_rule_reads_in_its_own_way(text, words, pope, mme):
         ("No", "no", 1.0, 3),
     ],
 )
-def test_the_answer_falls_into_one_cell_of_the_table(gold, answer, value, cell):
+def test_the_answer_counts_in_one_field_of_the_confusion_matrix(
+    gold, answer, value, cell
+):
     score = YesNo()(Sample(id="a", target=gold), Output.of(answer))
 
     assert (score.value, score.outcome) == (value, Outcome.SCORED)

@@ -35,11 +35,11 @@ def test_the_token_that_was_taken_counts_once_also_where_it_is_listed_again():
 @pytest.mark.parametrize(
     "said", [output("Yes"), output("A dog", token("A", 0.9)), Output()]
 )
-def test_without_yes_or_no_among_the_alternatives_there_is_none(said):
+def test_without_yes_or_no_among_the_alternatives_there_is_no_probability(said):
     assert probability_of_yes(said) is None
 
 
-def test_the_verdict_is_that_of_yes_no_and_the_probability_stands_beside_it():
+def test_the_verdict_is_that_of_yes_no_and_the_probability_is_in_the_details():
     sample = Sample(id="a", target="yes")
 
     sure = YesProbability()(sample, output("No.", token("No", 0.6, Yes=0.4)))

@@ -17,91 +17,27 @@ WHOLE = SIGNATURE + BODY
 SHAPES = {
     # the answer, our rule, whether it passes plainly, by EvalPlus, here
     "completion": (BODY, "completion", True, True, True),
-    "completion that talks on": (
-        f"{BODY}\n\nprint(area(1))\ndef g(x):\n    return (",
-        "completion",
-        True,
-        True,
-        True,
-    ),
+    "completion that talks on": (f"{BODY}\n\nprint(area(1))\ndef g(x):\n    return (", "completion", True, True, True),
     "completion after a blank line": (f"\n{BODY}", "completion", True, True, True),
-    "completion, then the function again": (
-        f"{BODY}\ndef area(r):\n    return 0\n",
-        "completion",
-        True,
-        True,
-        True,
-    ),
-    "fence, whole with imports": (
-        f"```python\n{BEFORE}{WHOLE}```",
-        "fence",
-        False,
-        True,
-        True,
-    ),
-    "fence, without the imports": (
-        f"```python\n{WHOLE}```",
-        "fence",
-        False,
-        False,
-        True,
-    ),
-    "fence among prose": (
-        f"Sure! Here:\n\n```python\n{WHOLE}```\n\nIt is right.",
-        "fence",
-        False,
-        False,
-        True,
-    ),
-    "a second fence": (
-        f"```python\n{WHOLE}```\nUse it:\n```python\nprint(area)\n```",
-        "fence",
-        False,
-        False,
-        True,
-    ),
+    "completion, then the function again": (f"{BODY}\ndef area(r):\n    return 0\n", "completion", True, True, True),
+    "fence, whole with imports": (f"```python\n{BEFORE}{WHOLE}```", "fence", False, True, True),
+    "fence, without the imports": (f"```python\n{WHOLE}```", "fence", False, False, True),
+    "fence among prose": (f"Sure! Here:\n\n```python\n{WHOLE}```\n\nIt is right.", "fence", False, False, True),
+    "a second fence": (f"```python\n{WHOLE}```\nUse it:\n```python\nprint(area)\n```", "fence", False, False, True),
     "fence, with a main block": (
-        f"```python\n{WHOLE}\nif __name__ == '__main__':\n    raise SystemExit\n```",
-        "fence",
-        False,
-        False,
-        True,
+        f"```python\n{WHOLE}\nif __name__ == '__main__':\n    raise SystemExit\n```", "fence", False, False, True,
     ),
     "fence without its end": (f"```python\n{WHOLE}", "fence", False, False, True),
     "fence without a language": (f"```\n{WHOLE}```", "fence", False, False, True),
     "fence, the body alone": (f"```python\n{BODY}```", "fence", False, False, True),
     "no fence, whole": (WHOLE, "definition", True, False, True),
-    "no fence, whole with imports": (
-        f"{BEFORE}{WHOLE}",
-        "definition",
-        False,
-        True,
-        True,
-    ),
-    "no fence, whole after prose": (
-        f"Here it is:\n\n{BEFORE}{WHOLE}",
-        "definition",
-        False,
-        True,
-        True,
-    ),
-    "no fence, whole between prose": (
-        f"Here it is:\n\n{WHOLE}\n\nIt is right.",
-        "definition",
-        False,
-        False,
-        True,
-    ),
-    "body without indentation": (
-        "return math.pi * r ** 2\n",
-        "completion",
-        False,
-        False,
-        False,
-    ),
+    "no fence, whole with imports": (f"{BEFORE}{WHOLE}", "definition", False, True, True),
+    "no fence, whole after prose": (f"Here it is:\n\n{BEFORE}{WHOLE}", "definition", False, True, True),
+    "no fence, whole between prose": (f"Here it is:\n\n{WHOLE}\n\nIt is right.", "definition", False, False, True),
+    "body without indentation": ("return math.pi * r ** 2\n", "completion", False, False, False),
     "nothing": ("", "completion", False, False, False),
     "a refusal": ("I cannot write that.", "completion", False, False, False),
-}
+}  # fmt: skip
 
 
 def passes(program: str) -> bool:
@@ -133,7 +69,7 @@ def test_the_program_is_found_in_every_shape_that_an_official_rule_reads(shape):
         "def area(r):\n" * 3000,
     ],
 )
-def test_an_answer_that_cannot_be_parsed_is_given_up_soon(text):
+def test_an_answer_that_cannot_be_parsed_is_given_up_quickly(text):
     program, rule = completed(PROMPT, text, "area")
 
     assert rule == "completion" and program.startswith(PROMPT)

@@ -42,7 +42,7 @@ def test_a_pickle_of_anything_else_is_refused_and_nothing_is_called(
 
     with pytest.raises(
         ValueError,
-        match="a pickle of something else than one text, which is not loaded",
+        match="a pickle of something other than one text, which is not loaded",
     ):
         unpacked(packed(value))
 

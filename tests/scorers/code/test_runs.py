@@ -44,7 +44,7 @@ def test_the_program_of_an_answer_is_run_against_the_tests_of_its_column(
     assert (found.value, found.details["rule"]) == (value, rule)
 
 
-def test_tests_may_be_a_list_of_lines_or_stand_in_the_task():
+def test_tests_may_be_a_list_of_lines_or_be_in_the_task():
     right = "def add(a, b): return a + b"
 
     assert (
@@ -66,7 +66,7 @@ def test_a_program_tested_by_its_functions_is_not_main_and_one_tested_by_cases_i
     assert score(Runs(), program, tests=[{"input": "", "output": "main"}]).value == 1.0
 
 
-def test_setup_code_of_a_column_may_use_the_program_and_more_tests_must_hold_too():
+def test_setup_code_of_a_column_may_use_the_program_and_extra_tests_must_pass_too():
     program = "class Node:\n    def __init__(self, value):\n        self.value, self.after = value, None\n"
     program += (
         "def total(node): return 0 if node is None else node.value + total(node.after)"
@@ -88,7 +88,7 @@ def test_setup_code_of_a_column_may_use_the_program_and_more_tests_must_hold_too
     )
 
 
-def test_an_answer_ends_where_its_mark_stands():
+def test_an_answer_ends_at_the_until_mark():
     assert (
         score(
             Runs(until="[DONE]"),
@@ -143,10 +143,8 @@ def test_an_interpreter_that_is_not_there_is_refused_before_the_run():
     "options",
     [{"timeout": 0}, {"timeout": "soon"}, {"memory_mb": 1}, {"memory_mb": 2.5}],
 )
-def test_limits_that_nothing_could_run_in_are_refused(options):
-    with pytest.raises(
-        UsageError, match=r"scorer 'runs': (timeout|memory_mb) .* is not"
-    ):
+def test_impossible_limits_are_refused(options):
+    with pytest.raises(UsageError, match=r"scorer 'runs': (timeout|memory_mb) must be"):
         Runs(**options)
 
 
@@ -163,14 +161,14 @@ def test_a_sandbox_that_fails_is_no_wrong_answer():
 
 
 @pytest.mark.parametrize("tests", ["assert add(1, 2 == 3", "def check(:"])
-def test_tests_that_are_no_code_say_nothing_of_the_answer(tests):
+def test_tests_that_are_not_code_are_not_a_wrong_answer(tests):
     found = score(Runs(), "def add(a, b): return a + b", tests=tests)
 
     assert (found.value, found.outcome) == (None, Outcome.JUDGE_ERROR)
     assert "the tests do not run: SyntaxError" in found.details["reason"]
 
 
-def test_a_setup_that_fails_says_nothing_of_the_answer():
+def test_a_failing_setup_is_not_a_wrong_answer():
     scorer = Runs(setup="import nothing_of_that_name")
 
     found = score(scorer, "def add(a, b): return a + b", tests="assert add(1, 2) == 3")
@@ -299,3 +297,22 @@ def test_livecodebench_calls_the_method_of_a_solution():
 
     assert score(LiveCodeBench(), right, **row).value == 1.0
     assert score(LiveCodeBench(), right.replace("n + k", "n"), **row).value == 0.0
+
+
+def test_a_suspect_verdict_keeps_its_value_and_is_counted_in_the_table(tmp_path):
+    from assay import run
+    from assay.core import Task
+    from assay.models.scripted import Scripted
+
+    honest = "def f(): return 1"
+    cheats = f"import builtins\nbuiltins.abs = lambda x: 1\n{honest}"
+    rows = [{"question": f"{n}", "tests": "assert abs(f()) == 1"} for n in range(3)]
+    task = Task("functions", dataset=rows, scorers=("runs",))
+
+    found = score(Runs(), cheats, tests=rows[0]["tests"])
+    answers = Scripted([honest, cheats, cheats])
+    [row] = run(task, answers, output=str(tmp_path / "run")).results
+
+    assert found.value == 1.0
+    assert found.details["suspect"] == "the program replaced builtins.abs"
+    assert (row.value, row.flags) == (1.0, ("2 suspect verdicts",))

@@ -29,7 +29,7 @@ def test_the_cosine_is_taken_from_where_it_was_saved(output):
     assert ClipScore()(Sample(id="a"), output).value == pytest.approx(0.5)
 
 
-def test_a_cosine_may_stand_in_the_row():
+def test_a_cosine_may_be_in_the_row():
     assert ClipScore("torchmetrics")(
         Sample(id="a", fields={"cosine": 0.2}), Output()
     ).value == pytest.approx(20)

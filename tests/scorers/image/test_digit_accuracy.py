@@ -28,7 +28,7 @@ def accuracy(judge) -> float:
     return float((judge.predict(half.pixels * DARKEST) == half.labels).mean())
 
 
-def test_real_digits_it_was_not_taught_are_recognised():
+def test_real_digits_it_was_not_trained_on_are_recognised():
     scores = [
         DigitAccuracy()(Sample("a", target=label), output)
         for output, label in map(real, range(100))
@@ -46,7 +46,7 @@ def test_a_digit_that_was_not_asked_for_scores_zero():
     assert score.value == 0.0 and score.answer == label
 
 
-def test_the_score_names_the_data_its_judge_was_taught_on():
+def test_the_score_names_the_data_its_judge_was_trained_on():
     output, label = real(0)
 
     score = DigitAccuracy()(Sample("a", target=label), output)
@@ -55,7 +55,7 @@ def test_the_score_names_the_data_its_judge_was_taught_on():
     assert score.details["judge_on_real_digits"] == judge_accuracy()
 
 
-def test_a_judge_taught_on_permuted_labels_knows_nothing():
+def test_a_judge_trained_on_permuted_labels_is_at_chance():
     half = digits().judging
     permuted = np.random.default_rng(0).permutation(half.labels)
 
@@ -69,7 +69,7 @@ def test_an_output_without_an_image_counts_as_zero():
     assert score.value == 0.0 and score.outcome is Outcome.UNPARSED
 
 
-def test_noise_is_no_digit_in_particular():
+def test_noise_is_right_about_as_often_as_chance():
     rng = np.random.default_rng(0)
     outputs = [Output.of(image_from(rng.random((8, 8)))) for _ in range(50)]
 

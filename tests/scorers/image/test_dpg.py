@@ -29,7 +29,7 @@ def score(answers, parents=PARENTS):
 ANSWERS = {1: 1, 2: 1, 3: 0, 4: 1, 5: 1}
 
 
-def test_what_depends_on_a_no_is_a_no():
+def test_a_proposition_whose_parent_fails_fails_too():
     assert score(ANSWERS).value == pytest.approx(0.4)
 
 
@@ -90,7 +90,7 @@ def test_a_sample_without_propositions_is_a_fault_of_the_data():
 
 @settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
-def test_settling_takes_away_and_never_adds(answers, data):
+def test_parents_only_turn_yes_into_no(answers, data):
     keys = [str(number) for number in range(len(answers))]
     parents = {
         key: data.draw(st.lists(st.sampled_from(keys[:at]))) if at else []

@@ -56,7 +56,7 @@ def summed(records, statistics=""):
     return list(FrechetSummary(statistics)(records, context))
 
 
-def test_features_of_every_image_and_of_the_target_are_kept():
+def test_features_of_every_image_and_of_the_target_are_stored():
     score, eyes = scored(Output.of(MADE, MADE))
 
     assert [list(unpacked(text)) for text in score.details["made"]] == [[1.0, 2.0]] * 2
@@ -117,14 +117,14 @@ def test_the_reference_may_be_known_by_its_statistics_alone(tmp_path):
         ({"mu": np.zeros(2)}, "cannot read mu"),
     ],
 )
-def test_statistics_that_do_not_fit_are_said(arrays, message, tmp_path):
+def test_statistics_of_another_width_are_refused(arrays, message, tmp_path):
     np.savez(tmp_path / "s.npz", **arrays)
 
     with pytest.raises(UsageError, match=message):
         summed([record([[1, 2], [2, 3], [3, 3]], [])], str(tmp_path / "s.npz"))
 
 
-def test_a_file_of_statistics_that_is_not_there_is_said_before_the_run(tmp_path):
+def test_a_missing_statistics_file_is_reported_before_the_run(tmp_path):
     with pytest.raises(UsageError, match="no such file"):
         Fid(statistics=str(tmp_path / "none.npz"))
 
@@ -133,7 +133,7 @@ NOT_A_NUMBER = base64.b64encode(struct.pack("<f", float("nan"))).decode()
 
 
 @pytest.mark.parametrize("features", ["???", NOT_A_NUMBER, [], [[1.0]], 7])
-def test_features_that_are_none_are_nobodys_fault(features):
+def test_unusable_features_are_a_judge_error(features):
     score, _ = scored(
         Output.of(MADE), features={MADE.digest: features, WANTED.digest: [1.0]}
     )
@@ -141,12 +141,12 @@ def test_features_that_are_none_are_nobodys_fault(features):
     assert score.outcome is Outcome.JUDGE_ERROR
 
 
-def test_without_an_image_or_one_to_be_like_there_is_nothing_to_compare():
+def test_without_an_image_or_a_reference_nothing_is_compared():
     assert scored(Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
     assert scored(Output.of(MADE), Sample("a"))[0].outcome is Outcome.DATA_ERROR
 
 
-def test_samples_without_an_image_in_the_set_are_said():
+def test_samples_without_an_image_are_flagged():
     rng = np.random.default_rng(0)
     made, reference = (
         rng.normal(size=(8, 2)).astype("f4"),
@@ -162,7 +162,7 @@ def test_samples_without_an_image_in_the_set_are_said():
     assert checked_result(result).flags[-1] == "unresolved 33.3%: in doubt"
 
 
-def test_where_no_image_was_made_the_row_is_there_and_has_no_value():
+def test_without_any_image_there_is_a_row_without_a_value():
     lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
 
     (result,) = summed([lost])
@@ -170,7 +170,7 @@ def test_where_no_image_was_made_the_row_is_there_and_has_no_value():
     assert (result.value, result.n, result.outcomes) == (None, 0, {"model_error": 1})
 
 
-def test_features_without_a_number_of_their_own_are_scored():
+def test_samples_with_features_and_no_value_are_scored():
     eyes = Eyes({MADE.digest: [1.0, 2.0], WANTED.digest: [3.0, 4.0]})
     scoring = Scoring.of("fid", Fid(), "t", "m").given({"features": eyes})
 

@@ -43,7 +43,7 @@ def test_few_images_are_flagged():
     assert flags == ("fewer than 10000 images: compare only with the same number",)
 
 
-def test_unlike_numbers_of_images_are_flagged():
+def test_different_numbers_of_images_are_flagged():
     features = np.random.default_rng(0).normal(size=(10_001, 2))
 
     assert frechet_distance(features, features[:-1])[1] == (
@@ -51,7 +51,7 @@ def test_unlike_numbers_of_images_are_flagged():
     )
 
 
-def test_tables_of_unlike_width_are_no_features():
+def test_tables_of_different_widths_are_refused():
     with pytest.raises(ValueError, match="equal width"):
         frechet_distance(np.zeros((3, 2)), np.zeros((3, 4)))
 

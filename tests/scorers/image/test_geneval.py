@@ -56,7 +56,7 @@ def test_a_count_must_be_met_exactly(n, value):
 
 
 @pytest.mark.parametrize(("tag", "value"), [("two_object", 1.0), ("counting", 0.0)])
-def test_counting_asks_the_detector_to_be_surer(tag, value):
+def test_counting_prompts_use_a_higher_threshold(tag, value):
     assert (
         score(
             {"tag": tag, "include": [{"class": "dog", "count": 1}]},
@@ -102,7 +102,7 @@ def test_a_colour_that_was_not_saved_is_no_verdict():
 @pytest.mark.parametrize(
     ("relation", "value"), [("right of", 1.0), ("left of", 0.0), ("above", 0.0)]
 )
-def test_positions_are_seen_from_the_first_object(relation, value):
+def test_positions_are_relative_to_the_first_object(relation, value):
     wanted = {
         "tag": "position",
         "include": [

@@ -113,8 +113,8 @@ def test_the_range_must_be_given_for_numbers_that_are_not_bytes(metric):
 
 
 @pytest.mark.parametrize("metric", [psnr, ssim])
-def test_images_of_unlike_size_cannot_be_compared(metric):
-    with pytest.raises(ValueError, match="unlike size"):
+def test_images_of_different_sizes_cannot_be_compared(metric):
+    with pytest.raises(ValueError, match="different sizes"):
         metric(RAMP, RAMP[:32])
 
 

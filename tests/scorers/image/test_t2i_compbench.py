@@ -67,9 +67,7 @@ def test_boxes_that_overlap_count_less():
         ({"cup": [[*RIGHT, 0.3], [*LEFT, 0.9]], "clock": [[*RIGHT, 0.9]]}, 0.45 + 0.5),
     ],
 )
-def test_a_spatial_value_is_two_quarters_of_sureness_and_half_a_place(
-    detections, expected
-):
+def test_a_spatial_value_is_half_confidence_and_half_position(detections, expected):
     assert spatial_score(
         "a cup on the left of a clock", "cup", "clock", detections
     ) == pytest.approx(expected)
@@ -91,11 +89,11 @@ def test_a_spatial_value_is_two_quarters_of_sureness_and_half_a_place(
         ("sandy hills", ["sandy hills"]),
     ],
 )
-def test_noun_phrases_are_what_stands_between_joining_words(prompt, phrases):
+def test_noun_phrases_are_split_at_joining_words(prompt, phrases):
     assert phrases_of({}, prompt) == phrases
 
 
-def test_columns_have_the_last_word_on_phrases_and_objects():
+def test_columns_override_phrases_and_objects():
     row = {"phrases": '["a red ball"]', "objects": ["Cup", "woman"]}
 
     assert phrases_of(row, "whatever and else") == ["a red ball"]
@@ -116,7 +114,7 @@ def test_columns_have_the_last_word_on_phrases_and_objects():
         ({"category": "numeracy"}, ()),
     ],
 )
-def test_the_kind_of_a_prompt_says_who_is_asked(row, parts):
+def test_the_kind_of_a_prompt_decides_which_models_are_asked(row, parts):
     assert parts_of(row) == parts
 
 
@@ -168,7 +166,7 @@ def test_a_complex_prompt_is_the_mean_of_its_three_parts():
         ("non_spatial", {"clip": 3}, "gave no 'cosine'"),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_nobodys_wrong_answer(category, replies, reason):
+def test_an_unusable_reply_is_a_judge_error(category, replies, reason):
     score, _ = judged(category, "a red ball and a blue box", **replies)
 
     assert (
@@ -178,7 +176,7 @@ def test_a_reply_that_cannot_be_used_is_nobodys_wrong_answer(category, replies, 
     )
 
 
-def test_no_image_is_nothing_and_an_unknown_kind_is_a_fault_of_the_data():
+def test_no_image_scores_zero_and_an_unknown_kind_is_a_data_error():
     assert (
         judged("color", "a ball", output=Output.of("words"))[0].outcome
         is Outcome.UNPARSED

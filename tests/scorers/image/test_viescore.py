@@ -55,11 +55,11 @@ def test_no_image_is_no_edit():
     assert (score.value["overall"], score.outcome) == (0.0, Outcome.UNPARSED)
 
 
-def test_ratings_above_the_first_are_held_to_it():
+def test_ratings_above_the_capping_aspect_are_cut_to_it():
     ratings = JudgeRatings(
         {"first": "a", "second": "b"}, lowest=1, highest=5, capped_by="first"
     )
     reply = json.dumps({"first": 2, "second": 5})
 
-    assert ratings.read(reply, ()) == {"first": 2.0, "second": 2.0}
+    assert ratings.read(reply) == {"first": 2.0, "second": 2.0}
     assert ratings.bounds == (1.0, 5.0)

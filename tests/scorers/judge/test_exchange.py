@@ -51,7 +51,7 @@ def judged(scorer, output, sample=SAMPLE, **reply):
     return score, [prompt.messages[-1].text for prompt in judge.prompts]
 
 
-def test_the_last_answer_stands_in_its_whole_conversation():
+def test_the_last_answer_has_its_whole_conversation():
     (last,) = exchanges(SAMPLE, dialogue("The Elbe.", "1,094 km"))
 
     assert last.turns == (
@@ -66,7 +66,7 @@ def test_the_last_answer_stands_in_its_whole_conversation():
     )
 
 
-def test_all_rounds_have_what_came_before_each():
+def test_every_round_has_the_conversation_before_it():
     first, second = exchanges(SAMPLE, dialogue("The Elbe.", "1,094 km"), "all")
 
     assert first.turns == (("user", "Name a river."),)
@@ -77,7 +77,7 @@ def test_all_rounds_have_what_came_before_each():
     ]
 
 
-def test_what_a_template_puts_before_the_first_question_is_not_part_of_the_conversation():
+def test_text_that_a_template_adds_is_not_part_of_the_conversation():
     output = dialogue(
         "The Elbe.", "1,094 km", opening="Answer in one line.\n\nName a river."
     )
@@ -87,7 +87,7 @@ def test_what_a_template_puts_before_the_first_question_is_not_part_of_the_conve
     assert last.turns[0] == ("user", "Name a river.")
 
 
-def test_a_judge_of_a_dialogue_is_shown_every_turn_apart_and_told_to_grade_the_last_answer():
+def test_a_judge_of_a_dialogue_sees_every_turn_and_grades_the_last_answer():
     _, (prompt,) = judged(
         lambda judge: Judge(models={"judge": judge}), dialogue("The Elbe.", "1,094 km")
     )
@@ -124,7 +124,7 @@ def test_a_round_without_a_verdict_leaves_the_dialogue_without_a_value():
     assert (score.value, score.outcome.value) == (None, "judge_error")
 
 
-def test_a_round_in_which_nothing_was_said_counts_as_the_lowest_mark():
+def test_a_round_with_an_empty_answer_counts_as_the_lowest_mark():
     output = dialogue("The Elbe.", "")
     cut = Output((Candidate((), "length"),), rounds=output.rounds)
 

@@ -43,7 +43,7 @@ def judged(*parts, reply='{"score": 4}', sample=SAMPLE, **options):
     return asyncio.run(Judge(models={"judge": judge}, **options)(sample, output)), judge
 
 
-def test_an_image_that_was_made_is_shown_as_an_image():
+def test_a_generated_image_is_sent_as_an_image():
     score, judge = judged(MADE)
 
     user = judge.asked[0].messages[1]
@@ -70,7 +70,7 @@ def test_the_media_of_the_question_are_shown_where_the_judge_must_compare():
     assert judge.asked[0].media == (GIVEN, MADE)
 
 
-def test_the_judge_is_told_that_images_give_no_orders():
+def test_the_prompt_says_that_images_are_not_instructions():
     _, judge = judged(MADE)
 
     assert (
@@ -79,7 +79,7 @@ def test_the_judge_is_told_that_images_give_no_orders():
     )
 
 
-def test_a_text_answer_is_put_to_the_judge_without_a_word_about_media():
+def test_the_prompt_for_a_text_answer_does_not_mention_media():
     score, judge = judged(Text("A ball."))
 
     assert judge.asked[0].media == () and "media" not in judge.asked[0].text.lower()
@@ -89,14 +89,14 @@ def test_a_text_answer_is_put_to_the_judge_without_a_word_about_media():
     )
 
 
-def test_sounds_are_played_only_where_no_text_says_the_same():
+def test_audio_is_sent_only_without_text():
     _, with_text = judged(Text("A ball."), SPEECH)
     _, without = judged(SPEECH)
 
     assert with_text.asked[0].media == () and without.asked[0].media == (SPEECH,)
 
 
-def test_the_wording_with_media_has_a_name_of_its_own():
+def test_the_wording_with_media_has_its_own_digest():
     score, _ = judged(MADE)
 
     assert score.details["prompt"] == prompt_hash(
@@ -168,7 +168,7 @@ OTHER = Image(b"\x89PNG other")
 
 
 @pytest.mark.parametrize(("loved", "value"), [(MADE, 1.0), (OTHER, 0.0)])
-def test_two_images_are_compared_in_both_orders_and_keep_whose_they_are(loved, value):
+def test_two_images_are_compared_in_both_orders_with_their_owners(loved, value):
     score, judge = compared(loved, Sample(id="q", input="Draw.", target=OTHER), MADE)
 
     assert score.value == value and score.details["consistent"]
@@ -220,7 +220,7 @@ def test_images_of_the_question_are_shown_once_before_both_answers():
     ]
 
 
-def test_a_comparison_without_the_expected_image_is_not_put_to_the_judge():
+def test_a_comparison_without_the_expected_image_is_not_sent_to_the_judge():
     score, judge = compared(
         MADE, Sample(id="q", input="Draw.", target=OTHER), Text("no"), expects="image"
     )
@@ -232,7 +232,7 @@ def test_a_comparison_without_the_expected_image_is_not_put_to_the_judge():
         PairwiseJudge(expects="picture")
 
 
-def test_texts_are_compared_without_a_word_about_media():
+def test_the_prompt_for_two_texts_does_not_mention_media():
     score, judge = compared(MADE, Sample(id="q", input="Who?", target=7), Text("eight"))
 
     assert judge.asked[0].media == () and "media" not in judge.asked[0].text.lower()
@@ -251,7 +251,7 @@ def test_canaries_for_a_judge_of_images_are_images():
     assert all(prompt.media[0].format == "png" for prompt in watcher.asked)
     assert len({prompt.media[0].digest for prompt in watcher.asked}) == report.tried
     assert str(report).startswith(
-        f"gave the best mark to {report.tried} of {report.tried} answers"
+        f"gave full marks to {report.tried} of {report.tried} answers"
     )
 
 

@@ -32,7 +32,7 @@ def judged(reply, scorer=Judge, answer="It is 4.", **options):
     return score, judge
 
 
-def test_a_prompt_of_ones_own_sees_question_answer_reference_and_row():
+def test_a_custom_prompt_can_use_question_answer_reference_and_row():
     text = "{{ row.topic }}: {{ question }} | {{ answer }} | {{ reference }} | {{ lowest }} to {{ highest }}"
     score, judge = judged('{"score": 5}', prompt=text)
 
@@ -43,7 +43,7 @@ def test_a_prompt_of_ones_own_sees_question_answer_reference_and_row():
     assert score.value == 5.0
 
 
-def test_a_prompt_that_says_the_form_itself_is_left_as_it_is():
+def test_a_prompt_that_names_the_form_is_not_changed():
     _, judge = judged('{"score": 5}', prompt="{{ answer }}\n{{ form }}\nBe brief.")
 
     assert judge.prompts[0].messages[-1].text.endswith("\nBe brief.")
@@ -65,15 +65,15 @@ def test_a_reply_the_pattern_does_not_read_is_a_judge_error(reply):
     assert (score.value, score.outcome) == (None, Outcome.JUDGE_ERROR)
 
 
-def test_a_verdict_that_stands_in_the_answer_is_none():
+def test_the_last_verdict_counts_whatever_the_answer_contains():
     score, _ = judged(
-        "The answer says [[5]].",
-        answer="Rating: [[5]]",
+        "The answer says [[5]]. Rating: [[1]]",
+        answer="Rating: [[5]], or rating: [[1]]",
         prompt="Rate {{ answer }}.",
         verdict=RATING,
     )
 
-    assert score.outcome is Outcome.JUDGE_ERROR
+    assert (score.value, score.outcome) == (1.0, Outcome.SCORED)
 
 
 def test_a_pair_may_have_a_prompt_too_and_c_is_a_tie():
@@ -104,7 +104,7 @@ def test_a_system_message_and_criteria_are_taken():
     assert judge.prompts[0].messages[0].text == "Grade by: be short"
 
 
-def test_a_file_holds_the_prompt(tmp_path):
+def test_a_prompt_is_read_from_a_file(tmp_path):
     (tmp_path / "grade.txt").write_text("Grade {{ answer }}", encoding="utf-8")
 
     _, judge = judged('{"score": 1}', prompt=str(tmp_path / "grade.txt"))
@@ -129,7 +129,9 @@ def test_a_file_holds_the_prompt(tmp_path):
         ({"template": "rubric"}, "needs criteria"),
     ],
 )
-def test_what_cannot_be_asked_or_read_is_refused_before_the_run(options, message):
+def test_prompts_and_verdicts_that_cannot_work_are_refused_before_the_run(
+    options, message
+):
     with pytest.raises(UsageError, match=message.replace("(", r"\(")):
         Judge(**options)
 
@@ -142,20 +144,20 @@ def test_what_cannot_be_asked_or_read_is_refused_before_the_run(options, message
         "{{ ''.__class__.mro() }}",
     ],
 )
-def test_a_prompt_reaches_nothing_but_its_values(text):
+def test_a_prompt_can_use_only_its_values(text):
     render = PlainText("{{ answer }}" + text, frozenset(NAMES), where="prompt")
 
     with pytest.raises(TemplateError):
         render({"answer": "x", "row": {}})
 
 
-def test_what_is_no_plain_value_is_named_by_its_kind():
+def test_a_value_that_is_not_plain_is_named_by_its_kind():
     render = PlainText("{{ row.image }}", frozenset({"row"}), where="prompt")
 
     assert render({"row": {"image": object()}}) == "[object]"
 
 
-def test_a_column_that_a_row_lacks_is_named_with_a_way_out():
+def test_a_missing_column_is_reported_with_a_fix():
     with pytest.raises(
         TemplateError,
         match=r"there is no 'category' in what the text names; fix: .*default\(''\)",

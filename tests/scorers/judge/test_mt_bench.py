@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import Output
 from assay.scorers.judge.exchange import Exchange
-from assay.scorers.judge.mt_bench import filled, read_rating
+from assay.scorers.judge.mt_bench import fill_prompt, read_rating
 
 SECOND = Exchange(
     (("user", "q one"), ("assistant", "a {question_2}"), ("user", "q two")),
@@ -27,7 +27,7 @@ def test_every_name_is_filled_in_once_and_braces_of_an_answer_stay():
     )
     wording = {"prompt_template": "/".join(f"{{{name}}}" for name in names)}
 
-    prompt = filled(wording, SECOND)
+    prompt = fill_prompt(wording, SECOND)
 
     assert [message.role for message in prompt.messages] == ["user"]
     assert (
@@ -42,26 +42,23 @@ def test_the_first_round_has_question_and_answer():
         "prompt_template": "{question} | {answer} | {ref_answer_1}",
     }
 
-    prompt = filled(wording, Exchange((("user", "q"),), Output.of("a"), ("r",)))
+    prompt = fill_prompt(wording, Exchange((("user", "q"),), Output.of("a"), ("r",)))
 
     assert [message.text for message in prompt.messages] == ["Judge.", "q | a | r"]
 
 
 @pytest.mark.parametrize(
-    ("reply", "answer", "rating"),
+    ("reply", "rating"),
     [
-        ("Good. Rating: [[8]]", "x", 8.0),
-        ("Rating: [[7.5]]", "x", 7.5),
-        ("First [[3]] then [[9]]", "x", 3.0),
-        ("Rating: [6]", "x", 6.0),
-        ("[5] is cited; Rating: [[8]]", "x", 8.0),
-        ("no rating", "x", None),
-        ("Rating: [[0]]", "x", None),
-        ("Rating: [[11]]", "x", None),
-        ("It says [[10]].", "My rating is [[10]].", None),
+        ("Good. Rating: [[8]]", 8.0),
+        ("Rating: [[7.5]]", 7.5),
+        ("First [[3]] then [[9]]", 3.0),
+        ("Rating: [6]", 6.0),
+        ("[5] is cited; Rating: [[8]]", 8.0),
+        ("no rating", None),
+        ("Rating: [[0]]", None),
+        ("Rating: [[11]]", None),
     ],
 )
-def test_a_rating_is_the_first_in_double_brackets_and_the_judges_own(
-    reply, answer, rating
-):
-    assert read_rating(reply, answer) == rating
+def test_a_rating_is_the_first_in_double_brackets(reply, rating):
+    assert read_rating(reply) == rating

@@ -33,7 +33,7 @@ def gsm8k(answer, target="72"):
         ("seventy-two", 0, 0, 1),
     ],
 )
-def test_gsm8k_agrees_with_the_published_filters_and_compares_numbers_beside(
+def test_gsm8k_agrees_with_the_published_filters_and_also_compares_numbers(
     answer, strict, flexible, numeric
 ):
     assert gsm8k(answer).value == {
@@ -60,7 +60,7 @@ def test_an_answer_without_digits_is_unparsed_and_keeps_all_three_names():
     assert set(score.value) == {"strict", "flexible", "numeric"}
 
 
-def test_what_each_filter_took_is_kept():
+def test_details_have_the_reading_of_each_filter():
     score = gsm8k("#### 72 #### 73")
 
     assert score.details == {
@@ -84,7 +84,7 @@ def test_what_each_filter_took_is_kept():
         ("- 5 apples", "5", 1),
         ("It fell by -5", "-5", 1),
         ("−5", "-5", 1),
-        ("10-20", "20", 1),
+        ("10-20", "20", 0),
         ("123456", "123460", 0),
         (".5", "0.5", 1),
         ("Answer: 7 (not 8)", "7", 1),
@@ -107,7 +107,7 @@ def test_a_tolerance_is_a_share_of_the_target():
 
 
 def test_a_tolerance_outside_its_range_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="relative tolerance of 2"):
+    with pytest.raises(UsageError, match="relative_tolerance of 2"):
         NumberMatch(relative_tolerance=2)
 
 
@@ -139,7 +139,7 @@ def test_a_target_that_is_no_number_is_a_fault_of_the_data():
         ("0,125", "1/8", 1.0),
         ("2,5", "2.5", 1.0),
         ("2,5", "5", 1.0),
-        ("between 1 and 2,5", "2,5", 1.0),
+        ("at most 2,5", "2,5", 1.0),
         ("1,234", "1234", 1.0),
         ("the primes 2,3,5", "5", 1.0),
         ("the point (3,45)", "45", 1.0),
@@ -166,7 +166,7 @@ def test_mixed_fractions_decimal_commas_and_spaced_thousands_are_read_whole(
         ("10,20", 20),
     ],
 )
-def test_what_may_be_a_list_is_read_as_one(answer, number):
+def test_a_possible_list_is_read_as_a_list(answer, number):
     assert final_number(answer).value == number
 
 
@@ -424,15 +424,10 @@ CUES = [
     "{}",
 ]
 SPELLINGS = [
-    str,
-    lambda n: f"{n:,}",
-    lambda n: f"{n}.0",
+    str, lambda n: f"{n:,}", lambda n: f"{n}.0",
     lambda n: str(n).translate(str.maketrans("0123456789", "０１２３４５６７８９")),
-    lambda n: f"${n}",
-    lambda n: f"{n} kg",
-    lambda n: f"{n - 1} + 1 = {n}",
-    lambda n: f"{2 * n} ÷ 2 = {n}",
-]
+    lambda n: f"${n}", lambda n: f"{n} kg", lambda n: f"{n - 1} + 1 = {n}", lambda n: f"{2 * n} ÷ 2 = {n}",
+]  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)
@@ -502,7 +497,16 @@ def test_signs_in_words_margins_and_further_spellings_are_read(answer, target):
     [
         ("The answer is 5 million.", "5000000", 1.0),
         ("$1.5 million", "1,500,000", 1.0),
-        ("The answer is 5 million.", "5", 1.0),
+        ("The answer is 5 million.", "5", 0.0),
+        ("5", "5 million", 0.0),
+        ("5k", "5", 0.0),
+        ("5 thousand", "5", 0.0),
+        ("5 hundred", "500", 1.0),
+        ("2 lakh", "200,000", 1.0),
+        ("$5M", "5", 0.0),
+        ("$5M", "5000000", 1.0),
+        ("€3bn", "3000000000", 1.0),
+        ("5 M", "5", 1.0),
         ("5 million", "5 thousand", 0.0),
         ("$3.5k", "3500", 1.0),
         ("3.5 km", "3500", 0.0),
@@ -514,7 +518,7 @@ def test_signs_in_words_margins_and_further_spellings_are_read(answer, target):
         ("50%", "50 million", 0.0),
     ],
 )
-def test_a_word_that_multiplies_counts_like_a_percent_sign(answer, target, equal):
+def test_a_word_that_multiplies_belongs_to_the_number(answer, target, equal):
     assert NumberMatch()(Sample("1", "q", target), Output.of(answer)).value == equal
 
 
@@ -564,3 +568,106 @@ def test_words_times_and_parts_of_a_whole_are_read(answer, target, equal):
     score = NumberMatch()(Sample("a", "q", target), Output.of(answer))
 
     assert score.value == float(equal)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "17 or 18",
+        "The answer is 17 or 18.",
+        "either 17 or 18 apples",
+        "17 apples or 18 apples",
+        "17 or maybe 18",
+        "17 oder 18",
+        "17或18",
+        "17-18",
+        "17–18",
+        "17 to 18",
+        "17到18",
+        "somewhere between 17 and 18",
+        "#### 17 or 18",
+    ],
+)
+@pytest.mark.parametrize("target", ["17", "18"])
+def test_one_of_two_numbers_is_no_answer(answer, target):
+    score = NumberMatch()(Sample("1", "q", target), Output.of(answer))
+
+    assert (score.value, score.outcome) == (0.0, Outcome.UNPARSED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "target"),
+    [
+        ("17 or 18? It is 18.", "18"),
+        ("7, or rather 8", "8"),
+        ("The price rose from 17 to 18", "18"),
+        ("2 hours or 120 minutes", "120"),
+        ("0.5 or 50%", "0.5"),
+        ("18 or more", "18"),
+        ("12-5=7", "7"),
+        ("COVID-19", "19"),
+        ("50 percent", "0.5"),
+        ("50 per cent", "50%"),
+        ("50%", "50"),
+    ],
+)
+def test_a_number_that_is_meant_is_read(answer, target):
+    assert NumberMatch()(Sample("1", "q", target), Output.of(answer)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("18 (not 17)", "18"),
+        ("18 apples, not 17 apples", "18"),
+        ("18 rather than 17", "18"),
+        ("It is not 17 but 18.", "18"),
+        ("negative five", "-5"),
+        ("The answer is minus twelve.", "-12"),
+        ("$5K", "5000"),
+        ("€2T", "2000000000000"),
+        ("5 tn", "5000000000000"),
+        ("300K", "300"),
+    ],
+)
+def test_numbers_with_a_denial_a_sign_in_words_or_a_scale_are_read(text, number):
+    score = NumberMatch()(Sample("1", "q", number), Output.of(text))
+
+    assert score.value == 1.0, score
+
+
+def test_a_number_that_is_only_denied_is_none():
+    assert NumberMatch()(Sample("1", "q", "3"), Output.of("not 3")).outcome == (
+        Outcome.UNPARSED
+    )
+
+
+@each(
+    ("answer", "gold"),
+    [
+        ("two and a half", "2.5"),
+        ("The answer is twenty-two and a half.", "22.5"),
+        ("It takes 2 and 1/2 hours.", "2.5"),
+        ("two and a half million", "2500000"),
+        ("half a million", "500000"),
+        ("a quarter of a million people", "250000"),
+        ("The probability is one half.", "0.5"),
+        ("two thirds", "2/3"),
+        ("three-quarters", "0.75"),
+        ("Half.", "0.5"),
+        ("5 mio", "5000000"),
+        ("She has three quarters and 2 dimes, so 5 coins", "5"),
+        ("half of 10 is 5", "5"),
+    ],
+)
+def test_fractions_in_words_are_part_of_their_number(answer, gold):
+    sample = Sample("a", target=gold)
+
+    assert NumberMatch()(sample, Output.of(answer)).value == 1.0
+
+
+@each(("answer", "gold"), [("two and a half", "2"), ("half a million", "1000000")])
+def test_a_number_without_its_fraction_is_not_equal(answer, gold):
+    sample = Sample("a", target=gold)
+
+    assert NumberMatch()(sample, Output.of(answer)).value == 0.0

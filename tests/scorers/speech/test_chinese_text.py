@@ -82,14 +82,14 @@ def test_a_missing_library_is_one_line_with_the_command(
         ("1990s", "1990年代"),
     ],
 )
-def test_two_ways_to_write_what_was_said_are_one(one, other):
+def test_two_spellings_of_the_same_words_are_equal(one, other):
     pytest.importorskip("wetext")
     pytest.importorskip("opencc")
 
     assert normalize_chinese(one) == normalize_chinese(other)
 
 
-def test_a_minus_and_a_range_stay_what_they_are():
+def test_a_minus_and_a_range_are_not_changed():
     pytest.importorskip("wetext")
     pytest.importorskip("opencc")
 

@@ -88,7 +88,7 @@ def test_a_recognizer_that_fails_is_no_verdict_on_the_model():
     assert "timeout" in ours.details["reason"]
 
 
-def test_a_run_without_recognizer_is_told_how_to_name_one():
+def test_a_run_without_recognizer_reports_how_to_name_one():
     with pytest.raises(UsageError, match="--judge asr=MODEL"):
         asyncio.run(SpeechConsistency()(SAMPLE, spoken("hi")))
 

@@ -30,7 +30,7 @@ def judged(scorer, sample: Sample, output: Output):
 
 
 class TestSpokenWer:
-    def test_what_is_heard_is_compared_with_what_was_to_be_said(self):
+    def test_the_transcript_is_compared_with_the_target(self):
         scorer = SpokenWer(models={"asr": Heard(Output.of("the cat sat up"))})
 
         score = judged(scorer, Sample("a", target="the cat sat down"), SPEECH)
@@ -39,7 +39,7 @@ class TestSpokenWer:
             score.value == 0.25 and score.details["S"] == 1 and score.details["N"] == 4
         )
 
-    def test_the_recogniser_gets_the_very_sound(self):
+    def test_the_recogniser_gets_the_unchanged_audio(self):
         asr = Heard(Output.of("yes"))
 
         judged(SpokenWer(models={"asr": asr}), Sample("a", target="yes"), SPEECH)
@@ -121,7 +121,7 @@ class TestReadText:
 
         assert score.value == {"exact": 1.0, "ned": 1.0}
 
-    def test_more_than_what_stands_there_is_not_exact(self):
+    def test_more_text_than_in_the_image_is_not_exact(self):
         score = ReadText()(Sample("a", target="Exit"), Output.of("The sign says Exit"))
 
         assert score.value["exact"] == 0.0 and 0 < score.value["ned"] < 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.scorers.speech.mel import _bank, mel_spectrogram, power_to_db
+from assay.scorers.speech.mel import _filter_bank, mel_spectrogram, power_to_db
 
 
 def test_a_tone_is_loudest_in_the_band_around_its_frequency():
@@ -25,7 +25,7 @@ def test_there_is_a_frame_for_every_hop_of_the_padded_sound():
 
 
 def test_every_band_has_the_same_area():
-    areas = _bank(16_000, 4096, 20).sum(axis=1) * 16_000 / 4096
+    areas = _filter_bank(16_000, 4096, 20).sum(axis=1) * 16_000 / 4096
 
     assert areas == pytest.approx(np.ones(20), abs=0.02)
 

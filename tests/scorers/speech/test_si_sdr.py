@@ -50,7 +50,7 @@ def test_less_noise_is_better():
 @pytest.mark.parametrize(
     "made", [sound(TONE[:-1]), sound(TONE, 8000), sound(0 * TONE), "no sound"]
 )
-def test_an_output_that_cannot_be_held_against_the_reference_is_unparsed(made):
+def test_an_output_that_cannot_be_compared_with_the_reference_is_unparsed(made):
     assert score(sound(TONE), made).outcome is Outcome.UNPARSED
 
 

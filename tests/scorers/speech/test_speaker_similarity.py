@@ -51,7 +51,7 @@ def test_the_reference_may_be_target_question_or_column(reference, value):
     assert score(ONE, ONE, reference=reference).value == pytest.approx(value)
 
 
-def test_an_embedding_may_stand_in_a_dictionary():
+def test_an_embedding_may_be_in_a_dictionary():
     assert score(
         ONE, OTHER, Encoder(lambda voice: {"embedding": voice})
     ).value == pytest.approx(0.6)
@@ -87,7 +87,7 @@ def test_a_sample_without_reference_recording_is_a_fault_of_the_data():
     assert score("text", ONE).outcome is Outcome.DATA_ERROR
 
 
-def test_a_run_without_encoder_is_told_how_to_name_one():
+def test_a_run_without_encoder_reports_how_to_name_one():
     with pytest.raises(UsageError, match="--judge speaker=MODEL"):
         asyncio.run(
             SpeakerSimilarity("toy")(Sample(id="a", target=ONE), Output.of(ONE))

@@ -57,7 +57,7 @@ def test_none_changes_nothing():
         ("čaj 你好 한국", None),
     ],
 )
-def test_scripts_that_live_by_their_marks_are_recognised(text, script):
+def test_scripts_with_combining_vowels_are_recognised(text, script):
     assert mark_script(text) == script
 
 

@@ -4,7 +4,15 @@ import pytest
 from each_row import each
 
 from assay import registry
-from assay.core import Candidate, Outcome, Output, Sample, ScoreRecord, UsageError
+from assay.core import (
+    Candidate,
+    Outcome,
+    Output,
+    Sample,
+    ScoreRecord,
+    SummaryContext,
+    UsageError,
+)
 from assay.scorers.speech.wer import CharacterErrorRate, MixedErrorRate, WordErrorRate
 
 
@@ -39,9 +47,7 @@ def test_the_counts_are_kept_for_pooling():
     assert {name: details[name] for name in "SDIN"} == {"S": 3, "D": 0, "I": 1, "N": 6}
 
 
-class Context:
-    task, model, protocol, scorer = "asr", "m", "asr", "wer"
-    n_expected, seed, higher_is_better, bounds, options = 2, 0, False, None, {}
+CONTEXT = SummaryContext("asr", "m", "asr", "wer", 2, 0, False, None)
 
 
 def test_a_corpus_is_pooled_and_not_averaged_under_a_name_that_has_the_normalizer():
@@ -64,7 +70,7 @@ def test_a_corpus_is_pooled_and_not_averaged_under_a_name_that_has_the_normalize
         result
         for spec in WordErrorRate().summarizers
         for result in registry.construct(_pooled(), spec, kind="summarizer")(
-            records, Context()
+            records, CONTEXT
         )
     ]
 
@@ -108,7 +114,7 @@ def test_the_character_error_rate_of_raw_text(reference, said, value):
         ("臺灣", "台湾"),
     ],
 )
-def test_the_chinese_normalizer_leaves_only_what_was_said(reference, said):
+def test_the_chinese_normalizer_leaves_only_spoken_words(reference, said):
     pytest.importorskip("opencc", reason="OpenCC is not installed")
     pytest.importorskip("wetext", reason="wetext is not installed")
 

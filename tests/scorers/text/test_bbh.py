@@ -47,6 +47,6 @@ def test_without_steps_the_first_line_counts():
     assert score.value == {"exact": 1.0, "lenient": 1.0}
 
 
-def test_another_place_for_the_answer_is_refused():
+def test_an_unknown_answer_option_is_refused():
     with pytest.raises(UsageError, match="answer: one of declared, first_line"):
         Bbh(answer="last_line")  # type: ignore[arg-type]

@@ -23,11 +23,11 @@ def ask(scorer, answer, target, **fields):
         ("", "x", 0.0),
     ],
 )
-def test_exact_match_forgives_only_blanks_at_the_ends(answer, target, equal):
+def test_exact_match_ignores_only_blanks_at_the_ends(answer, target, equal):
     assert ask(ExactMatch(), answer, target).value == equal
 
 
-def test_exact_match_can_forgive_case():
+def test_exact_match_can_ignore_case():
     assert ask(ExactMatch(ignore_case=True), "PARIS", "Paris").value == 1.0
 
 
@@ -78,7 +78,7 @@ def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_includes_it(t
     score = ask(Includes(), "foo bar", target)
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
-    assert "is empty, so it would stand in every answer" in score.details["reason"]
+    assert "is empty, so every answer would contain it" in score.details["reason"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_target_that_is_no_text_is_a_fault_of_the_data(scorer, target):
 
 
 @pytest.mark.parametrize(("answer", "found"), [("none of it", 0.0), ("an x", 1.0)])
-def test_includes_looks_for_no_null_beside_a_target(answer, found):
+def test_includes_ignores_nulls_among_targets(answer, found):
     assert ask(Includes(), answer, (None, "x")).value == found
 
 

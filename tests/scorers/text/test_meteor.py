@@ -50,12 +50,12 @@ def test_a_sample_without_a_target_is_a_fault_of_the_data(java):
     assert Meteor(jar=java)(Sample(id="a"), Output.of("A dog.")).outcome == "data_error"
 
 
-def test_another_answer_than_its_counts_is_said(java):
+def test_a_wrong_number_of_counts_is_an_error(java):
     with pytest.raises(ScorerError, match="METEOR answered 3 numbers instead of 23"):
         Meteor(jar=java)(Sample(id="a", target="fail"), Output.of("a dog"))
 
 
-def test_a_program_that_ended_is_said(java, tmp_path):
+def test_a_program_that_ended_is_an_error(java, tmp_path):
     (tmp_path / "java").write_text(f"#!{sys.executable}\n")
 
     with pytest.raises(ScorerError, match="METEOR ended"):

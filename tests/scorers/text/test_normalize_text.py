@@ -41,14 +41,14 @@ def test_squad_drops_ascii_punctuation_and_articles_only(text, words):
         ("１２３", ["123"]),
     ],
 )
-def test_cjk_characters_stand_alone_and_all_punctuation_ends_a_word(text, words):
+def test_cjk_characters_are_tokens_and_all_punctuation_ends_a_word(text, words):
     assert cjk_words(text) == words
 
 
 @given(texts)
 @example("a\x00an")
 @example("\u212aelvin")
-def test_the_quick_way_through_ascii_finds_the_words_of_the_definitions(text):
+def test_the_fast_path_for_ascii_gives_the_words_of_the_definition(text):
     bare = "".join(mark for mark in text.lower() if mark not in string.punctuation)
 
     assert squad_words(text) == re.sub(r"\b(a|an|the)\b", " ", bare).split()

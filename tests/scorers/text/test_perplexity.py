@@ -19,7 +19,7 @@ def test_lengths_are_counted_in_words_and_utf8_bytes():
     assert score.value == pytest.approx(15 / (13 * math.log(2)))
 
 
-def test_the_text_may_stand_in_a_column_or_in_messages():
+def test_the_text_may_be_in_a_column_or_in_messages():
     in_column = Sample(id="a", input="prompt", fields={"page": "one two"})
     in_messages = Sample(id="a", input=(Message.of("", "one two three"),))
 
@@ -31,7 +31,7 @@ def test_the_text_may_stand_in_a_column_or_in_messages():
     "output", [Output(), weighed(-math.inf), weighed(math.nan), Output.of("text")]
 )
 @pytest.mark.parametrize("scorer", [Perplexity(), LastWord()])
-def test_a_text_that_was_not_weighed_is_a_fault_of_the_model(scorer, output):
+def test_a_text_without_a_likelihood_is_a_model_error(scorer, output):
     score = scorer(Sample(id="a", input="text"), output)
 
     assert (score.value, score.outcome) == (None, Outcome.MODEL_ERROR)

@@ -63,5 +63,5 @@ def test_captions_are_cut_as_stanfords_tokenizer_cuts_them(caption, tokens):
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_tokens_are_never_empty_and_hold_no_blanks(text):
+def test_tokens_are_never_empty_and_have_no_blanks(text):
     assert all(token and not token.isspace() for token in ptb_tokens(text))

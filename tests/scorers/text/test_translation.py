@@ -54,7 +54,7 @@ def test_a_tokenizer_that_needs_a_download_is_refused_before_the_run():
 
 
 def test_chrf_without_characters_is_refused_before_the_run():
-    with pytest.raises(UsageError, match="so few n-grams"):
+    with pytest.raises(UsageError, match="order or beta that is too small"):
         Chrf(char_order=0)
 
 

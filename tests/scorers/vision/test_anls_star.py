@@ -28,7 +28,7 @@ def test_lists_are_compared_in_any_order():
     assert anls_star(["red", "green", "blue"], ["blue", "red", "green"]) == 1.0
 
 
-def test_what_is_missing_and_what_was_invented_both_cost():
+def test_missing_and_invented_items_both_cost():
     assert anls_star(["red", "green"], ["red"]) == 0.5
     assert anls_star({"a": "red"}, {"a": "red", "b": "green"}) == 0.5
 
@@ -50,7 +50,7 @@ def test_a_structured_output_needs_no_parsing():
     assert AnlsStar()(Sample(id="a", target=["x"]), Output.of(Json(["x"]))).value == 1.0
 
 
-def test_prose_where_a_record_was_wanted_is_unparsed():
+def test_prose_instead_of_a_record_is_unparsed():
     assert (
         AnlsStar()(
             Sample(id="a", target={"total": "12"}), Output.of("it is 12")

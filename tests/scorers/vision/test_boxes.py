@@ -59,7 +59,7 @@ def test_shares_are_compared_with_pixels_through_the_size_of_the_image(scale, an
     )
 
 
-def test_unlike_scales_without_the_size_of_the_image_are_a_fault_of_the_data():
+def test_different_scales_without_the_size_of_the_image_are_a_data_error():
     score = BoxIou(scale="unit")(
         Sample(id="a", target=(0, 0, 10, 10)), Output.of("[0, 0, 1, 1]")
     )

@@ -40,4 +40,4 @@ def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_contains_it(t
     score = OcrBench()(Sample(id="a", target=target), Output.of("anything"))
 
     assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
-    assert "is empty, so it would stand in every answer" in score.details["reason"]
+    assert "is empty, so every answer would contain it" in score.details["reason"]

@@ -39,7 +39,7 @@ def test_a_sample_without_target_is_a_fault_of_the_data():
 
 
 def test_a_negative_tolerance_is_refused():
-    with pytest.raises(UsageError, match="less than exact"):
+    with pytest.raises(UsageError, match="a tolerance of at least 0"):
         RelaxedAccuracy(tolerance=-0.1)
 
 

@@ -37,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_mean_over_all_captions_is_given_and_kinds_nobody_speaks_of_are_left_out(
+def test_the_mean_over_all_captions_leaves_out_kinds_without_statements(
     place: Path,
 ) -> None:
     rows = [
@@ -49,7 +49,7 @@ def test_the_mean_over_all_captions_is_given_and_kinds_nobody_speaks_of_are_left
     assert Spice(folder=str(place)).score_all(rows) == {"": 0.5}
 
 
-def test_a_program_that_fails_is_said_with_its_last_words(place: Path) -> None:
+def test_a_failing_program_is_reported_with_its_last_line(place: Path) -> None:
     with pytest.raises(ScorerError, match="SPICE ended with code 1: no memory"):
         Spice(folder=str(place)).score_all(
             [(Sample("a", target="x"), Output.of("fail"))]

@@ -82,7 +82,7 @@ def test_answers_are_compared_in_normal_form(text, normal):
     assert vqa_normal(text) == normal
 
 
-def test_annotators_may_stand_in_a_column_as_dictionaries():
+def test_annotators_may_be_dictionaries_in_a_column():
     sample = Sample(id="a", target="blue", fields={"answers": [{"answer": "red"}] * 4})
 
     score = VqaAccuracy()(sample, Output.of("Red."))
@@ -129,5 +129,5 @@ def test_the_order_of_annotators_does_not_matter(said, answers, random):
 
 @settings(deadline=None)
 @given(SHORT_ANSWERS, st.integers(4, 10), st.sampled_from(["always", "a013f00"]))
-def test_what_four_or_more_annotators_say_is_right(answer, n, v):
+def test_an_answer_of_four_or_more_annotators_is_right(answer, n, v):
     assert vqa_accuracy(answer, [answer] * n, v) == 1.0

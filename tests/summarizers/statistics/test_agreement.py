@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.summarizers.statistics import cohens_kappa, krippendorff_nominal
+from assay.summarizers.statistics import cohens_kappa, krippendorff_alpha
 from assay.summarizers.statistics.agreement import fold_verdicts
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability": four observers, twelve units.
@@ -24,7 +24,7 @@ def test_cohens_kappa_matches_the_published_vectors():
     ) == pytest.approx(0.888889, abs=1e-6)
 
 
-def test_linear_weights_lie_between_none_and_quadratic_here():
+def test_linear_weights_are_between_none_and_quadratic_here():
     first, second = [1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3]
 
     plain, linear, quadratic = (
@@ -36,18 +36,31 @@ def test_linear_weights_lie_between_none_and_quadratic_here():
 
 def test_labels_may_be_words_and_full_agreement_is_one():
     assert cohens_kappa(["yes", "no"], ["yes", "no"]) == 1.0
-    assert krippendorff_nominal([["a", "b"], ["a", "b"]]) == 1.0
+    assert krippendorff_alpha([["a", "b"], ["a", "b"]]) == 1.0
 
 
 def test_krippendorffs_alpha_matches_his_textbook_matrix():
-    assert krippendorff_nominal(TEXTBOOK) == pytest.approx(0.743421, abs=1e-6)
+    assert krippendorff_alpha(TEXTBOOK) == pytest.approx(0.743421, abs=1e-6)
+
+
+def test_ordinal_alpha_matches_the_same_paper():
+    """Krippendorff (2011), section E: ordinal alpha of the textbook data is 0.815."""
+    assert krippendorff_alpha(TEXTBOOK, "ordinal") == pytest.approx(0.815, abs=5e-4)
+
+
+def test_ordinal_alpha_forgives_near_misses():
+    near = [[1, 2, 3, 4, 5, 1], [2, 3, 4, 5, 4, 1]]
+    far = [[1, 2, 3, 4, 5, 1], [5, 5, 1, 1, 1, 1]]
+
+    assert krippendorff_alpha(near, "ordinal") > krippendorff_alpha(near)
+    assert krippendorff_alpha(far, "ordinal") < krippendorff_alpha(far)
 
 
 def test_the_order_of_raters_and_of_samples_does_not_matter():
     turned = [row[::-1] for row in TEXTBOOK[::-1]]
 
-    assert krippendorff_nominal(turned) == pytest.approx(
-        krippendorff_nominal(TEXTBOOK), abs=1e-12
+    assert krippendorff_alpha(turned) == pytest.approx(
+        krippendorff_alpha(TEXTBOOK), abs=1e-12
     )
 
 
@@ -57,17 +70,17 @@ def test_the_order_of_raters_and_of_samples_does_not_matter():
         (lambda: cohens_kappa([1], [1, 2]), "same samples"),
         (lambda: cohens_kappa([], []), "no ratings"),
         (lambda: cohens_kappa([1, 1], [1, 1]), "kappa is undefined"),
-        (lambda: krippendorff_nominal([[1, 2], [1]]), "use None"),
+        (lambda: krippendorff_alpha([[1, 2], [1]]), "use None"),
         (
-            lambda: krippendorff_nominal([[1, None], [None, 2]]),
+            lambda: krippendorff_alpha([[1, None], [None, 2]]),
             "no sample was rated twice",
         ),
-        (lambda: krippendorff_nominal([[1, 1], [1, 1]]), "alpha is undefined"),
+        (lambda: krippendorff_alpha([[1, 1], [1, 1]]), "alpha is undefined"),
         (lambda: fold_verdicts([]), "nothing to fold"),
         (lambda: fold_verdicts([("A", "C")]), "pair 0 is"),
     ],
 )
-def test_ratings_without_an_answer_are_refused(call, message):
+def test_ratings_that_allow_no_agreement_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

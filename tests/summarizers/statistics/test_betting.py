@@ -71,7 +71,7 @@ def test_betting_and_plain_estimates_agree_on_value_and_standard_error():
 
 
 def test_scores_outside_the_bounds_are_refused():
-    with pytest.raises(ValueError, match=r"the score 2 lies outside 0\.\.1"):
+    with pytest.raises(ValueError, match=r"the score 2 is outside 0\.\.1"):
         betting_sequence([0.5, 2.0])
     with pytest.raises(ValueError, match="above the minimum"):
         betting_sequence([0.5], minimum=1, maximum=1)

@@ -88,7 +88,7 @@ def test_too_little_in_common_is_refused():
         compare_corpus(a, dict(list(a.items())[:18]), RATE)
 
 
-def test_the_paired_bootstrap_of_the_two_turned_round_is_the_same_with_the_other_sign():
+def test_swapping_the_models_turns_the_sign_of_the_bootstrap():
 
     rng = np.random.default_rng(3)
     a = {str(i): [float(e), 20.0] for i, e in enumerate(rng.poisson(2, 60))}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay.summarizers.statistics import (
     clopper_pearson,
     clustered_mean,
+    compare_paired,
     estimate_mean,
     mean_interval,
     share_interval,
@@ -55,7 +56,7 @@ def test_proportion_intervals_agree_with_statsmodels():
 
 
 def test_the_plain_mean_has_ddof_1_and_a_t_interval_that_may_leave_the_range():
-    estimate = mean_interval(S)
+    estimate = mean_interval(S, correct_skew=False)
 
     assert estimate.value == 0.7
     assert estimate.stderr == pytest.approx(0.152753, abs=1e-6)
@@ -250,7 +251,7 @@ def test_samples_that_all_agree_mislead_in_at_most_5_percent_of_runs(n):
 @pytest.mark.parametrize(
     "estimate", [estimate_mean([1]), estimate_mean([0.3]), proportion([0])]
 )
-def test_one_sample_has_no_error_rather_than_none(estimate):
+def test_one_sample_has_an_unknown_error_rather_than_zero(estimate):
     assert (estimate.stderr, estimate.low, estimate.high) == (None, None, None)
     assert estimate.method == "n/a: one sample"
 
@@ -396,3 +397,68 @@ def test_the_clustered_interval_covers_where_the_naive_one_fails(n, p):
     if p == 0.5:
         assert hits / runs <= 0.975
     assert naive_hits < hits
+
+
+def binary_clusters(sizes):
+    values, keys = [], []
+    for key, size in enumerate(sizes):
+        values += [float((key + n) % 3 > 0) for n in range(size)]
+        keys += [key] * size
+    return values, keys
+
+
+@pytest.mark.parametrize(
+    ("sizes", "flag"),
+    [
+        ([10] * 30, ""),
+        ([1, 2, 20, 80] * 15, ""),
+        ([1, 2, 20, 80] * 5, "6 effective clusters (20 of very unequal size)"),
+        ([100] + [1] * 60, "1 effective clusters (61 of very unequal size)"),
+        ([50] * 5 + [1] * 195, "6 effective clusters (200 of very unequal size)"),
+        ([5] * 10, "10 clusters"),
+    ],
+    ids=["equal", "60 unequal", "20 unequal", "one large", "five large", "few"],
+)
+def test_few_effective_clusters_are_flagged(sizes, flag):
+    said = estimate_mean(*binary_clusters(sizes), binary=True).unreliable
+
+    assert said == (f"interval unreliable: {flag}" if flag else "")
+
+
+def test_a_difference_of_two_models_on_unequal_clusters_is_flagged_too():
+    values, keys = binary_clusters([100] + [1] * 60)
+    after = {str(n): value for n, value in enumerate(values)}
+    before = {str(n): float(n % 2) for n in range(len(values))}
+    clusters = {str(n): key for n, key in enumerate(keys)}
+
+    difference = compare_paired(after, before, clusters).difference
+
+    assert "effective clusters" in difference.unreliable
+
+
+def test_equal_clusters_keep_their_interval():
+    """Widening is for unequal sizes only: the prior of equal clusters is that of a correlation of 0.2."""
+    estimate = estimate_mean(*binary_clusters([7] * 30), binary=True)
+
+    assert estimate.spread.prior == pytest.approx(1 + 0.2 * 6)
+    assert estimate.spread.unseen == 0.5
+
+
+def test_skewed_values_have_a_longer_side_and_a_flag():
+    values = [1.0] * 25 + [2.0, 3.0, 5.0, 9.0, 60.0]
+
+    estimate = estimate_mean(values, binary=False)
+    turned = estimate_mean([-value for value in values], binary=False)
+
+    assert estimate.high - estimate.value > estimate.value - estimate.low
+    assert estimate.unreliable == "interval unreliable: skewed values"
+    assert (turned.low, turned.high) == pytest.approx((-estimate.high, -estimate.low))
+
+
+def test_symmetric_values_have_students_t():
+    values = [float(n) for n in range(-20, 21)]
+
+    plain = mean_interval(values, correct_skew=False)
+
+    assert estimate_mean(values, binary=False) == plain
+    assert plain.unreliable == ""

@@ -36,7 +36,7 @@ def test_the_standard_error_of_a_mean_is_the_plain_one():
     )
 
 
-def test_the_standard_error_of_a_ratio_is_what_leaving_out_each_sample_says():
+def test_the_standard_error_of_a_ratio_comes_from_leaving_out_each_sample():
     found = ratio_estimate(ERRORS, WORDS)
 
     n, errors, words = len(WORDS), sum(ERRORS), sum(WORDS)
@@ -109,7 +109,7 @@ def test_strata_keep_their_differences_out_of_the_error():
     assert found.stderr == pytest.approx(math.hypot(*parts) / 2)
 
 
-def test_what_is_not_known_has_no_interval():
+def test_an_unknown_spread_has_no_interval():
     alike = ratio_estimate([1.0] * 5, [10.0] * 5)
     alone = ratio_estimate([1.0], [10.0])
     stratum = jackknife(
@@ -192,7 +192,7 @@ def test_ten_thousand_samples_take_one_pass():
     assert calls == [1, 10_000] and found.low < 0.5 < found.high
 
 
-def test_an_error_rate_that_one_loop_makes_is_flagged():
+def test_an_error_rate_dominated_by_one_loop_is_flagged():
     words = [10] * 100
     plain = ratio_estimate([1, 0, 2, 0] * 25, words)
     looped = ratio_estimate([1, 0, 2, 0] * 24 + [1, 0, 2, 150], words)

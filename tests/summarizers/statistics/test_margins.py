@@ -22,7 +22,7 @@ def test_the_whole_interval_must_be_on_one_side_of_the_limit(interval, decision)
     assert decide(value, interval, -0.02) == decision
 
 
-def test_of_many_limits_one_fails_only_if_it_is_surer():
+def test_with_many_limits_a_failure_must_be_more_certain():
     almost = (-0.07, -0.0201)
 
     assert decide(-0.04505, almost, -0.02) == "fail"
@@ -74,7 +74,7 @@ def test_of_five_good_runs_together_one_rarely_fails():
     assert np.mean(failed) <= 0.045
 
 
-def test_the_number_that_would_decide_does_so_in_four_of_five_cases():
+def test_the_recommended_sample_size_decides_in_four_of_five_cases():
     rng = np.random.default_rng(13)
     pilot = paired_share_difference(20, 20, 200)
     n = deciding_size(200, pilot.value, (pilot.low, pilot.high), -0.03, pilot.stderr)
@@ -85,7 +85,7 @@ def test_the_number_that_would_decide_does_so_in_four_of_five_cases():
     assert 0.74 < found["pass"] < 0.87
 
 
-def test_a_number_at_the_limit_is_decided_by_no_number_of_samples():
+def test_a_number_at_the_limit_is_never_decided():
     assert deciding_size(100, -0.02, (-0.05, 0.01), -0.02, 0.015) is None
     assert deciding_size(100, -0.0200001, (-0.05, 0.01), -0.02, 0.015) is None
 

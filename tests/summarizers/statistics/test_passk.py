@@ -27,7 +27,7 @@ def test_two_hundred_answers_lose_no_digits(k, expected):
     assert pass_at_k(200, 20, k) == pytest.approx(expected, abs=1e-10)
 
 
-def test_the_biased_plug_in_is_not_what_we_compute():
+def test_the_estimate_is_not_the_biased_plug_in():
     assert abs(pass_at_k(10, 3, 5) - 0.83193) > 0.08
 
 

@@ -78,7 +78,7 @@ def test_sizes_of_means_reach_their_power_under_the_t_test(difference):
 
 
 @pytest.mark.parametrize("n", [198, 1000])
-def test_a_detectable_difference_is_the_least_that_is_detected(n):
+def test_the_detectable_difference_is_the_smallest_one_detected(n):
     difference = minimum_detectable_paired_binary(n, 0.2)
 
     assert paired_binary_power(n, difference, 0.2) == pytest.approx(0.8, abs=1e-6)

@@ -44,7 +44,7 @@ def test_a_judge_that_guesses_is_hardly_used():
     assert judge_weight(people, judge, rest) < 0.3
 
 
-def test_a_kind_judge_is_corrected_down():
+def test_a_lenient_judge_is_corrected_down():
     people = [1.0, 0.0] * 30
     judge = [1.0, 0.0, 1.0, 1.0] * 15
 
@@ -65,7 +65,7 @@ def test_a_kind_judge_is_corrected_down():
     ],
     ids=["a judge that says always the same", "no other samples", "one label"],
 )
-def test_without_anything_to_gain_it_is_the_mean_of_the_labels(
+def test_without_a_useful_judge_it_is_the_mean_of_the_labels(
     people: list, judge: list, rest: list
 ):
     assert prediction_powered_mean(

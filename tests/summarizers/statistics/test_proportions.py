@@ -33,14 +33,14 @@ def test_away_from_the_ends_it_is_wilsons_or_exact(k, n):
     )
 
 
-def test_one_failure_in_many_leaves_room_for_less():
+def test_one_failure_in_many_extends_the_upper_end():
     (low, high), method = share_interval(999, 1000)
 
     assert method == "wilson" and low == wilson(999, 1000)[0]
     assert high == pytest.approx(0.965 ** (1 / 1000)) and high > wilson(999, 1000)[1]
 
 
-def test_the_interval_mirrors():
+def test_the_interval_of_failures_mirrors_that_of_successes():
     for k, n in ((1, 80), (5, 300), (3, 20)):
         low, high = share_interval(k, n)[0]
 

@@ -1,1 +1,1 @@
-"""Vision-language benchmarks: one file for each family of formats, on the TSV layout VLMEvalKit made common."""
+"""Vision-language benchmarks: one file per family of formats, in the TSV layout of VLMEvalKit."""

@@ -1,1 +1,1 @@
-"""What the two evaluation kits, VLMEvalKit and its fork ULMEvalKit, have in common."""
+"""Shared code of the two evaluation toolkits VLMEvalKit and its fork ULMEvalKit."""

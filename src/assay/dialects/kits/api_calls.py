@@ -1,6 +1,6 @@
-"""What base classes of models behind an API do in a script: tries, chats, system prompts.
+"""Behaviour of the toolkits' base classes for API models in a script: retries, chats, system prompts.
 
-In a run, assay calls `generate_inner` itself and tries again by its own rules.
+In a run, assay calls `generate_inner` itself and retries by its own rules.
 """
 
 import random
@@ -16,7 +16,10 @@ FAIL_MSG = "Failed to obtain answer via API."
 
 
 class ApiCalls(MessageModel):
-    """Subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; a ret_code of 0 is success."""
+    """Base of API models.
+
+    Subclasses define `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; 0 is success.
+    """
 
     is_api = True
     INTERLEAVE = True
@@ -40,16 +43,16 @@ class ApiCalls(MessageModel):
         self.logger = get_logger(type(self).__name__)
 
     def is_answer(self, answer: Any) -> bool:
-        """Whether what came with a code of 0 is an answer."""
+        """Return True if a result with code 0 is an answer."""
         return not (isinstance(answer, str) and answer == "") and answer is not None
 
     def working(self) -> bool:
-        """Whether the API answers."""
+        """Return True if the API answers."""
         answer = self.generate("hello")
         return answer not in (None, "") and self.fail_msg not in str(answer)
 
     def generate(self, message: Any, **kwargs1: Any) -> Any:
-        """The answer; `fail_msg` if none came in `retry` tries."""
+        """Return the answer, or `fail_msg` if none came in `retry` attempts."""
         if content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self._assay_entries(message)
@@ -58,7 +61,7 @@ class ApiCalls(MessageModel):
         )
 
     def chat(self, messages: Any, **kwargs1: Any) -> Any:
-        """The answer to a chat that ends with the user."""
+        """Return the answer to a chat that ends with a user turn."""
         turns = [
             {**turn, "content": self._assay_entries(turn["content"])}
             for turn in messages
@@ -70,7 +73,10 @@ class ApiCalls(MessageModel):
         )
 
     def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
-        """The answer to a chat; by default `generate_inner` is given the chat, later turns alone where that fails."""
+        """Return the answer to a chat.
+
+        By default call `generate_inner` with the chat, dropping early turns if it fails.
+        """
         kwargs.pop("dataset", None)
         while inputs:
             try:
@@ -85,7 +91,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Any) -> Entries:
-        """The entries without those of a system role, which go into the system prompt."""
+        """Return the entries without those of a system role, which are added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )
@@ -102,13 +108,13 @@ class ApiCalls(MessageModel):
     def message_to_promptimg(
         self, message: Any, dataset: str | None = None
     ) -> tuple[str, Any]:
-        """The texts joined by line ends with `<image>` where one of several images stands, and the first image."""
+        """Return the texts joined by line ends, with `<image>` for each of several images, and the first image."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
-        place = "<image>" if len(images) > 1 else None
+        placeholder = "<image>" if len(images) > 1 else None
         text = "\n".join(
-            entry["value"] if entry["type"] == "text" else str(place)
+            entry["value"] if entry["type"] == "text" else str(placeholder)
             for entry in message
-            if entry["type"] == "text" or place
+            if entry["type"] == "text" or placeholder
         )
         if dataset == "BLINK" and len(images) > 1:
             return text, concat_images(images, target_size=512)
@@ -139,7 +145,7 @@ class ApiCalls(MessageModel):
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:
-    """A chat that begins with a later turn of the user."""
+    """Return a chat that begins with a later user turn."""
     rest = list(turns[1:])
     while rest and rest[0]["role"] != "user":
         rest = rest[1:]

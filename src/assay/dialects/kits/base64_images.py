@@ -1,7 +1,7 @@
-"""Images as base64 text and back, as benchmark files hold them: lossless, with their transparency.
+"""Images as base64 text and back, as in benchmark files: lossless, with their transparency.
 
-The functions carry the names and the parameters by which the VLMEvalKit family knows them. Unlike there, an image
-comes back pixel by pixel as it went in, unless a lossy format is asked for.
+The functions have the names and parameters of VLMEvalKit. Unlike there, an image is restored pixel by pixel, unless a
+lossy format is requested.
 """
 
 import base64
@@ -34,7 +34,10 @@ _OPAQUE = ("JPEG", "BMP")
 def encode_image_to_base64(
     img: "PilImage", target_size: int = -1, fmt: str = "PNG"
 ) -> str:
-    """A Pillow image as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
+    """Return a Pillow image as base64.
+
+    `target_size` above 0 limits its longer side; `fmt="JPEG"` puts alpha on white.
+    """
     buffer = io.BytesIO()
     _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -43,7 +46,7 @@ def encode_image_to_base64(
 def encode_image_file_to_base64(
     image_path: str | Path, target_size: int = -1, fmt: str | None = None
 ) -> str:
-    """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
+    """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
     data = Path(image_path).read_bytes()
     if target_size <= 0 and fmt is None:
         return base64.b64encode(data).decode("ascii")
@@ -51,22 +54,24 @@ def encode_image_file_to_base64(
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
-    """The Pillow image of a base64 text or a data URL."""
+    """Return the Pillow image of a base64 text or a data URL."""
     return _shrunk(_opened(image_bytes(base64_string)), target_size)
 
 
 def decode_base64_to_image_file(
     base64_string: str, image_path: str | Path, target_size: int = -1
 ) -> None:
-    """Writes the image of a base64 text to a file: its own bytes where the file's suffix names their format."""
+    """Write the image of a base64 text to a file: its own bytes if the file's suffix names their format."""
     data = image_bytes(base64_string)
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    wanted = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
-    if target_size <= 0 and (sniff(data[:SNIFFED_BYTES]) or "").upper() == wanted:
+    file_format = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
+    if target_size <= 0 and (sniff(data[:SNIFFED_BYTES]) or "").upper() == file_format:
         path.write_bytes(data)
         return
-    _fitting(_shrunk(_opened(data), target_size), wanted).save(path, format=wanted)
+    _fitting(_shrunk(_opened(data), target_size), file_format).save(
+        path, format=file_format
+    )
 
 
 def _opened(data: bytes) -> "PilImage":
@@ -102,7 +107,7 @@ def _fitting(image: "PilImage", fmt: str) -> "PilImage":
 
 
 def needs_rgb(image: Image) -> bool:
-    """Whether an image's header speaks of a palette or of transparency, which readers of RGB trip over."""
+    """Return True if an image's header has a palette or transparency, which readers of RGB cannot handle."""
     data = image.data()[:32]
     kind = sniff(data)
     if kind == "png":

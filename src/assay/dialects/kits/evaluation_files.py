@@ -1,9 +1,9 @@
-"""Evaluation files: what an `evaluate` leaves beside a prediction file belongs to that one set of predictions.
+"""Evaluation files: what `evaluate` leaves beside a prediction file belongs to that set of predictions.
 
-Code written for the kits asks `exists(storage)` and takes what lies there for its own. So before an evaluation starts,
-files that were made of other predictions are removed, and files that other code or another judge made of the same
-predictions are put aside; those the evaluation did not write again come back when it ends. What was made by the same
-evaluation stays: one that was stopped goes on.
+Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts, files
+made from other predictions are removed, and files that other code or another judge made from the same predictions are
+moved away. Those the evaluation did not write again are restored when it ends. Files of the same evaluation stay, so
+that a stopped one can continue.
 """
 
 import json
@@ -25,23 +25,23 @@ ASIDE = ".assay-aside"
 
 @dataclass
 class Owned:
-    """What a folder's note says of one prediction file."""
+    """What a folder's record says about one prediction file."""
 
     predictions: str = ""
-    """Digest of the predictions that the files were made of."""
+    """Digest of the predictions that the files were made from."""
     files: dict[str, str] = field(default_factory=dict)
-    """By file name: the digest of the evaluation that made it."""
+    """Digest of the evaluation that made each file, by file name."""
     running: str = ""
-    """Digest of an evaluation that has begun and not ended; empty when none has."""
+    """Digest of an evaluation that has started and not ended; empty if none."""
     before: list[str] = field(default_factory=list)
-    """The names that were there when it began."""
+    """The names that existed when it started."""
 
 
 @contextmanager
 def evaluation_files(
     folder: Path, stem: str, predictions: str, evaluation: str
 ) -> Iterator[None]:
-    """While this holds, `folder` shows an evaluation of `stem` no file that was made of anything else.
+    """Hide files in `folder` that another evaluation of `stem` made, while the context is active.
 
     `predictions` is the digest of the predictions, `evaluation` that of the code, the judge and their arguments.
     """
@@ -71,7 +71,7 @@ def evaluation_files(
 
 
 def files_of(folder: Path, stem: str) -> list[Path]:
-    """The files that evaluations of a prediction file have left."""
+    """Return the files that evaluations of a prediction file have left."""
     return [
         folder / name
         for name in sorted(_read(folder).get(stem, Owned()).files)
@@ -80,7 +80,7 @@ def files_of(folder: Path, stem: str) -> list[Path]:
 
 
 def forget(folder: Path, stem: str) -> None:
-    """Removes what evaluations of a prediction file have left; files that were there without them stay."""
+    """Remove what evaluations of a prediction file have left. Other files stay."""
     notes = _read(folder)
     for name in notes.pop(stem, Owned()).files:
         _remove(folder / name)
@@ -89,16 +89,18 @@ def forget(folder: Path, stem: str) -> None:
 
 
 def link_up(file: Path) -> None:
-    """A link one folder up to the newest file of that name; what others put in its place is left alone."""
+    """Link the newest file of that name one folder up. Leave a file that others put there alone."""
     home = file.parents[1]
     link, ledger = home / file.name, FileLedger(home)
+    if link.exists() and not link.is_symlink():
+        return
     if ledger.holds(link) or not os.path.lexists(link):
         ledger.claim(link).unlink(missing_ok=True)
         link.symlink_to(file.relative_to(home))
 
 
 def judge_digest(judge: str | None) -> str:
-    """A judge by name; one that lies in a user's file also by what stands in that file."""
+    """Return a judge's name; for a judge in a user's file also the file's digest."""
     path = (
         Path(split_reference(judge)[0]).expanduser()
         if judge is not None and is_reference(judge)
@@ -112,7 +114,7 @@ def judge_digest(judge: str | None) -> str:
 
 
 def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The digest of a table of predictions, its cells as they are written."""
+    """Return the digest of a table of predictions, with cells as they are written."""
     return digest_of(
         "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode(
             "utf-8", "surrogatepass"
@@ -121,7 +123,7 @@ def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
-    """Notes what the evaluation that ran last has written, and brings back what was put aside for it."""
+    """Record what the last evaluation has written, and restore what was moved away for it."""
     owned = notes[stem]
     if not owned.running:
         return
@@ -144,14 +146,14 @@ def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
 
 
 def _is_of(name: str, other: str, stem: str) -> bool:
-    """Whether a file is named after another prediction file than that of `stem`."""
+    """Return True if a file is named after another prediction file than that of `stem`."""
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )
 
 
 def _unnoted(folder: Path, stem: str, notes: Mapping[str, Owned]) -> dict[str, str]:
-    """Files of an evaluation that ran before evaluations were noted: nobody knows what they were made of."""
+    """Return files of an evaluation that ran before evaluations were recorded, so that their origin is unknown."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
     return {

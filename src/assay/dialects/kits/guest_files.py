@@ -1,6 +1,7 @@
-"""Files of guests: each loaded once for each state of its source, its own classes, and the configs that name them."""
+"""Toolkits' files: loaded once per state of their source, their own classes, and the configs that name them."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +24,7 @@ def load_once(
     *,
     force: bool = False,
 ) -> Loaded:
-    """What `load` makes of a guest file; a file that changed since is loaded again."""
+    """Return what `load` makes of a toolkit's file. A file that changed is loaded again."""
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path))
@@ -31,12 +32,12 @@ def load_once(
     key = (dialect, file, digest_behind(file, libraries=False), force)
     if key not in _loaded:
         _loaded[key] = load(guest, file)
-    found: Loaded = _loaded[key]
-    return found
+    result: Loaded = _loaded[key]
+    return result
 
 
 def own_classes(module: ModuleType) -> list[type]:
-    """The classes a user's file defines itself, in the order in which they stand there."""
+    """Return the classes a user's file defines itself, in order."""
     return [
         thing
         for thing in vars(module).values()
@@ -46,9 +47,9 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Classes with names, without those another class of the list derives from and has the name too.
+    """Return classes with names, without base classes of another class in the list with the same name.
 
-    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
+    A base class and its subclass in one file both know the dataset; the file is about the subclass.
     """
     return [
         (kind, name)
@@ -63,7 +64,7 @@ def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
 def read_config(
     path: Path, keys: Sequence[str] = ("model", "data")
 ) -> dict[str, dict[str, Any]]:
-    """The members of a config file, each an object of objects."""
+    """Return the members of a config file, each an object of objects."""
     try:
         plain = json.loads(path.read_bytes())
     except OSError as error:
@@ -76,7 +77,7 @@ def read_config(
 def checked_config(
     plain: Any, keys: Sequence[str], where: str
 ) -> dict[str, dict[str, Any]]:
-    """A config of the right shape; the first fault otherwise."""
+    """Return a config if it has the right shape. Raise for the first fault."""
     for key in keys:
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
             raise UsageError(
@@ -93,3 +94,14 @@ def checked_config(
     return {
         key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys
     }
+
+
+_DRAWS = re.compile(
+    r"""['"](I?T2I|TI2I)['"]|\b(NUM_GENERATIONS|num_generations|batch_generat(e|ion)_inner)\b"""
+    r"""|\bimages(\.generate\b|\.edit\b|/generations|/edits)"""
+)
+
+
+def speaks_of_drawing(path: Path) -> bool:
+    """Return True if a file is about models that generate images."""
+    return _DRAWS.search(path.read_text(encoding="utf-8", errors="replace")) is not None

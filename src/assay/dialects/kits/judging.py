@@ -1,19 +1,133 @@
-"""Judges that a guest's `evaluate` asks: any model of assay, in plain blocking calls, kept in the run's journal."""
+"""Judges that a toolkit's `evaluate` calls: any model of assay, in blocking calls, stored in the run's journal."""
 
+import asyncio
+import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...code.userfiles import is_reference
-from ...core import DEFAULT_OPTIONS, Message, Output, Prompt, Text
+from ...core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    GenerateOptions,
+    Message,
+    Model,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    UsageError,
+    digest_of,
+)
+from ...core.record import prompt_to_plain
 from ...core.request import OPTION_NAMES
+from ...models import build_model
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
-from .judge_desk import Desk
+from ...runner.ask.asking import Asking
+from ...runner.ask.calls import close_model
+from ...runner.ask.schedule import Scheduler
+from ...runner.ask.standing import Standing, Unkept
+from ...runner.ask.work import Job
+from ...runner.events import TaskProgress
+from ...runner.flow.helpers import Helper
+from ...store import RunWriter
 from .state import current
+
+ROLE = "judge"
+
+
+class Desk:
+    """Asks judges from any thread. Its own event loop holds their connections."""
+
+    def __init__(
+        self,
+        writer: RunWriter | None,
+        task: str,
+        concurrency: int | None = None,
+        args: Mapping[str, Mapping[str, Any]] = EMPTY,
+    ) -> None:
+        self._writer = writer
+        """The run that stores the answers; `None` outside a run."""
+        self._task = task
+        self._concurrency = concurrency
+        self._args = args
+        """Options of the judges by their names."""
+        self._asked: Counter[str] = Counter()
+        self._models: dict[str, Helper | Scheduler] = {}
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def ask(self, name: str, prompt: Prompt, options: GenerateOptions) -> Output:
+        """Return the answer of a judge, from the journal if it was given before."""
+        with self._lock:
+            loop = self._running_loop()
+            question_key = digest_of([name, prompt_to_plain(prompt), options.given()])
+            again = self._asked[question_key]
+            self._asked[question_key] += 1
+        chosen = options.set(seed=(options.seed or 0) + again) if again else options
+        return asyncio.run_coroutine_threadsafe(
+            self._answer(name, prompt, chosen), loop
+        ).result()
+
+    async def _answer(
+        self, name: str, prompt: Prompt, options: GenerateOptions
+    ) -> Output:
+        if name not in self._models:
+            self._models[name] = self._judge(name)
+        judge = self._models[name]
+        if isinstance(judge, Helper):
+            return await judge.ask(prompt, options)
+        job = Job(
+            Sample("", media=prompt.media), Request(prompt, options, options.seed)
+        )
+        standing = Standing(judge)
+        try:
+            [output] = await standing.ask([job], Unkept())
+        finally:
+            await standing.close()  # A script may never close its judges.
+        return output
+
+    def _judge(self, name: str) -> Helper | Scheduler:
+        model: Model = build_model(name, self._args.get(name, EMPTY))
+        if "text" not in model.abilities.produces:
+            raise UsageError(f"the judge {name!r} writes no text")
+        if self._writer is None:
+            return Scheduler(model, concurrency=self._concurrency)
+        task = f"{self._task}#{ROLE}"
+        asking = Asking(
+            task, name, model, self._writer, TaskProgress(task, name), role=ROLE
+        )
+        return Helper(asking, self._concurrency)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=self._loop.run_forever, name="judges", daemon=True
+            ).start()
+        return self._loop
+
+    def close(self) -> None:
+        """Flush the answers to disk and close the judges."""
+        if self._writer is not None:
+            self._writer.journal.flush()
+        if self._loop is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._close_models(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def _close_models(self) -> None:
+        for judge in self._models.values():
+            if isinstance(judge, Helper):
+                await judge.close()
+            await close_model(judge.model)
 
 
 class Judge:
-    """A judge by name; the run around it keeps the answers, in a script nobody does."""
+    """A judge by name. The run stores its answers; in a script they are not stored."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         self.model = name
@@ -23,7 +137,7 @@ class Judge:
     def ask(
         self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]
     ) -> Output:
-        """The answer to one message."""
+        """Return the answer to one message."""
         before = (Message("system", (Text(system),)),) if system else ()
         changes = _known(options)
         chosen = self._options.set(**changes) if changes else self._options
@@ -31,7 +145,7 @@ class Judge:
 
 
 def is_known(name: str) -> bool:
-    """Whether a name is one of assay's own models; nothing is loaded to find out."""
+    """Return True if a name is one of assay's own models, without loading anything."""
     scheme, slash, rest = name.partition("/")
     is_name = (
         name in registry
@@ -42,7 +156,7 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """A judge as assay names it: a name that is not a model of assay is one at an OpenAI-compatible endpoint."""
+    """Return assay's name of a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
     return judge if is_known(judge) else f"openai/{judge}"
 
 

@@ -1,4 +1,4 @@
-"""Many calls at once, results in order and by key in a file; and the small helpers on processes beside it."""
+"""Many calls at once, with results in order and by key in a file; and small helpers for processes."""
 
 import asyncio
 import multiprocessing
@@ -14,7 +14,7 @@ from concurrent.futures import (
 from functools import partial
 from typing import Any
 
-from .smp.files import dump, load
+from .smp.file import dump, load
 
 __all__ = [
     "async_recv_process_message",
@@ -34,10 +34,13 @@ def track_progress_rich(
     use_process: bool = False,
     **kwargs: Any,
 ) -> list[Any]:
-    """The results of `func` for each task (a dict of arguments, a tuple or list of them, or the only one), in order.
+    """Return the results of `func` for each task, in order.
 
-    With `save`, they are added to the dictionary in that file under `keys`, each as soon as it is there, so that an
-    evaluation that is stopped goes on.
+    A task is a dict of arguments, a tuple or list of them, or the only argument.
+
+    With `save`, each result is added to the dictionary in that file under its key as soon as it is
+    there, so that a stopped
+    evaluation can continue.
     """
     jobs = list(tasks)
     if not callable(func):
@@ -50,15 +53,15 @@ def track_progress_rich(
     results: list[Any] = [None] * len(jobs)
     kind: type[Executor] = ProcessPoolExecutor if use_process else ThreadPoolExecutor
     with kind(max_workers=max(1, int(nproc or cpu_count()))) as pool:  # type: ignore[call-arg]
-        places = {
-            pool.submit(partial(_call, func, job)): place
-            for place, job in enumerate(jobs)
+        indexes = {
+            pool.submit(partial(_call, func, job)): index
+            for index, job in enumerate(jobs)
         }
-        for done in as_completed(places):
-            place = places[done]
-            results[place] = done.result()
+        for future in as_completed(indexes):
+            index = indexes[future]
+            results[index] = future.result()
             if save is not None and keys is not None:
-                stored[keys[place]] = results[place]
+                stored[keys[index]] = results[index]
                 dump(stored, save)
     if save is not None:
         dump(stored if keys is not None else dict(enumerate(results)), save)
@@ -72,7 +75,7 @@ def _call(func: Callable[..., Any], job: Any) -> Any:
 
 
 def cpu_count() -> int:
-    """The processors this process may use."""
+    """Return the number of processors this process may use."""
     return (
         len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -85,7 +88,7 @@ async def async_wait_process(
     timeout: float | None = None,
     poll_interval: float = 0.1,
 ) -> int | None:
-    """The exit code of a process, waited for without holding up the loop; `None` if it still runs at the end."""
+    """Return the exit code of a process without blocking the loop, or `None` if it still runs at the end."""
     start = time.monotonic()
     while process.is_alive():
         if timeout is not None and time.monotonic() - start >= timeout:
@@ -101,7 +104,7 @@ async def async_recv_process_message(
     process_name: str,
     poll_interval: float = 0.1,
 ) -> Any:
-    """One message of a process, waited for without holding up the loop."""
+    """Return one message of a process without blocking the loop."""
     while True:
         if conn.poll():
             try:
@@ -123,7 +126,7 @@ def terminate_processes(
     timeout: float = 5,
     logger: Any = None,
 ) -> None:
-    """Ends processes, those that do not follow by force."""
+    """Terminate processes, and kill those that do not end."""
     alive = [
         process for process in processes if process is not None and process.is_alive()
     ]

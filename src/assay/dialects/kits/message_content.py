@@ -1,51 +1,54 @@
-"""What base classes of models have in common: what they make of a message, and of the images of a row."""
+"""Shared part of the models' base classes: how they read a message, and the images of a row."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .smp.files import parse_file
+from .smp.file import parse_file
 
 Entries = list[dict[str, Any]]
 
 
 class MessageModel:
-    """A model of messages; subclasses write `generate_inner`, and `build_prompt` where `use_custom_prompt` says so."""
+    """A model of messages.
+
+    Subclasses define `generate_inner`, and `build_prompt` if `use_custom_prompt` returns True.
+    """
 
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Whether `build_prompt` of the model replaces that of the benchmark."""
+        """Return True if `build_prompt` of the model replaces that of the benchmark."""
         return False
 
     def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
-        """The model's own prompt of a line."""
+        """Return the model's own prompt for a line."""
         raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
 
     def generate_inner(self, message: Any, dataset: str | None = None) -> Any:
-        """The answer to a message."""
+        """Return the answer to a message."""
         raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
 
     def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """How images of a line become files."""
+        """Set the function that writes the images of a line to files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
-        """The images of a line as files."""
+        """Write the images of a line to files and return their paths."""
         if self.dump_image_func is None:
             raise RuntimeError("dump_image is only known while a dataset is run")
         return self.dump_image_func(line)
 
     def check_content(self, msgs: Any) -> str:
-        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
+        """Return `str`, `dict`, `liststr`, `listdict` or `unknown`."""
         return content_kind(msgs)
 
     def _assay_entries(self, message: Any) -> Entries:
-        """A message as the class takes it: a list of dictionaries with local files."""
+        """Return a message as a list of dictionaries with local files."""
         raise NotImplementedError
 
 
 def content_kind(message: Any) -> str:
-    """`str`, `dict`, `liststr`, `listdict`; `unknown` for anything else, a list of several kinds too."""
+    """Return `str`, `dict`, `liststr` or `listdict`; `unknown` for anything else, including mixed lists."""
     if isinstance(message, str):
         return "str"
     if isinstance(message, dict):
@@ -58,7 +61,7 @@ def content_kind(message: Any) -> str:
 
 
 def prepared(message: Any) -> Entries | None:
-    """A message as a list of dictionaries with local files, as upstream prepares it; `None` for an unknown kind.
+    """Return a message as a list of dictionaries with local files, as upstream does, or `None` for an unknown kind.
 
     A string in a list may be a file, a data URL or an address; a dictionary's type must be that of its value.
     """
@@ -73,19 +76,19 @@ def prepared(message: Any) -> Entries | None:
     if kind == "listdict":
         for entry in message:
             _check_members(entry)
-            found, path = parse_file(entry["value"])
-            if (found or "text").split("/")[0] != entry["type"]:
+            value_type, path = parse_file(entry["value"])
+            if (value_type or "text").split("/")[0] != entry["type"]:
                 raise AssertionError(
-                    f"an entry of type {entry['type']!r} has the value of a {found or 'text'}"
+                    f"an entry of type {entry['type']!r} has the value of a {value_type or 'text'}"
                 )
-            if found is not None:
+            if value_type is not None:
                 entry["value"] = path
         return list(message)
     return None
 
 
 def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
-    """A prepared message of the types that a model takes; an error for any other."""
+    """Return a prepared message of the types that a model accepts. Raise for any other."""
     entries = prepared(message)
     if entries is None:
         raise AssertionError(
@@ -98,10 +101,10 @@ def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
 
 
 def _entry(text: str) -> dict[str, Any]:
-    found, path = parse_file(text)
-    if found is None or found == "unknown":
+    value_type, path = parse_file(text)
+    if value_type is None or value_type == "unknown":
         return {"type": "text", "value": text}
-    return {"type": found.split("/")[0], "value": path}
+    return {"type": value_type.split("/")[0], "value": path}
 
 
 def _check_members(entry: dict[str, Any]) -> None:

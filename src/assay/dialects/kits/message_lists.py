@@ -1,7 +1,7 @@
-"""Message lists: prompts written as `[{"type": "image", "value": path}, {"type": "text", "value": …}]`, and back.
+"""Message lists: prompts as `[{"type": "image", "value": path}, {"type": "text", "value": …}]`, and back.
 
-The way the VLMEvalKit family passes prompts around. A bare string is text, unless it is a data URL, an existing file
-with a media suffix, or an http(s) URL with one. A dictionary says itself what it is, and is believed.
+This is VLMEvalKit's format of prompts. A bare string is text, unless it is a data URL, an existing file with a media
+suffix, or an http(s) URL with one. A dictionary declares its own type.
 """
 
 import os
@@ -22,7 +22,7 @@ from ...core import (
     Video,
     shorten,
 )
-from .smp.files import media_path
+from .smp.file import media_path
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys(
@@ -40,11 +40,13 @@ PathOf = Callable[[Media], str]
 def message_turns(
     value: Any, media: Mapping[str, Media] = EMPTY
 ) -> tuple[Message, ...]:
-    """Whatever a guest's prompt function returned, as messages.
+    """Return what a toolkit's prompt function returned, as messages.
 
-    `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
-    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `media` are known by the paths
-    they were written to, so that none is read again.
+    It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries
+    (some with a `role`), or a
+    chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` that says what is wrong. `media`
+    maps paths to the media
+    that were written there, so that none is read again.
     """
     if (
         isinstance(value, (dict, Mapping))
@@ -84,7 +86,7 @@ def message_turns(
 
 
 def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
-    """One entry of a message list."""
+    """Return one entry of a message list as a part."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
         return Text(entry) if kind is None else _medium(kind, entry, media)
@@ -110,7 +112,7 @@ def message_part(entry: Any, media: Mapping[str, Media] = EMPTY) -> Part:
 
 
 def detected_kind(text: str) -> type[Media] | None:
-    """The kind of medium a bare string stands for; `None` for words."""
+    """Return the kind of medium that a bare string names, or `None` for plain text."""
     if text.startswith("data:"):
         kind, slash, _ = text[5:40].partition("/")
         return KINDS.get(kind) if slash and ";base64," in text[:80] else None
@@ -123,7 +125,7 @@ def detected_kind(text: str) -> type[Media] | None:
 
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
-    """A message as a list of dictionaries, its media as local files; a role other than user is said."""
+    """Return a message as a list of dictionaries, with media as local files and a `role` unless it is user."""
     role = {} if message.role in ("user", "") else {"role": message.role}
     return [
         {"type": part.kind, "value": path_of(part), **role}
@@ -136,12 +138,12 @@ def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
 
 
 def flat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, str]]:
-    """All messages as one list of dictionaries."""
+    """Return all messages as one list of dictionaries."""
     return [entry for message in messages for entry in message_list(message, path_of)]
 
 
 def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, Any]]:
-    """Messages as a chat: `[dict(role, content=[dict(type, value)])]`; the place where the model writes is left out."""
+    """Return messages as a chat `[dict(role, content=[dict(type, value)])]`, without the turn the model will write."""
     return [
         {
             "role": message.role,
@@ -158,7 +160,7 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
 def _image_text_parts(
     value: Mapping[str, Any], media: Mapping[str, Media]
 ) -> tuple[Part, ...]:
-    """`dict(image=path or paths, text=prompt)`: the images, then the words."""
+    """Return the parts of `dict(image=path or paths, text=prompt)`: the images, then the words."""
     source = value.get("image")
     images = (
         []

@@ -1,4 +1,4 @@
-"""Numbers: what a guest's `evaluate` returned, as named numbers, whatever shape it has."""
+"""Read what a toolkit's `evaluate` returned, in any shape, as named numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def as_numbers(value: Any) -> dict[str, Any]:
-    """Nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a number by itself.
+    """Return nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a single number.
 
-    A text that is a number is one; other texts are left out, and so are empty cells of a table.
+    A text that is a number counts as one; other texts and empty cells are left out.
     """
     if value is None:
         return {}
@@ -22,7 +22,7 @@ def as_numbers(value: Any) -> dict[str, Any]:
     if number is not None:
         return {"value": number}
     if isinstance(value, (list, tuple)):
-        return _named((str(place), inner) for place, inner in enumerate(value))
+        return _named((str(index), inner) for index, inner in enumerate(value))
     if isinstance(value, str):
         return {}
     raise TypeError(
@@ -31,7 +31,7 @@ def as_numbers(value: Any) -> dict[str, Any]:
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """A dictionary of numbers, or of columns: lists of one length whose cells are no lists or dictionaries."""
+    """Return the numbers of a dictionary, or of columns: lists of one length without nested values."""
     lists = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
     columns = [cells for cells in lists if not any(map(_is_nested, cells))]
     if (
@@ -67,7 +67,7 @@ def _named(entries: Any) -> dict[str, Any]:
 def _from_records(
     records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]
 ) -> dict[str, Any]:
-    """One row as it is; of several each under what its words say, else under its row label."""
+    """Return one row as it is; several rows each under their words, else under their row label."""
     by_label: dict[str, Any] = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {
@@ -90,7 +90,7 @@ def _from_records(
 
 
 def _given(value: Any) -> float | None:
-    """A number by itself, also one that is not finite: the row of the table then says so."""
+    """Return a single number, even if it is not finite, so that the table can report it."""
     plain = (
         value.item()
         if hasattr(value, "item") and getattr(value, "size", 1) == 1
@@ -104,7 +104,7 @@ def _given(value: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, or a text that is one; `None` for everything else, as for an empty cell of a table."""
+    """Return a finite number, or a text that is one; `None` for everything else, such as an empty cell."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     if isinstance(value, str):

@@ -1,8 +1,6 @@
-"""Images of rows as files, under the names the kits give them: `<index>.png`, or what `image_path` says.
+"""Images of rows as files, under the toolkits' names: `<index>.png`, or the row's `image_path`.
 
-A file is written when somebody asks for its path. Where another image lies under that name already, as after an edit
-of the table, the new one gets a name of its own beside it: nobody is ever shown the pixels of another row or another
-table. Rows that share an image share its bytes on the disk.
+A file of that name with other pixels is never overwritten.
 """
 
 import io
@@ -11,7 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...core import Image
+from ...core import Image, Media
+from ...core.media import is_inline
 from ...datasets.faults import RowFault
 from ...media.images import decode_image, to_rgb
 from .base64_images import needs_rgb
@@ -25,34 +24,35 @@ _FORMATS = {
     ".tif": "TIFF",
 }
 _files: dict[str, str] = {}
-"""By whole path: the digest of the image that this process wrote there, or found there."""
+"""Digest of the image that this process wrote or found at each absolute path."""
 _paths: dict[tuple[str, str, str], str] = {}
-"""By folder, suffix and digest: a file with the same bytes, to link to."""
+"""A file with the same bytes, to link to, by folder, suffix and digest."""
 
 
 def file_names(
     index: object, count: int, named: Sequence[str], single: str
 ) -> list[str]:
-    """The names of a row's images: those that `image_path` gives, else after the row's index.
+    """Return the names of a row's images: those in `image_path`, else derived from the row's index.
 
-    `single` is the suffix of a row's only image; one of several is `<index>_<place>.png`.
+    `single` is the suffix of a row's only image; one of several is `<index>_<number>.png`.
     """
     if named:
         return list(named)
     return (
         [f"{index}{single}"]
         if count == 1
-        else [f"{index}_{place}.png" for place in range(count)]
+        else [f"{index}_{number}.png" for number in range(count)]
     )
 
 
 def image_file_path(
     image: Image, folder: str, name: str, *, encodes: bool = False
 ) -> str:
-    """The path of a file with this image: `folder/name`, unless another image has that name.
+    """Return the path of a file with this image: `folder/name`, unless another image has that name.
 
-    `encodes` writes what upstream writes, the pixels in the format of the suffix; else an image's own bytes are kept,
-    and one with a palette or alpha becomes RGB.
+    `encodes` writes what upstream writes, the pixels in the format of the suffix. Otherwise an
+    image's own bytes are kept, and
+    one with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
     if is_written(path, image):
@@ -76,13 +76,13 @@ def image_file_path(
 
 
 def is_written(path: str, image: Image) -> bool:
-    """Whether this process knows a file to hold an image."""
+    """Return True if this process knows that a file holds an image."""
     whole = path if path[:1] == os.sep else os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
 def plain_bytes(image: Image) -> bytes:
-    """The bytes of an image; a PNG in RGB of one with a palette or alpha."""
+    """Return the bytes of an image; for one with a palette or alpha, an RGB PNG."""
     if not needs_rgb(image):
         return image.data()
     buffer = io.BytesIO()
@@ -119,13 +119,13 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
             os.link(same, path)
             return
         except OSError:
-            pass  # a disk without links, no folder yet, or another process was first
+            pass  # A disk without links, a missing folder, or another process was faster.
     write_file(path, data)
     _paths[key] = os.path.abspath(path)
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Writes a file that is whole as soon as it is there; the folder is made."""
+    """Write a file atomically, and create its folder."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with tempfile.NamedTemporaryFile(
         dir=os.path.dirname(path), prefix=".part-", delete=False
@@ -133,3 +133,53 @@ def write_file(path: str, data: bytes) -> None:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)
+
+
+CONVERTED = "-rgb.png"
+"""Suffix of images whose file is not their own bytes."""
+_SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
+
+
+def media_file(medium: Media, folder: str) -> str:
+    """Return the medium's own file, or the one it is named after; else write its bytes to a file in `folder`.
+
+    An image with a palette or alpha becomes RGB there.
+    """
+    file = file_path(medium)
+    if file is not None:
+        return file
+    is_converted = isinstance(medium, Image) and needs_rgb(medium)
+    kind = medium.format or "bin"
+    suffix = CONVERTED if is_converted else f".{_SUFFIXES.get(kind, kind)}"
+    path = f"{folder}{os.sep}{medium.digest[:32]}{suffix}"
+    if not os.path.exists(path):
+        write_file(
+            path, plain_bytes(medium) if isinstance(medium, Image) else medium.data()
+        )
+    return path
+
+
+def file_path(medium: Media) -> str | None:
+    """Return the file a medium comes from or is named after, or `None` if there is none yet."""
+    source = medium.source
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and _is_file(source)
+    ):
+        return os.fspath(source)
+    name = medium.name
+    return (
+        name
+        if name is not None and name[:1] == os.sep and os.path.isfile(name)
+        else None
+    )
+
+
+def _is_file(source: str) -> bool:
+    # Do not look for base64 on the disk: that would cost more per row than everything else.
+    if (
+        len(source) > 4096
+        or source.startswith(("http:", "https:"))
+        or is_inline(source)
+    ):
+        return False
+    return os.path.isfile(source)

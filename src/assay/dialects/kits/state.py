@@ -1,7 +1,7 @@
-"""What surrounds a guest's code while it runs: consents, the data it is pointed at, files that are served, its judges.
+"""The context of a toolkit's code while it runs: consents, its data, served files, its judges, and whose rules apply.
 
-A guest's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, from threads of their own too, without
-saying on whose behalf: the innermost surroundings answer for them.
+A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also from their own threads, without
+naming the caller. The innermost context applies to them.
 """
 
 import os
@@ -11,41 +11,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..protocol import is_upstream
+
 if TYPE_CHECKING:
-    from .judge_desk import Desk
+    from .judging import Desk
 
 
 @dataclass(eq=False)
 class Surroundings:
-    """What a guest's code may rely on."""
+    """The context that a toolkit's code may rely on."""
 
     trust_pickle: bool = False
     allow_private_urls: bool = False
     data: Path | None = None
-    """The table to read in place of the one a dataset class declares."""
+    """The table to read instead of the one a dataset class declares."""
     kept: Path | None = None
-    """The table as the run at hand keeps it, for a machine that does not have the one a class declares."""
+    """The current run's copy of the table, for a machine without the one a class declares."""
     media_root: Path | None = None
-    """A folder of the user's that rows may name files of, beside the data's own."""
+    """A folder of the user's with files that rows may name, in addition to the data's own."""
     judge: str | None = None
-    """The assay name of the judge the user gave; known while an `evaluate` runs."""
+    """The assay name of the judge the user gave; set while an `evaluate` runs."""
     desk: "Desk | None" = None
-    """Who asks judges, and keeps the answers in the run's journal; `None` outside a run."""
+    """Asks judges and stores the answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
-    """Where prediction files go when the original command line was used; else they lie in the run folder."""
+    """Where prediction files go if the original command line was used; otherwise they are in the run folder."""
     label: str | None = None
-    """What the original command line calls the model in file names."""
+    """The model's name in file names of the original command line."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Files by path that `load` makes from the run's journal."""
+    """Files by path that `load` builds from the run's journal."""
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
-        """What serves a path; `None` for an ordinary file."""
+        """Return the function that serves a path, or `None` for an ordinary file."""
         return (
             self.served.get(Path(path).expanduser().resolve()) if self.served else None
         )
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
-        """From now on `load(path)` reads the file."""
+        """Make `load(path)` read the file from now on."""
         self.served.pop(Path(path).expanduser().resolve(), None)
 
 
@@ -53,18 +55,18 @@ _stack: list[Surroundings] = [Surroundings()]
 
 
 def current() -> Surroundings:
-    """The innermost surroundings."""
+    """Return the innermost context."""
     return _stack[-1]
 
 
 def of_process() -> Surroundings:
-    """The outermost surroundings, which the process sets for itself."""
+    """Return the outermost context, which the process sets for itself."""
     return _stack[0]
 
 
 @contextmanager
 def around(surroundings: Surroundings) -> Iterator[None]:
-    """Guest code inside sees `surroundings`."""
+    """Make `surroundings` the context of the code inside."""
     _stack.append(surroundings)
     try:
         yield
@@ -74,10 +76,18 @@ def around(surroundings: Surroundings) -> Iterator[None]:
 
 @contextmanager
 def working_in(folder: Path, label: str | None = None) -> Iterator[None]:
-    """Evaluations inside leave their files in `folder`, where the original command has them."""
+    """Let evaluations inside write their files to `folder`, as the original command does."""
     process = of_process()
     process.work_folder, process.label = folder, label
     try:
         yield
     finally:
         process.work_folder, process.label = None, None
+
+
+KITS = ("vlmeval", "ulmeval")
+
+
+def as_upstream() -> bool:
+    """Return True if upstream's rule was chosen for either of them."""
+    return any(is_upstream(kit) for kit in KITS)

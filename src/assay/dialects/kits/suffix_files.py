@@ -1,7 +1,7 @@
-"""`load` and `dump` by suffix, as guest systems have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
+"""`load` and `dump` by suffix, as the toolkits have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
-Tables come back as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
-what they are. A pickle is read only if it was written here, or if the user said so.
+Tables are read as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
+unchanged. A pickle is read only if it was written and signed here, or if the user allows it.
 """
 
 import csv
@@ -11,11 +11,40 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest
 from ...core import DataError, UsageError, library
 from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
 from ...datasets.excel import read_excel, write_excel
 from ...datasets.faults import CELL_LIMIT
-from .own_pickles import is_ours, sign
+from ...store.signature import signed, why_foreign
+
+
+def sign(path: Path) -> None:
+    """Write a signature beside a pickle."""
+    _note(path).write_text(json.dumps(signed(_facts(path))), "utf-8")
+
+
+def is_ours(path: Path) -> bool:
+    """Return True if assay wrote a pickle here and it is unchanged."""
+    try:
+        facts = json.loads(_note(path).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return (
+        isinstance(facts, dict)
+        and why_foreign(facts) is None
+        and facts.items() >= _facts(path).items()
+    )
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(f".{path.name}.signed")
+
+
+def _facts(path: Path) -> dict[str, str]:
+    # The path counts too: a signed file moved over another one is not what was written there.
+    return {"pickle": str(path.resolve()), "sha256": file_digest(path)}
+
 
 KEPT_AS_TEXT = ("prediction",)
 
@@ -23,7 +52,7 @@ KEPT_AS_TEXT = ("prediction",)
 def load_by_suffix(
     path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False
 ) -> Any:
-    """What a file holds: a data frame of a table, else plain data."""
+    """Return the content of a file: a data frame for a table, else plain data."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
@@ -34,7 +63,7 @@ def load_by_suffix(
 
 
 def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
-    """Writes data in the format its file's name says; the folder is made."""
+    """Write data in the format of the file's suffix, and create the folder."""
     file = Path(path).expanduser()
     kind = _kind(file, fmt, _WRITERS)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +71,7 @@ def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
 
 
 def load_pickle(path: Path, *, trust: bool = False) -> Any:
-    """A pickle that was written here, or one that the user trusts; any other is refused unread."""
+    """Load a pickle that was written here, or one that the user trusts. Refuse any other unread."""
     if not trust and not is_ours(path):
         raise UsageError(
             "a pickle can run code and was not written by this run",
@@ -57,7 +86,7 @@ def load_pickle(path: Path, *, trust: bool = False) -> Any:
 def frame_of(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
 ) -> Any:
-    """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
+    """Return rows of text cells as a data frame with typed columns; empty cells are NaN, except in `prediction`."""
     pandas = import_pandas()
     names = (
         list(columns)
@@ -84,7 +113,7 @@ def frame_of(
 def write_table(
     path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Rows as a `.xlsx`, `.tsv`, `.csv` or `.json` table, written one by one."""
+    """Write rows as a `.xlsx`, `.tsv`, `.csv` or `.json` table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".xlsx":
         write_excel(path, columns, rows)
@@ -131,8 +160,8 @@ def _read_table(path: Path) -> Any:
             rows = []
             for cells in lines:
                 if cells and len(cells) != len(header):
-                    what = f"{len(cells)} cells under {len(header)} columns"
-                    raise DataError(what, file=str(path), row=lines.line_num)
+                    reason = f"{len(cells)} cells under {len(header)} columns"
+                    raise DataError(reason, file=str(path), row=lines.line_num)
                 if cells:
                     rows.append(dict(zip(header, cells, strict=True)))
     finally:
@@ -150,8 +179,8 @@ def _read_excel(path: Path) -> Any:
     header, rows = read_excel(path)
     pandas = import_pandas()
     columns = {}
-    for place, name in enumerate(header):
-        cells = [row[place] for row in rows]
+    for index, name in enumerate(header):
+        cells = [row[index] for row in rows]
         kinds = {type(cell) for cell in cells}
         if name in KEPT_AS_TEXT:
             cells = ["" if cell is None else str(cell) for cell in cells]
@@ -188,7 +217,7 @@ def _write_json(data: Any, path: Path) -> None:
 
 
 def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose cells can be compared: arrays as lists."""
+    """Return a row whose cells can be compared: arrays as lists."""
     return {
         name: cell.tolist() if hasattr(cell, "tolist") else cell
         for name, cell in row.items()
@@ -220,7 +249,7 @@ def _write_text(data: Any, path: Path) -> None:
 
 
 def _bare(value: Any) -> Any:
-    """A cell without numpy's wrapping; NaN is an empty cell, a list its literal."""
+    """Return a cell without numpy types; NaN as an empty cell, a list as its literal."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     if value is None or (isinstance(value, float) and value != value):
@@ -245,18 +274,20 @@ def _plain(value: Any) -> Any:
 
 
 def objects(cells: Sequence[Any], like: Any) -> Any:
-    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
-    columns of strings, which pandas would make of it."""
+    """Return a column of objects for the frame `like`.
+
+    Lists in it stay lists, and rows are read faster than from the string columns that pandas would create.
+    """
     import numpy
 
     column = numpy.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        column[place] = cell
+    for index, cell in enumerate(cells):
+        column[index] = cell
     return import_pandas().Series(column, index=like.index, dtype=object)
 
 
 def import_pandas() -> Any:
-    """pandas, which guest code expects."""
+    """Return pandas, which the toolkits' code expects."""
     return library("pandas", "pandas, which guest files expect,", "assay[guests]")
 
 

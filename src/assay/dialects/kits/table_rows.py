@@ -1,10 +1,10 @@
-"""What dataset classes of both kits have in common: rows in a data frame, known by the names that a class declares."""
+"""Shared part of both toolkits' dataset classes: rows in a data frame, under the names that a class declares."""
 
 from typing import Any, ClassVar
 
 
 class TableRows:
-    """A benchmark in a table, `self.data`; subclasses say where it is kept and what is asked."""
+    """A benchmark in a table, `self.data`. Subclasses define its file and its questions."""
 
     DATASET_URL: ClassVar[dict[str, str]] = {}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
@@ -12,11 +12,11 @@ class TableRows:
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
-        """The names the class declares."""
+        """Return the names the class declares."""
         return list(cls.DATASET_URL)
 
     def post_build(self, dataset: str) -> None:
-        """Called at the end of the constructor."""
+        """Do nothing. Subclasses may override this; it is called at the end of the constructor."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -25,5 +25,5 @@ class TableRows:
         return dict(self.data.iloc[idx])
 
     def _assay_line(self, line: Any) -> Any:
-        """A row, given as its number or as itself."""
+        """Return a row, given by its number or as itself."""
         return self.data.iloc[line] if isinstance(line, int) else line

@@ -1,4 +1,4 @@
-"""Pipeline: `register_*.py` files of the rwkv-benchmark style, whose evaluators drive the model themselves."""
+"""Pipeline: `register_*.py` files in the style of rwkv-benchmark, whose evaluators drive the model themselves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,19 +10,19 @@ __all__ = ["NAMES", "model", "tasks"]
 
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
-    """The tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
+    """Return the tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
     from .planning import tasks_of
 
     return tasks_of(reference, run)
 
 
 def as_upstream(reference: str, run: Any) -> Sequence[Task]:
-    """The same with upstream's references, for which 0 and `False` are no answer, and its own evaluators."""
+    """Return the same with upstream's references, for which 0 and `False` are not answers, and its own evaluators."""
     from .planning import tasks_of
 
     return tasks_of(reference, run, is_upstream=True)
 
 
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
-    """Files of this dialect hold no models."""
+    """Return None: these files define no models."""
     return None

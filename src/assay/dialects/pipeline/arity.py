@@ -1,7 +1,7 @@
-"""A result that unpacks into two values or three, as whoever unpacks it expects.
+"""A result that unpacks into two values or three, as the unpacking code expects.
 
-`generate_batch` gave `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next; evaluators written
-for either run in one process. The number of names on the left is read off the instruction that unpacks.
+`generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next; evaluators
+written for either run in one process. The unpacking instruction shows the number of names on the left.
 """
 
 import dis
@@ -13,16 +13,20 @@ _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
 class Generated(tuple[Any, ...]):
-    """Tokens, seconds and speed; a triple, except to `a, b = …`."""
+    """Tokens, seconds and speed; three values, except in `a, b = …`."""
 
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
-        wanted = _names_on_the_left(sys._getframe(1))
-        return iter(self[:2]) if wanted == 2 else super().__iter__()
+        name_count = _names_on_the_left(sys._getframe(1))
+        return iter(self[:2]) if name_count == 2 else super().__iter__()
 
 
 def _names_on_the_left(frame: Any) -> int | None:
-    """How many names the current instruction of a frame unpacks into; `None` if it does something else."""
-    code, at = frame.f_code.co_code, frame.f_lasti
-    return code[at + 1] if 0 <= at < len(code) - 1 and code[at] == _UNPACK else None
+    """Return how many names the current instruction of a frame unpacks into, or None for another instruction."""
+    code, offset = frame.f_code.co_code, frame.f_lasti
+    return (
+        code[offset + 1]
+        if 0 <= offset < len(code) - 1 and code[offset] == _UNPACK
+        else None
+    )

@@ -1,7 +1,8 @@
-"""The evaluators that are there before anybody registers one: exact match, perplexity, generation.
+"""The built-in evaluators: exact match, perplexity, generation.
 
-They drive our engine, or one of the user's own with the members the documents name. As upstream (the names, or the
-whole dialect), they count as upstream does.
+They drive assay's engine, or a user's own with the documented members. Under upstream's rules (by
+name, or for all), they
+count as upstream does.
 """
 
 import inspect
@@ -9,22 +10,22 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import Likelihood
 from ...store.file_ledger import own_file
-from ..plain import plain
 from ..protocol import is_upstream
+from ..returned import plain
 from . import checkout
 from .engine import Engine
-from .own_engine import weigh_tokens
+from .logits import weigh_tokens
 
 Items = Sequence[Mapping[str, Any]]
 
 
 def batches(data: Items, size: int) -> Iterator[Items]:
-    """The rows, so many at a time."""
+    """Yield the rows in batches."""
     for start in range(0, len(data), size):
         yield data[start : start + size]
 
@@ -32,7 +33,7 @@ def batches(data: Items, size: int) -> Iterator[Items]:
 def answers(
     engine: Any, data: Items, batch_size: int, max_length: int, noise: float
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What the engine writes for each row, and the row."""
+    """Yield the engine's text for each row, with the row."""
     for batch in batches(data, batch_size):
         tokens = engine.generate_batch(
             [item["prompt"] for item in batch], max_length=max_length, noise=noise
@@ -48,7 +49,7 @@ def exact_match(
     noise: float = 0.0,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """The share of answers equal to the reference, case and outer blanks aside."""
+    """Return the share of answers equal to the reference, ignoring case and outer blanks."""
     correct = 0
     for answer, item in answers(engine, data, batch_size, max_length, noise):
         correct += answer.strip().lower() == str(item["reference"]).strip().lower()
@@ -67,25 +68,30 @@ def perplexity(
     print_interval: int = 1000,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """exp of the mean negative log-probability of a row's target, by row; accuracy: greedy decoding would write it.
+    """Return exp of the mean negative log-probability of the rows' targets; accuracy counts greedy matches.
 
-    The target is the reference; a row that has a `text` and no reference is read as LAMBADA, whose target is the last
-    word. `mode` says which. A row without a target is a failure of that row.
+    The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose
+    target is the last word.
+    `mode` says which. A row without a target fails.
     """
-    usable: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str, str]] = []
     modes: set[str] = set()
     for item in data:
         mode, context, target = _target(item)
+        rows.append((context, target, item["prompt"]))
         if target:
             modes.add(mode)
-            usable.append((context, target, item["prompt"]))
         else:
             _reject(
                 engine,
                 item,
                 "there is no target to weigh: no reference, and no second word in `text`",
             )
-    weighed = _weighed(engine, usable, batch_size, pad_eod)
+    weighed = [
+        likelihood
+        for (_, target, _), likelihood in _weighed(engine, rows, batch_size, pad_eod)
+        if target
+    ]
     return {**_summed(weighed), "mode": "+".join(sorted(modes))}
 
 
@@ -97,7 +103,7 @@ def perplexity_as_upstream(
     print_interval: int = 1000,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """The same as upstream counts: any `text` column makes a row LAMBADA, and a row without a target is right."""
+    """Return the same as upstream: any `text` column makes a row LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
     for item in data:
         raw = item.get("raw") or {}
@@ -106,35 +112,44 @@ def perplexity_as_upstream(
             context, *last = raw["text"].rsplit(" ", 1)
             target = f" {last[0]}" if last else ""
         rows.append((context, str(target), item["prompt"]))
-    certain = [Likelihood(0.0, True) for row in rows if not row[1]]
-    return _summed(
-        [
-            *certain,
-            *_weighed(engine, [row for row in rows if row[1]], batch_size, pad_eod),
-        ]
-    )
+    weighed = _weighed(engine, rows, batch_size, pad_eod)
+    return _summed([likelihood for _, likelihood in weighed])
+
+
+Row = tuple[str, str, str]
+"""The context of a row, its target, and its prompt."""
 
 
 def _weighed(
-    engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int, pad_eod: bool
-) -> Iterator[Likelihood]:
-    """How probable the target of each row is after its context; rows that got no answer are left out."""
+    engine: Any, rows: Sequence[Row], batch_size: int, pad_eod: bool
+) -> Iterator[tuple[Row, Likelihood]]:
+    """Yield each row with the likelihood of its target; rows that got no answer are left out.
+
+    An empty target is certain. A user's own engine is sent such rows too: its batches are those of upstream.
+    """
+    if isinstance(engine, Engine):
+        yield from ((row, Likelihood(0.0, True)) for row in rows if not row[1])
+        rows = [row for row in rows if row[1]]
     for start in range(0, len(rows), batch_size):
-        contexts, targets, prompts = zip(*rows[start : start + batch_size], strict=True)
+        batch = rows[start : start + batch_size]
+        contexts, targets, prompts = zip(*batch, strict=True)
+        likelihoods: Iterable[Likelihood | None]
         if isinstance(engine, Engine):
-            yield from (
-                likelihood
-                for likelihood in engine.weigh(contexts, targets, prompts)
-                if likelihood is not None
-            )
+            likelihoods = engine.weigh(contexts, targets, prompts)
         else:
-            yield from weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
+            likelihoods = weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
+        for row, likelihood in zip(batch, likelihoods, strict=True):
+            if likelihood is not None:
+                yield row, likelihood
 
 
 def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> dict[str, Any]:
+    """Return perplexity, accuracy and the number of likelihoods."""
     total, greedy, logprob = 0, 0, 0.0
-    for one in weighed:
-        total, greedy, logprob = total + 1, greedy + one.greedy, logprob + one.logprob
+    for likelihood in weighed:
+        total += 1
+        greedy += likelihood.greedy
+        logprob += likelihood.logprob
     mean = -logprob / total if total else math.inf
     return {
         "perplexity": math.exp(mean) if mean < 700 else math.inf,
@@ -171,10 +186,10 @@ def generation(
     output_file: str | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Texts in a JSONL file of `prompt, generated, reference`; how long they are and how fast they came.
+    """Write the texts to a JSONL file of `prompt, generated, reference`; return their length and speed.
 
-    Tokens are those written, as the model counted them where it does; as upstream, and with an engine of the user's
-    own, the fill of short rows counts too.
+    Tokens are those written, counted by the model if it can. Under upstream's rules, and with a user's own engine, the
+    padding of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
     spent: float = 0
@@ -223,7 +238,7 @@ _SPEEDS = ("forward_tps", "full_tps")
 def _generated(
     engine: Any, prompts: list[str], max_length: int, noise: float
 ) -> tuple[Any, float, Any]:
-    """Tokens, seconds and speed; an engine of the earlier era knows nothing of the last."""
+    """Return tokens, seconds and speed; an engine of the earlier era does not report speed."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
     generated = engine.generate_batch(
@@ -233,7 +248,7 @@ def _generated(
 
 
 def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Writes a JSONL file."""
+    """Write a JSONL file."""
     text = "".join(
         json.dumps(plain(line), ensure_ascii=False, default=str) + "\n"
         for line in lines

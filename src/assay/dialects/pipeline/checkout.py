@@ -1,8 +1,8 @@
-"""A checkout of rwkv-benchmark at hand: where it lies, and what its own files say that ours do not.
+"""A local checkout of rwkv-benchmark: its location, and texts in its files that assay does not have.
 
-Only as upstream, and only its texts: descriptions and default sizes are read from its registrations without running
-them, and `mmlu_pro` asks in its words, by its own task file. The era is whatever its files are: the earliest measured
-no speeds after a run.
+Used only under upstream's rules, and only for texts: descriptions and default sizes are read from its registrations
+without running them, and `mmlu_pro` uses its words, from its own task file. The era is that of its files: the earliest
+measured no speeds after a run.
 """
 
 import ast
@@ -17,22 +17,23 @@ from ..protocol import is_upstream
 
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
-_OURS = Path(__file__).parent / "facade"
 _near: list[Path] = []
-"""Folders of the guests' files of this process, the latest last."""
+"""Code folders around the user files loaded by this process, the latest last."""
 
 
 def notice(file: Path) -> None:
-    """A file of the user's was loaded: its checkout, where it lies in one, is the one that is meant."""
-    found = next(
+    """Remember the checkout around a loaded user file, if there is one."""
+    code_folder = next(
         (folder for folder in file.resolve().parents if _is_code(folder)), None
     )
-    if found is not None:
-        _near.append(found)
+    if code_folder is not None:
+        _near.append(code_folder)
 
 
 def at_hand() -> Path | None:
-    """The checkout's code, as upstream: around loaded files, the working folder, or on the module path."""
+    """Return the checkout's code: around loaded files or the working folder, or on the module path.
+
+    None without a checkout, and unless upstream's rules apply."""
     if not is_upstream("pipeline"):
         return None
     return next(_found(), None)
@@ -46,16 +47,18 @@ def _found() -> Iterator[Path]:
         *here.parents,
         *map(Path, [*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
     ):
-        yield from (place for place in (folder, folder / CODE) if _is_code(place))
+        yield from (
+            candidate for candidate in (folder, folder / CODE) if _is_code(candidate)
+        )
 
 
 def _is_code(folder: Path) -> bool:
-    return folder != _OURS and all((folder / part).is_file() for part in _PARTS)
+    return all((folder / part).is_file() for part in _PARTS)
 
 
 @lru_cache(maxsize=8)
 def _registered(file: Path, changed: int) -> Mapping[str, Mapping[str, Any]]:
-    """The literal keywords of each registration in a file, by the name it registers."""
+    """Return the literal keywords of each registration in a file, by the registered name."""
     registrations: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
         if (
@@ -99,7 +102,10 @@ def _of(part: str, name: str) -> Mapping[str, Any]:
 
 
 def words_of_dataset(name: str) -> Mapping[str, Any]:
-    """The description and default sizes a checkout at hand registers a dataset with; empty without one."""
+    """Return the description and default sizes that a checkout registers for a dataset.
+
+    The mapping is empty without a checkout.
+    """
     names = ("description", "default_batch_size", "default_max_length")
     return {
         key: value for key, value in _of("tasks/dataset", name).items() if key in names
@@ -107,7 +113,7 @@ def words_of_dataset(name: str) -> Mapping[str, Any]:
 
 
 def words_of_evaluator(name: str) -> Mapping[str, Any]:
-    """The description a checkout at hand registers an evaluator with; empty without one."""
+    """Return the description that a checkout registers for an evaluator; empty without a checkout."""
     return {
         key: value
         for key, value in _of("evaluators/evaluator", name).items()
@@ -116,14 +122,14 @@ def words_of_evaluator(name: str) -> Mapping[str, Any]:
 
 
 def task_file(name: str) -> Path | None:
-    """The file of a checkout at hand that registers a dataset; `None` without one."""
+    """Return the file of a checkout that registers a dataset, or None."""
     code = at_hand()
     file = code / "tasks" / f"register_{name}.py" if code is not None else None
     return file if file is not None and file.is_file() else None
 
 
 def measures_speed() -> bool:
-    """Whether results carry the four speeds: those of the earliest eras do not."""
+    """Return True if results include the four speeds, which the earliest eras lack."""
     code = at_hand()
     file = code / "pipeline.py" if code is not None else None
     return (

@@ -1,16 +1,20 @@
-"""Which files are written for the pipeline dialect, and the names such files import."""
+"""Recognise files written for rwkv-benchmark, and the names that they import."""
 
 from pathlib import Path
 
-_FACADE = "assay.dialects.pipeline.facade"
+_HERE = "assay.dialects.pipeline"
+_EVALUATORS = "EvaluatorConfig EvaluatorRegistry"
+_DATASETS = "DatasetConfig DatasetRegistry load_json load_jsonl"
 
 NAMES: dict[str, str] = {
-    "dataset_registry": f"{_FACADE}.tasks.dataset_registry",
-    "evaluator_registry": f"{_FACADE}.evaluators.evaluator_registry",
-    "tasks": f"{_FACADE}.tasks",
-    "evaluators": f"{_FACADE}.evaluators",
-    "pipeline": f"{_FACADE}.pipeline",
-    "batch_engine": f"{_FACADE}.batch_engine",
+    "batch_engine": f"{_HERE}.script_engine: RWKVInferenceEngine",
+    "dataset_registry": f"{_HERE}.dataset_registry",
+    "evaluator_registry": f"{_HERE}.evaluator_registry",
+    "evaluators": f"{_HERE}.evaluator_registry: {_EVALUATORS}",
+    "evaluators.evaluator_registry": f"{_HERE}.evaluator_registry",
+    "pipeline": f"{_HERE}.script_names",
+    "tasks": f"{_HERE}.dataset_registry: {_DATASETS}",
+    "tasks.dataset_registry": f"{_HERE}.dataset_registry",
 }
 """Flat and packaged spellings lead to the same modules, so there is one registry of each kind."""
 
@@ -35,6 +39,8 @@ _RELATIVE = (
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """The reason why a file is ours: the first telling name it imports, as a module of upstream's folders does too."""
-    found = next((name for name in (*_TELLING, *_RELATIVE) if name in imports), None)
-    return f"it imports {found}" if found is not None else None
+    """Return the reason why a file belongs here: the first telling name that it imports, also as a relative import."""
+    telling_name = next(
+        (name for name in (*_TELLING, *_RELATIVE) if name in imports), None
+    )
+    return f"it imports {telling_name}" if telling_name is not None else None

@@ -1,7 +1,8 @@
-"""`assay pipeline`: the dialect's own command line, ending in the same runner."""
+"""`assay pipeline`: rwkv-benchmark's command line, executed by assay's runner."""
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from ...runner.events import Watcher
 from ...runner.options import DEFAULT_MODEL, RunOptions
 from ...runner.result import RunResult
 from ..protocol import is_upstream
-from .facade.evaluators.evaluator_registry import EvaluatorRegistry
-from .facade.tasks.dataset_registry import DatasetRegistry
+from .dataset_registry import DatasetRegistry
+from .evaluator_registry import EvaluatorRegistry
 from .launch import Evaluation, document_of, save
-from .planning import discover, load, registered_here
+from .planning import broken_files, discover, load, registered_here
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run_pipeline.py`, and of `run_mmlu_pro.py` behind a name."""
+    """Add the options of `run_pipeline.py`, and of `run_mmlu_pro.py` for a name."""
     parser.add_argument(
         "name",
         nargs="?",
@@ -79,16 +80,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Loads the `register_*.py` files of the folder and those named; a file that cannot be loaded stops it."""
-    found = [*discover(folder), *(Path(file) for file in files)]
-    unique = tuple(dict.fromkeys(str(file.expanduser().resolve()) for file in found))
+    """Load the folder's `register_*.py` files and those named; raise if one cannot be loaded."""
+    all_files = [*discover(folder), *(Path(file) for file in files)]
+    unique = tuple(
+        dict.fromkeys(str(file.expanduser().resolve()) for file in all_files)
+    )
     for file in unique:
         load(file)
+    for broken in broken_files(folder):
+        print(
+            f"note: {broken.name} is not valid Python and registers nothing; "
+            f"fix: `python -m py_compile {broken.name}` shows the line",
+            file=sys.stderr,
+        )
     return unique
 
 
 def listing() -> list[str]:
-    """What is registered, a line each; as upstream, with the sizes and the metrics."""
+    """Return what is registered, a line each; under upstream's rules, with sizes and metrics."""
     datasets = [
         d
         for name in DatasetRegistry.list_datasets()
@@ -130,7 +139,7 @@ def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
 
 
 def final_lines(document: Mapping[str, Any]) -> list[str]:
-    """The numbers of a result, a line each, as run_pipeline.py ends."""
+    """Return the numbers of a result, a line each, as at the end of `run_pipeline.py`."""
     numbers = document["metrics"].items()
     lines = [
         f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
@@ -142,17 +151,17 @@ def final_lines(document: Mapping[str, Any]) -> list[str]:
 def evaluation_of(
     options: argparse.Namespace, register: tuple[str, ...], base: RunOptions
 ) -> Evaluation:
-    """What the options ask for; what is missing is said all at once."""
+    """Build the evaluation from the options; report all missing ones at once."""
     dataset, evaluator = options.dataset, options.evaluator
     if options.name is not None:
         evaluator = evaluator or options.name
         dataset = dataset or (f"{options.name}_cot" if options.cot else options.name)
-    wanted = (
+    required = (
         ("--dataset", dataset),
         ("--dataset-path", options.dataset_path),
         ("--evaluator", evaluator),
     )
-    missing = [option for option, value in wanted if value is None]
+    missing = [option for option, value in required if value is None]
     if missing:
         raise UsageError(
             f"{', '.join(missing)} missing",
@@ -182,7 +191,7 @@ def evaluation_of(
 def run_evaluation(
     evaluation: Evaluation, watcher: Watcher | None = None
 ) -> tuple[RunResult, Path | None]:
-    """Runs what was registered and writes the result file, whose path comes back; a run without numbers has none."""
+    """Run what was registered and write the result file; return its path, or None for a run without numbers."""
     with registered_here():
         result = evaluation.run(watcher)
     if not result.results:

@@ -1,4 +1,4 @@
-"""The driver of a task of this dialect: hands an evaluator its rows and an engine that records."""
+"""Drive a pipeline task: give an evaluator its rows and an engine that records."""
 
 import inspect
 import re
@@ -9,43 +9,43 @@ from pathlib import Path
 from typing import Any
 
 from ...core import (
+    EMPTY,
     AssayError,
     BadSample,
-    ComponentError,
     DataError,
+    Result,
     Sample,
     ScorerError,
     UsageError,
     blamed,
-    shorten,
 )
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.summary.results import flatten
-from ..plain import plain
 from ..protocol import UPSTREAM, following
+from ..returned import checked_metrics, plain
+from .dataset_registry import DatasetConfig
 from .engine import Engine
-from .facade.evaluators.evaluator_registry import EvaluatorConfig
-from .facade.tasks.dataset_registry import DatasetConfig
+from .evaluator_registry import EvaluatorConfig
 from .rows import Unusable, read_rows
 
 
 def as_upstream(holds: bool) -> AbstractContextManager[None]:
-    """Upstream's rule for one task, where it was asked for; else whatever the process follows."""
+    """Apply upstream's rule to one task if `holds`, else keep the process's rule."""
     return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rows:
-    """The rows of a registered dataset as samples; called when they are first wanted."""
+    """The rows of a registered dataset as samples, loaded on first use."""
 
     config: DatasetConfig
     path: str | None
     is_upstream: bool = False
 
     def __repr__(self) -> str:
-        """The same in every process, since rows that come from no file are known by it."""
+        """Return a text that is the same in every process, since it identifies rows that come from no file."""
         return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
@@ -96,7 +96,7 @@ def _fault(
 
 
 def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """The column that names the rows, if each has a name and no two the same; else their position does."""
+    """Return the column with unique row names, or None if there is none and the position must do."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
         are_names = all(
@@ -109,7 +109,7 @@ def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 @dataclass(frozen=True)
 class Drive:
-    """One evaluator on one dataset; what it returns is kept whole beside the numbers."""
+    """One evaluator on one dataset; its whole result is kept beside the numbers."""
 
     dataset: DatasetConfig
     evaluator: EvaluatorConfig
@@ -123,7 +123,7 @@ class Drive:
         samples: list[Sample] = []
         rejected: list[str] = []
         expected = 0
-        for order, item in enumerate(recording.cell.view()):
+        for order, item in enumerate(recording.planned.view()):
             expected += 1
             if isinstance(item, BadSample):
                 trace = "\n".join(getattr(item.error, "__notes__", ()))
@@ -136,7 +136,7 @@ class Drive:
             recording.count_bad(sample_id, why, expected)
 
         recording.expect(len(samples))
-        cell = recording.cell
+        cell = recording.planned
         engine = Engine(
             recording,
             options=cell.options,
@@ -145,10 +145,16 @@ class Drive:
             reject=reject,
         )
         metrics = self._evaluate(engine, samples, recording)
+        usable = len(samples) - len(rejected)
+        if usable and not engine.answers:
+            return _without_numbers(metrics, recording, expected)
+        # A prompt that the evaluator made itself may be about any row, but about one row only.
+        rows_asked = len(engine.rows_asked - set(rejected))
+        counted = min(usable, rows_asked + engine.other_calls)
         mode = metrics.get("mode")
         return Driven(
             values=metrics,
-            n=len(samples) - len(rejected),
+            n=counted,
             n_expected=expected,
             protocol=f"{cell.task.protocol}@{mode}"
             if isinstance(mode, str) and mode
@@ -180,21 +186,41 @@ class Drive:
         except AssayError:
             raise
         except Exception as error:
-            # What stopped the model explains more than what the evaluator made of it.
+            # The model's failure explains more than the evaluator's reaction to it.
             raise recording.failure or blamed(ScorerError, error, where) from error
-        if not isinstance(metrics, Mapping):
-            raise ComponentError(
-                f"returned {shorten(metrics)}",
-                where=where,
-                fix="return a dict of metrics",
-            )
-        if not flatten(metrics):
-            raise ComponentError(
-                f"returned no numbers: {shorten(dict(metrics))}",
-                where=where,
-                fix="return metrics",
-            )
-        return metrics
+        return checked_metrics(metrics, function, where)
+
+
+def _without_numbers(
+    metrics: Mapping[str, Any], recording: RecordingEngine, expected: int
+) -> Driven:
+    """Return rows without values: no number of an evaluator means anything where no answer came."""
+    cell = recording.planned
+    flag = "no model call was answered"
+    if not recording.calls:
+        flag = "the evaluator asked the model nothing"
+        recording.asking.progress.first_errors.setdefault("data_error", flag)
+    outcomes = {
+        str(name): count for name, count in recording.asking.progress.outcomes.items()
+    }
+    rows = [
+        Result(
+            task=cell.task.name,
+            model=cell.model_name,
+            metric=name,
+            value=None,
+            n=0,
+            n_expected=expected,
+            protocol=cell.task.protocol,
+            interval="none: a set-level metric",
+            higher_is_better=not is_cost(name),
+            outcomes=outcomes,
+            flags=(flag,),
+            details={"metrics": plain(metrics)} if not position else EMPTY,
+        )
+        for position, name in enumerate(flatten(metrics))
+    ]
+    return Driven(results=rows, n=0, n_expected=expected)
 
 
 LESS_IS_BETTER = re.compile(
@@ -204,7 +230,7 @@ LESS_IS_BETTER = re.compile(
 
 
 def is_cost(name: str) -> bool:
-    """Whether less of a number is better, as far as its name says: an evaluator declares no direction."""
+    """Return True if a lower number is better, judging by its name: an evaluator declares no direction."""
     # A group's own name (`by_subject.time management`) says nothing about the number in it.
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
@@ -212,7 +238,7 @@ def is_cost(name: str) -> bool:
 def _accepted(
     function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a function takes: an evaluator without `**kwargs` need not name the batch size or the length."""
+    """Return the arguments that a function takes: without `**kwargs` it may omit the batch size or the length."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(arguments)

@@ -1,4 +1,4 @@
-"""Answers and prompts token by token, with the log-probability of each and of the most probable in its place."""
+"""Answers and prompts token by token, with log-probabilities of each token and of the most probable alternatives."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Weighed:
 
 
 def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
-    """The tokens of an answer, as the model reported them."""
+    """Yield the tokens of an answer, as the model reported them."""
     if not output.candidates:
         return
     candidate = output.candidates[0]
@@ -43,21 +43,21 @@ def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
 
 
 def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
-    """The tokens of a prompt: what the model would have written in the place of each, and how probable it is itself."""
+    """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
     ids = engine.tokenizer.encode(prompt)
     texts = [engine.tokenizer.decode([token]) for token in ids]
-    for place, (token, text) in enumerate(zip(ids, texts, strict=True)):
-        if place == 0:
+    for position, (token, text) in enumerate(zip(ids, texts, strict=True)):
+        if position == 0:
             yield Weighed(token, text, 0.0)
             continue
-        before = engine.tokenizer.decode(ids[:place])
+        before = engine.tokenizer.decode(ids[:position])
         [answer] = engine.generate_with_logprobs(
             [before], max_length=1, top_logprobs=top
         )
         likely: dict[str, float] = (
             answer["top_logprobs"][0] if answer["top_logprobs"] else {}
         )
-        piece = engine.tokenizer.decode(ids[: place + 1])[len(before) :]
+        piece = engine.tokenizer.decode(ids[: position + 1])[len(before) :]
         logprob = likely.get(piece) if piece else 0.0
         if logprob is None:
             [weighed] = engine.weigh([before], [piece], [prompt])
@@ -66,7 +66,7 @@ def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
 
 
 def joined(tokens: Sequence[Weighed]) -> dict[str, Any]:
-    """Tokens as evaluators get them."""
+    """Return tokens in the form that evaluators receive."""
     texts = [token.text for token in tokens]
     return {
         "tokens": [token.id for token in tokens],

@@ -1,7 +1,8 @@
-"""The engine as evaluators see it: prompts in, tokens out, whatever the model behind it is.
+"""The engine for evaluators: prompts in, tokens out, with any model behind it.
 
-Every call becomes recorded requests; see `runner.recording`. Seconds are those the model spent, as recorded, so that a
-replay reports the same speed as the run it replays.
+Every call becomes recorded requests; see `runner.recording`. Seconds are the recorded time of the
+model, so that a replay
+reports the same speed as the original run.
 """
 
 import json
@@ -34,7 +35,7 @@ from .tokenizers import Tokenizer, tokenizer_of
 
 
 class Asker(Protocol):
-    """Whoever puts prompts to the model: the recording engine, or the model itself outside a run."""
+    """Sends prompts to the model: the recording engine, or the model itself outside a run."""
 
     calls: int
 
@@ -51,7 +52,7 @@ class Asker(Protocol):
 
 
 def as_turn(sample: Sample) -> str | Prompt:
-    """A prompt as it is asked: one user turn."""
+    """Return a sample as a prompt with one user turn."""
     return sample.input if isinstance(sample.input, str) else Prompt(sample.input)
 
 
@@ -85,6 +86,12 @@ class Engine:
         """Of each batch: its size, the tokens written, the seconds spent."""
         self._read: list[tuple[int, int, float]] = []
         """The same of each batch that was weighed, with the tokens read."""
+        self.rows_asked: set[str] = set()
+        """Ids of the rows that some prompt was about."""
+        self.other_calls = 0
+        """Prompts that belong to no row."""
+        self.answers = 0
+        """Calls that the model answered."""
 
     def generate_batch(
         self,
@@ -93,9 +100,9 @@ class Engine:
         noise: float = 0.0,
         return_speed: bool = False,
     ) -> Generated:
-        """Tokens `(batch, max_length)` filled up with 0, seconds, and the speed if asked for.
+        """Return tokens `(batch, max_length)` padded with 0, seconds, and optionally the speed.
 
-        Greedy unless there is `noise`, which is taken as the temperature.
+        Decoding is greedy, unless `noise` is set, which is the temperature.
         """
         import numpy
 
@@ -107,8 +114,8 @@ class Engine:
         tokens = numpy.full(
             (len(rows), max_length), self.tokenizer.end, dtype=numpy.int64
         )
-        for place, row in enumerate(rows):
-            tokens[place, : len(row)] = row
+        for number, row in enumerate(rows):
+            tokens[number, : len(row)] = row
         seconds = sum(output.seconds or 0.0 for output in outputs)
         self._speeds.append((len(rows), sum(map(_written, outputs, rows)), seconds))
         return Generated(
@@ -116,7 +123,7 @@ class Engine:
         )
 
     def decode_tokens(self, tokens: Any, utf8_errors: str = "ignore") -> list[str]:
-        """The text of each row; empty for a row that holds ids nobody gave out."""
+        """Return the text of each row; empty for a row with unknown ids."""
         rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
         if (
             rows
@@ -133,9 +140,9 @@ class Engine:
         echo: bool = False,
         top_logprobs: int = 1,
     ) -> list[dict[str, Any]]:
-        """Each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
+        """Return each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
 
-        With `echo` the prompt's own tokens come first, the very first without a probability; each is asked for.
+        With `echo`, the prompt's own tokens come first, the very first without a probability; each needs a request.
         """
         if not self.asker.model.abilities.logprobs:
             raise ModalityMismatch(
@@ -143,8 +150,8 @@ class Engine:
                 fix="choose a model that does (gguf/…, openai/…), or an evaluator that only generates",
             )
         if echo:
-            what = "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt"
-            self.check_likelihood(what, "leave echo out")
+            problem = "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt"
+            self.check_likelihood(problem, "leave echo out")
         outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
         return [
             joined(
@@ -159,14 +166,14 @@ class Engine:
     def analyze_next_token(
         self, prompts: Sequence[str] | str, top_k: int = 5
     ) -> list[dict[str, Any]] | None:
-        """Prints the most probable next tokens of each prompt; of a single text they come back, best first."""
+        """Print the most probable next tokens of each prompt; for a single text, return them, best first."""
         if isinstance(prompts, str):
             return self._likely(prompts, top_k)
         for prompt in prompts:
             print(f"\nPrompt: {prompt}")
-            for one in self._likely(prompt, top_k):
+            for candidate in self._likely(prompt, top_k):
                 print(
-                    f"  {one['token_str']!r:<20} [probability {one['probability']:.2%}]"
+                    f"  {candidate['token_str']!r:<20} [probability {candidate['probability']:.2%}]"
                 )
         return None
 
@@ -189,7 +196,7 @@ class Engine:
     def measure_decode_speed(
         self, batch_size: int = 128, length: int = 32, percentile: int = 50
     ) -> dict[str, float]:
-        """The speed of what was generated so far; only where nothing was, a batch is generated to measure it."""
+        """Return the speed of all generations so far; if there were none, generate a batch to measure it."""
         if not self._speeds:
             self.generate_batch(["The"] * batch_size, max_length=length)
         return speed_of(self._speeds, percentile)
@@ -202,7 +209,7 @@ class Engine:
         output_dir: str = ".",
         metadata: Mapping[str, Any] | None = None,
     ) -> str:
-        """Prompts and answers in a file of their own, whose path comes back."""
+        """Write prompts and answers to a new file, and return its path."""
         if len(prompts) != len(responses):
             raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
         pairs = zip(prompts, responses, strict=True)
@@ -222,7 +229,7 @@ class Engine:
         save_tokens: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[list[str], str]:
-        """Answers, and the file they were written to, with their tokens if asked for."""
+        """Return the answers and the file they were written to, optionally with their tokens."""
         start = time.perf_counter()
         tokens, seconds = self.generate_batch(prompts, max_length=max_length)
         responses = self.decode_tokens(tokens)
@@ -255,9 +262,9 @@ class Engine:
         continuations: Sequence[str],
         row_prompts: Sequence[str],
     ) -> list[Likelihood | None]:
-        """How probable each continuation is after its context, as plain text; `None` where no answer came.
+        """Return the likelihood of each continuation after its context, as plain text; None if no answer came.
 
-        `row_prompts` are the prompts of the rows they are about.
+        `row_prompts` are the prompts of the rows they belong to.
         """
         self.check_likelihood(
             "this model cannot weigh given texts", "the generation evaluator"
@@ -266,10 +273,10 @@ class Engine:
             Prompt((Message("", (Text(context),)),), continuations=(continuation,))
             for context, continuation in zip(contexts, continuations, strict=True)
         ]
-        samples = [self._sample(text, place) for place, text in enumerate(row_prompts)]
-        outputs = self.asker.generate(
-            prompts, self._options, [s.id for s in samples], list(continuations)
-        )
+        samples = [
+            self._sample(text, number) for number, text in enumerate(row_prompts)
+        ]
+        outputs = self._answers(prompts, self._options, samples, list(continuations))
         tokens = sum(map(_tokens_read, outputs))
         self._read.append(
             (len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs))
@@ -279,14 +286,14 @@ class Engine:
         ]
 
     def check_likelihood(self, what: str, otherwise: str) -> None:
-        """Raises where the model cannot weigh given texts."""
+        """Raise if the model cannot return likelihoods of given texts."""
         if not self.asker.model.abilities.likelihood:
             raise ModalityMismatch(
                 what, fix=f"choose a model with likelihood, or {otherwise}"
             )
 
     def reject(self, item: Mapping[str, Any], why: str) -> None:
-        """Counts a row an evaluator cannot use as a failure of that row."""
+        """Count a row that an evaluator cannot use as failed."""
         if self._reject is not None:
             self._reject(self._sample(item["prompt"], 0).id, why)
 
@@ -297,7 +304,7 @@ class Engine:
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all that was generated or, where nothing was, of what was weighed; empty without either."""
+        """The speed of all generation or, if there was none, of likelihoods; empty without either."""
         return (
             speed_of(self._speeds if self.written else self._read)
             if self.written or self._read
@@ -305,7 +312,7 @@ class Engine:
         )
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """What the model thinks of each given token after those before it."""
+        """Return the logits of each given token after the previous ones."""
         return Logits(self, tokens)
 
     def _ask(self, prompts: Sequence[str], options: GenerateOptions) -> list[Output]:
@@ -313,10 +320,32 @@ class Engine:
             raise TypeError(
                 f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}"
             )
-        samples = [self._sample(text, place) for place, text in enumerate(prompts)]
+        samples = [self._sample(text, number) for number, text in enumerate(prompts)]
         rendered = [self._prompt(text) for text in prompts]
-        targets = [None if s.target is None else str(s.target) for s in samples]
-        return self.asker.generate(rendered, options, [s.id for s in samples], targets)
+        targets: list[str | None] = []
+        for sample in samples:
+            target = sample.target
+            targets.append(None if target is None else str(target))
+        return self._answers(rendered, options, samples, targets)
+
+    def _answers(
+        self,
+        prompts: Sequence[Prompt],
+        options: GenerateOptions,
+        samples: Sequence[Sample],
+        targets: Sequence[Any],
+    ) -> list[Output]:
+        """Ask the model, and count which rows were asked and how many answers came."""
+        ids = [sample.id for sample in samples]
+        outputs = self.asker.generate(prompts, options, ids, targets)
+        for sample in samples:
+            same_prompt = self._samples.get(str(sample.input))
+            if same_prompt is None:
+                self.other_calls += 1
+            else:
+                self.rows_asked.update(row.id for row in same_prompt)
+        self.answers += sum(output.error is None for output in outputs)
+        return outputs
 
     def _prompt(self, text: str) -> Prompt:
         if self._render is None:
@@ -324,7 +353,7 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """The row a prompt is about; rows with the same prompt take turns. A prompt of no row is named by its call."""
+        """Return the row of a prompt; rows with the same prompt take turns. Another prompt is named after its call."""
         rows = self._samples.get(text)
         if rows is None:
             return self._continued(text) or Sample(
@@ -336,7 +365,7 @@ class Engine:
         return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
-        """The row whose prompt a text goes on from, by the longest; `None` where that could be several rows."""
+        """Return the row with the longest prompt that a text continues, or None if several rows could match."""
         for length in self._lengths:
             begun = self._samples.get(text[:length]) if length < len(text) else None
             if begun is not None:
@@ -368,13 +397,13 @@ def _saved(
     path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
     with own_file(path).open("w", encoding="utf-8") as out:
         for index, line in enumerate(lines):
-            whole = {
+            entry = {
                 "index": index,
                 **line,
                 "timestamp": datetime.now().isoformat(),
                 **facts,
             }
-            out.write(json.dumps(whole, ensure_ascii=False) + "\n")
+            out.write(json.dumps(entry, ensure_ascii=False) + "\n")
     return str(path)
 
 
@@ -393,9 +422,9 @@ def _written(output: Output, row: Sequence[int]) -> int:
 def speed_of(
     batches: Sequence[tuple[int, int, float]], percentile: int = 50
 ) -> dict[str, float]:
-    """Tokens in a second, and milliseconds for a step of a batch.
+    """Return tokens per second, and milliseconds per step of a batch.
 
-    From outside, the forward pass and the whole step cannot be told apart: both names carry the whole.
+    From outside, the forward pass and the whole step cannot be distinguished: both names carry the whole.
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)
@@ -403,7 +432,7 @@ def speed_of(
     steps = sorted(
         1000 * spent * size / count for size, count, spent in batches if count
     ) or [0.0]
-    at = (
+    step_ms = (
         quantiles(steps, n=100, method="inclusive")[percentile - 1]
         if len(steps) > 1
         else steps[0]
@@ -412,6 +441,6 @@ def speed_of(
         "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,
         "full_tps": rate,
-        f"step_forward_ms_p{percentile}": at,
-        f"step_full_ms_p{percentile}": at,
+        f"step_forward_ms_p{percentile}": step_ms,
+        f"step_full_ms_p{percentile}": step_ms,
     }

@@ -1,4 +1,4 @@
-"""Launching one evaluation: the run itself, and the result file people know from this dialect."""
+"""Launch one evaluation: the run itself, and the result file in rwkv-benchmark's format."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from ...store import RunReader, write_json
 from ..file_names import file_name
 from ..protocol import is_upstream
 from . import checkout
-from .facade.tasks.dataset_registry import DatasetRegistry
+from .dataset_registry import DatasetRegistry
 from .reference import Reference
 
 SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
@@ -40,15 +40,15 @@ class Evaluation:
     """Further keywords for the evaluator."""
     register: tuple[str, ...] = ()
     base: RunOptions = field(default_factory=RunOptions)
-    """Everything else a run may be told."""
+    """All other options of the run."""
 
     @property
     def reference(self) -> Reference:
-        """What the run's task is called."""
+        """The name of the run's task."""
         return Reference(None, self.dataset, self.evaluator, self.settings)
 
     def options(self) -> RunOptions:
-        """The run's options; its folder does not depend on how the work is spread, or on where answers are copied."""
+        """Return the run's options; its folder does not depend on parallelism or on where answers are copied."""
         generation = dict(self.base.generation)
         if self.max_length is not None:
             generation["max_tokens"] = self.max_length
@@ -78,7 +78,7 @@ class Evaluation:
         return options.but(output=str(Path(self.output_dir) / label))
 
     def run(self, watcher: Watcher | None = None) -> RunResult:
-        """Runs it, or goes on where the same evaluation stopped."""
+        """Run the evaluation, or resume it."""
         return run(
             model=None if isinstance(self.model, str) else self.model,
             options=self.options(),
@@ -87,7 +87,10 @@ class Evaluation:
 
 
 def model_name(name: str) -> str:
-    """A model as assay calls it: a folder of weights is `hf/…`, a `.gguf` file `gguf/…`; other names stay."""
+    """Return assay's name of a model: `hf/…` for a folder of weights, `gguf/…` for a `.gguf` file.
+
+    Other names stay.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         return f"hf/{path}"
@@ -111,7 +114,7 @@ def _name(model: Model | Any) -> str:
 
 
 def config_of(evaluation: Evaluation) -> dict[str, Any]:
-    """What the evaluator is given: the dataset's sizes where none were named."""
+    """Return the evaluator's arguments, with the dataset's default sizes if none were given."""
     config = DatasetRegistry.get(evaluation.dataset)
     if config is None:
         raise ValueError(f"Dataset {evaluation.dataset!r} is not registered")
@@ -124,7 +127,7 @@ def config_of(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def rounded(speed: Mapping[str, float]) -> dict[str, float]:
-    """The four speeds as result files have them."""
+    """Return the four speeds as in result files."""
     return {
         name: round(speed[name], 2 if name.endswith("tps") else 3)
         for name in SPEED
@@ -135,7 +138,7 @@ def rounded(speed: Mapping[str, float]) -> dict[str, float]:
 def document(
     evaluation: Evaluation, size: int, metrics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A result as this dialect writes it."""
+    """Return a result in rwkv-benchmark's format."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
         "dataset": {
@@ -151,9 +154,9 @@ def document(
 
 
 def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
-    """The result of a run, with what upstream leaves out: model, seed, run folder, failed rows.
+    """Return the result of a run, with additions to upstream's: model, seed, run folder, failed rows.
 
-    As upstream, nothing more than upstream has.
+    Under upstream's rules, only upstream's members.
     """
     if not result.results:
         raise ModelError(
@@ -163,20 +166,38 @@ def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
     details = result[0].details
     measured = details.get("speed", {}) if checkout.measures_speed() else {}
     metrics = {**details.get("metrics", {}), **rounded(measured)}
-    whole = document(evaluation, result[0].n_expected or 0, metrics)
+    result_document = document(evaluation, result[0].n_expected or 0, metrics)
     if is_upstream("pipeline"):
-        return whole
+        return result_document
     more = {
         "model": result[0].model,
         "seed": evaluation.seed,
         "status": result.status,
         "run": str(result.folder),
     }
-    return {**whole, **more, "failed": failed_rows(result)}
+    return {**result_document, **more, "failed": failed_rows(result)}
+
+
+def shortfall(result: RunResult) -> str:
+    """Return one line that says how many rows of a run have no number, and why."""
+    if not result.results:
+        reason = result.notes[-1] if result.notes else "no numbers"
+        return f"{result.status}: {reason}"
+    first = result[0]
+    expected = first.n_expected or 0
+    lost = expected - first.n
+    summary = f"{lost} of {expected} rows are not in the numbers"
+    if not lost:
+        summary = f"the numbers of {expected} rows are {result.status}"
+    reasons = list(first.flags)
+    for outcome, count in first.outcomes.items():
+        reasons.insert(0, f"{count} {outcome}")
+    explained = ", ".join(reasons)
+    return f"{first.task}: {summary} ({explained}); see assay show {result.folder}"
 
 
 def failed_rows(result: RunResult) -> list[dict[str, Any]]:
-    """The rows that were never asked, each with its reason and its traceback."""
+    """Return the rows that were never asked, each with its reason and its traceback."""
     if not any(r.outcomes.get("data_error") for r in result.results):
         return []
     reader = RunReader(result.folder)
@@ -190,13 +211,15 @@ def failed_rows(result: RunResult) -> list[dict[str, Any]]:
 
 
 def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
-    """Writes a result file; one of the same second is not overwritten."""
+    """Write a result file; a file of the same second is not overwritten."""
     plain = json.loads(json.dumps(document, default=str))
+    home = Path(folder)
     stem = f"{file_name(name, 80)}_{document['timestamp']}"
-    file = Path(folder) / f"{stem}.json"
+    file = home / f"{stem}.json"
     number = 2
     while file.exists():
-        file, number = Path(folder) / f"{stem}_{number}.json", number + 1
+        file = home / f"{stem}_{number}.json"
+        number += 1
     file.parent.mkdir(parents=True, exist_ok=True)
     write_json(file, plain)
     return file

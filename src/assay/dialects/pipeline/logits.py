@@ -1,9 +1,8 @@
-"""Logits for evaluators that compute likelihoods themselves, made from what a model says of given texts.
+"""Likelihoods for evaluators that compute them themselves: of a model's given texts, or of a user's own engine.
 
-No model of assay hands out its vocabulary. What is asked for is known, though: the probability of each token that
-follows. A row of logits therefore has the exact log-probability of the following token in its place, and the rest of
-the probability elsewhere: spread thin where the token is the model's first choice, on the end of the text where it is
-not. Rows are computed when they are looked at.
+No model of assay returns scores of its whole vocabulary. But only the probability of each following token is needed. A
+row of logits therefore has the exact log-probability of the following token, and the rest of the probability elsewhere:
+spread thin if the token is the model's first choice, on the end of the text if it is not. Rows are computed on access.
 """
 
 import math
@@ -12,6 +11,45 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ...core import Likelihood, ModalityMismatch
+
+END_OF_TEXT = 0
+
+
+def weigh_tokens(
+    engine: Any,
+    contexts: Sequence[str],
+    targets: Sequence[str],
+    *,
+    pad_eod: bool = True,
+) -> Iterator[Likelihood]:
+    """Yield the likelihood of each target after its context, token by token, from the logits of one batch."""
+    start = [END_OF_TEXT] if pad_eod else []
+    before = [[*start, *engine.tokenizer.encode(context)] for context in contexts]
+    after = [list(engine.tokenizer.encode(target)) for target in targets]
+    state = engine.model.generate_zero_state(len(before))
+    rows = engine.model.forward_batch(
+        [ids + more for ids, more in zip(before, after, strict=True)],
+        state,
+        full_output=True,
+    )
+    for out, ids, more in zip(rows, before, after, strict=True):
+        logprob, greedy = 0.0, True
+        for number, token in enumerate(more):
+            chances = _plain(out[len(ids) - 1 + number])
+            highest = max(chances)
+            logprob += (
+                chances[token]
+                - highest
+                - math.log(sum(math.exp(value - highest) for value in chances))
+            )
+            greedy = greedy and chances.index(highest) == token
+        yield Likelihood(logprob, greedy, len(more))
+
+
+def _plain(row: Any) -> list[float]:
+    numbers: list[float] = row.tolist() if hasattr(row, "tolist") else list(row)
+    return numbers
+
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -26,7 +64,7 @@ class WeighedModel:
         self._engine = engine
 
     def generate_zero_state(self, bsz: int) -> list[None]:
-        """A state nobody reads: every request carries its whole context."""
+        """Return an unused state: every request carries its whole context."""
         return [None] * bsz
 
     def forward_batch(
@@ -35,9 +73,9 @@ class WeighedModel:
         state: Any = None,
         full_output: bool = False,
     ) -> Any:
-        """For each list of ids, rows of logits `(length, vocabulary)`."""
-        what = "forward_batch: this model cannot weigh given tokens"
-        self._engine.check_likelihood(what, "an evaluator that only generates")
+        """Return rows of logits `(length, vocabulary)` for each list of ids."""
+        problem = "forward_batch: this model cannot weigh given tokens"
+        self._engine.check_likelihood(problem, "an evaluator that only generates")
         if not full_output:
             raise ModalityMismatch(
                 "forward_batch(full_output=False) asks for the logits of the next token, which no model of assay gives",
@@ -50,7 +88,7 @@ class WeighedModel:
 
 
 class Logits(Sequence[Any]):
-    """Rows of logits, one after each given token; the row after the last one is not known."""
+    """Rows of logits, one after each given token; the row after the last one is unknown."""
 
     def __init__(self, engine: "Engine", tokens: Sequence[int]) -> None:
         self._engine = engine
@@ -65,33 +103,31 @@ class Logits(Sequence[Any]):
     def __getitem__(self, position: slice) -> list[Any]: ...
     def __getitem__(self, position: int | slice) -> Any:
         if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
-        place = position + len(self) if position < 0 else position
-        if not 0 <= place < len(self):
+            return [self[index] for index in range(*position.indices(len(self)))]
+        index = position + len(self) if position < 0 else position
+        if not 0 <= index < len(self):
             raise IndexError(position)
-        if place == len(self) - 1:
+        if index == len(self) - 1:
             raise ModalityMismatch(
                 "forward_batch: the logits after the last token are not known, only those of given tokens",
                 fix="generate with generate_batch",
             )
-        return self._row(place)
+        return self._row(index)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     def _row(self, place: int) -> Any:
         following = int(self._tokens[place + 1])
         tokenizer = self._engine.tokenizer
-        start = next(
-            (
-                at
-                for at, token in enumerate(self._tokens)
-                if token not in (0, tokenizer.end)
-            ),
-            place + 1,
-        )
+        ends = (0, tokenizer.end)
+        start = 0
+        while start < len(self._tokens) and self._tokens[start] in ends:
+            start += 1
+        if start == len(self._tokens):
+            start = place + 1
         context = tokenizer.decode(self._tokens[start : place + 1])
-        # A token that only begins a character writes nothing yet: the one that ends it carries the whole of it.
+        # A token that only begins a character produces no text yet: the token that ends it carries all of it.
         piece = tokenizer.decode(self._tokens[start : place + 2])[len(context) :]
         if not piece:
             return self._as_torch(_spread(Likelihood(0.0, True), following))
@@ -102,12 +138,12 @@ class Logits(Sequence[Any]):
 
     @staticmethod
     def _as_torch(row: Any) -> Any:
-        torch = sys.modules.get("torch")  # whoever imported it expects its tensors
+        torch = sys.modules.get("torch")  # code that imported torch expects tensors
         return row if torch is None else torch.from_numpy(row)
 
 
 def _spread(weighed: Likelihood, token: int) -> Any:
-    """Logits whose softmax gives the token its probability, and which are largest there exactly if it is greedy."""
+    """Return logits whose softmax gives the token its probability, and which peak there only if it is greedy."""
     import numpy
 
     share = math.exp(weighed.logprob)

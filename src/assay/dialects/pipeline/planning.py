@@ -1,33 +1,32 @@
-"""From files and names of this dialect to tasks: a dataset with an evaluator, driven by the latter."""
+"""Plan tasks from registration files and names: a dataset with an evaluator that drives the model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import parsed
 from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
 from ..protocol import is_upstream as chose_upstream
 from ..recognise import imported_names
-from . import builtin, checkout, mmlu_pro
+from . import builtin, checkout, prompts
 from .claims import NAMES, claims
+from .dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
 from .driver import Drive, Rows, as_upstream
 from .engine import as_turn
-from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
-from .facade.tasks.dataset_registry import (
-    DatasetConfig,
-    DatasetRegistry,
-    asks_in_own_words,
-)
+from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
 """For a dataset that comes without one: it claims nothing about answers it cannot judge."""
 NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelihood"}))
 UPSTREAM = "@upstream"
-SHIPPED = (builtin.perplexity, mmlu_pro.evaluate)
-"""Evaluators of ours that upstream counts otherwise."""
+TELLING_NAMES = ("dataset_registry", "evaluator_registry")
+"""Module names that only files of this dialect mention."""
+SHIPPED = (builtin.perplexity, prompts.evaluate)
+"""assay's evaluators that upstream counts differently."""
 
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
@@ -36,7 +35,7 @@ _registered_here = False
 
 @contextmanager
 def registered_here() -> Iterator[None]:
-    """While this holds, names are those registered in this process: no file is loaded a second time."""
+    """Use the names registered in this process while the context is active; no file is loaded again."""
     global _registered_here
     before, _registered_here = _registered_here, True
     try:
@@ -48,7 +47,7 @@ def registered_here() -> Iterator[None]:
 def tasks_of(
     text: str, run: RunOptions, *, is_upstream: bool = False
 ) -> Sequence[Task]:
-    """The tasks a reference stands for; files named by `--register` are loaded first."""
+    """Return the tasks of a reference; files named by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
         for file in run.register:
@@ -64,12 +63,15 @@ def tasks_of(
             where=reference.file,
             fix="`assay python FILE` runs a script; name the file that registers the dataset with --register",
         )
-    found = [Reference(None, name, None, reference.settings) for name in datasets]
-    return [make_task(one, run, evaluators, is_upstream=is_upstream) for one in found]
+    references = [Reference(None, name, None, reference.settings) for name in datasets]
+    return [
+        make_task(single, run, evaluators, is_upstream=is_upstream)
+        for single in references
+    ]
 
 
 def load(path: str | Path) -> tuple[list[str], list[str]]:
-    """Runs a file that registers things; the names of the datasets and evaluators it registered."""
+    """Run a registration file; return the names of the datasets and evaluators that it registered."""
     file = Path(path).expanduser()
     checkout.notice(file)
     datasets, evaluators = (
@@ -91,11 +93,29 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
 
 
 def discover(folder: Path) -> list[Path]:
-    """The `register_*.py` files of a folder that are written for this dialect."""
+    """Return the `register_*.py` files of a folder that are written for this dialect.
+
+    A file that is not valid Python counts if its text names a module of the dialect; loading it reports the error.
+    """
+    files = []
+    for file in sorted(folder.glob("register_*.py")):
+        if parsed(file) is None:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            is_ours = any(name in text for name in TELLING_NAMES)
+        else:
+            is_ours = claims(file, imported_names(file)) is not None
+        if is_ours:
+            files.append(file)
+    return files
+
+
+def broken_files(folder: Path) -> list[Path]:
+    """Return the `register_*.py` files of a folder that are not valid Python and were not recognised."""
+    recognised = discover(folder)
     return [
         file
         for file in sorted(folder.glob("register_*.py"))
-        if claims(file, imported_names(file)) is not None
+        if file not in recognised and parsed(file) is None
     ]
 
 
@@ -106,17 +126,27 @@ def make_task(
     *,
     is_upstream: bool = False,
 ) -> Task:
-    """The task of a dataset and an evaluator; where none is named, the dataset's namesake, or the file's only one.
+    """Build the task of a dataset and an evaluator; by default the evaluator of the same name, or the file's only one.
 
-    As upstream, an empty answer, 0 and `False` are none, and evaluators that ship have their own upstream form.
+    Under upstream's rules, an empty answer, 0 and `False` are not answers, and shipped evaluators
+    have an upstream form.
     """
+    evaluator_name = reference.evaluator or (run.scorers[0] if run.scorers else None)
+    is_named_upstream = (evaluator_name or "").endswith(UPSTREAM)
+    if (
+        evaluator_name
+        and is_named_upstream
+        and not EvaluatorRegistry.get(evaluator_name)
+    ):
+        # `my_evaluator@upstream`: the user's own evaluator on references read by upstream's rules.
+        evaluator_name = evaluator_name.removesuffix(UPSTREAM)
+        is_upstream = True
     is_upstream = is_upstream or chose_upstream("pipeline")
     with as_upstream(is_upstream):
         dataset, in_own_words = (
             _dataset(reference.dataset or ""),
             asks_in_own_words(reference.dataset or ""),
         )
-    evaluator_name = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(evaluator_name or _matching(dataset.name, evaluators))
     if (
         is_upstream
@@ -150,25 +180,25 @@ def make_task(
 
 
 def _protocol(is_upstream: bool, in_own_words: bool) -> str:
-    """As upstream, and in whose words: a sentence of ours stands where no checkout is at hand to take it from."""
+    """Return the protocol under upstream's rules, which notes a sentence of assay's own if there is no checkout."""
     if not is_upstream:
         return ""
     return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM
 
 
 def source_files(reference: Reference) -> tuple[str, ...]:
-    """The files that registered a dataset and an evaluator, so that a run can be repeated from its `run.json`."""
+    """Return the files that registered a dataset and an evaluator, so that a run can be repeated from `run.json`."""
     dataset, evaluator = (
         _dataset(reference.dataset or ""),
         _evaluator(reference.evaluator or ""),
     )
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
         scope: Mapping[str, Any] = getattr(function, "__globals__", {})
         name, file = str(scope.get("__name__", "")), scope.get("__file__")
         if file is not None and name != "__main__" and not name.startswith("assay."):
-            found[str(file)] = None
-    return tuple(found)
+            files[str(file)] = None
+    return tuple(files)
 
 
 def _dataset(name: str) -> DatasetConfig:

@@ -1,14 +1,12 @@
-"""The prompts of the datasets this dialect ships: what is asked of a row, by name.
-
-A column that a row lacks is a fault of that row; as upstream, it is an empty text. Labels, separators and their order
-are upstream's. The sentence that asks to think aloud is ours, unless a checkout is at hand (see `checkout`).
-"""
+"""Prompts of the benchmarks that rwkv-benchmark ships, and the evaluation of MMLU-Pro."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...scorers.choice.choice_rules import extract_choice
 from ..protocol import is_upstream
+from .builtin import Items, answers, save_lines
 
 LETTERS = "ABCDEFGHIJ"
 Row = Mapping[str, Any]
@@ -16,7 +14,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A dataset that is there before anybody registers one."""
+    """A built-in dataset."""
 
     name: str
     prompt: Callable[[Row], str]
@@ -26,7 +24,7 @@ class Shipped:
 
 
 def _cell(row: Row, *names: str, otherwise: Any = "") -> Any:
-    """The first of these columns that the row has."""
+    """Return the first of these columns that the row has."""
     for name in names:
         if row.get(name, row) is not row:
             return row[name]
@@ -36,33 +34,33 @@ def _cell(row: Row, *names: str, otherwise: Any = "") -> Any:
 
 
 def lambada(row: Row) -> str:
-    """A passage without its last word; one of a single word whole."""
+    """Return a passage without its last word; a single word stays."""
     return str(_cell(row, "text")).rsplit(" ", 1)[0]
 
 
 def question_answer(row: Row) -> str:
-    """A question, and where its answer goes."""
+    """Return a question, and the start of its answer."""
     return f"Q: {_cell(row, 'question')}\nA:"
 
 
 def completion(row: Row) -> str:
-    """A text to go on from."""
+    """Return a text to continue."""
     text: str = _cell(row, "prompt", "text")
     return text
 
 
 def step_by_step(row: Row) -> str:
-    """A question to think aloud about."""
+    """Return a question to think aloud about."""
     return f"{_cell(row, 'question')}\nLet's think step by step:\n"
 
 
 def problem(row: Row) -> str:
-    """A problem, and where its solution goes."""
+    """Return a problem, and the start of its solution."""
     return f"Problem: {_cell(row, 'problem', 'question')}\n\nSolution:\n"
 
 
 def options_of(row: Row) -> list[str]:
-    """The options that say something; a text is split at its commas."""
+    """Return the non-empty options; a text is split at its commas."""
     cell: Any = _cell(row, "options", "choices", otherwise=())
     if isinstance(cell, str):
         cell = cell.split(",")
@@ -77,7 +75,10 @@ def options_of(row: Row) -> list[str]:
 
 
 def lettered(row: Row) -> str:
-    """The options, each with its letter, a line each; as upstream, those beyond the tenth are left out."""
+    """Return the options with their letters, one a line.
+
+    Under upstream's rules, those beyond the tenth are left out.
+    """
     options = options_of(row)
     if len(options) > len(LETTERS) and not is_upstream("pipeline"):
         raise ValueError(f"{len(options)} options, and letters for {len(LETTERS)}")
@@ -87,14 +88,14 @@ def lettered(row: Row) -> str:
 
 
 def multiple_choice(row: Row) -> str:
-    """The category, a question with up to ten options, and whose turn it is."""
+    """Return the category, a question with up to ten options, and the start of the answer."""
     category = row.get("category", row.get("subject", ""))
     head = f"Category: {category}\n\n" if category else ""
     return f"{head}User: {_cell(row, 'question')}\n{lettered(row)}\n\nAssistant:"
 
 
 def reasoned_choice(row: Row) -> str:
-    """A question with its options, to think aloud about before the letter."""
+    """Return a question with its options, to think aloud about before giving the letter."""
     ask = "Think step by step, then end with the letter of the right option:"
     return f"Question: {_cell(row, 'question')}\n\n{lettered(row)}\n\n{ask}"
 
@@ -109,4 +110,143 @@ SHIPPED = (
     Shipped("mmlu_pro_cot", reasoned_choice, 32, 200, "MMLU-Pro, thinking aloud"),
 )
 OWN_WORDS = frozenset({"mmlu_pro_cot"})
-"""Datasets whose prompt holds a sentence of ours where no checkout is at hand."""
+"""Datasets whose prompt contains a sentence of assay's if there is no checkout."""
+
+
+def evaluate(
+    engine: Any,
+    data: Items,
+    batch_size: int = 64,
+    max_length: int = 10,
+    noise: float = 0.0,
+    inferoutput: str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Return accuracy with its counts, and by `category` or `subject`.
+
+    Write each answer to `inferoutput` if given.
+    """
+    lines = [
+        _line(answer, item)
+        for answer, item in answers(engine, data, batch_size, max_length, noise)
+    ]
+    return _counted(lines, inferoutput)
+
+
+def evaluate_as_upstream(
+    engine: Any,
+    data: Items,
+    batch_size: int = 64,
+    max_length: int = 1,
+    noise: float = 0.0,
+    inferoutput: str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Return the same with the first letter A to J anywhere in the answer, which has one token by default."""
+    lines = [
+        _line_as_upstream(answer, item)
+        for answer, item in answers(engine, data, batch_size, max_length, noise)
+    ]
+    return _counted(lines, inferoutput)
+
+
+def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
+    """Return the letter that the answer chooses, or None if it names none."""
+    texts = (
+        options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
+    )
+    return extract_choice(answer, dict(zip(LETTERS, texts, strict=False))).answer
+
+
+def first_letter(answer: str) -> str | None:
+    """Return the first letter A to J, even within a word."""
+    return next(
+        (letter for letter in answer.strip().upper() if letter in LETTERS), None
+    )
+
+
+def right_letter(reference: Any) -> str:
+    """Return the letter of a reference given as an index, a letter, or a text that begins with one."""
+    if (
+        isinstance(reference, int)
+        and not isinstance(reference, bool)
+        and 0 <= reference < len(LETTERS)
+    ):
+        return LETTERS[reference]
+    text = str(reference).strip().upper()
+    return next((letter for letter in text if letter in LETTERS), text)
+
+
+def right_letter_as_upstream(reference: Any) -> str:
+    """Return the same without checking the index; a reference that is neither index nor text is its own text."""
+    if isinstance(reference, int):
+        return LETTERS[reference]
+    text = str(reference).upper()
+    return (
+        next((letter for letter in text if letter in LETTERS), text)
+        if isinstance(reference, str)
+        else text
+    )
+
+
+def _counted(
+    lines: Sequence[Mapping[str, Any]], inferoutput: str | None
+) -> dict[str, Any]:
+    if inferoutput:
+        save_lines(inferoutput, lines)
+    subjects: dict[str, list[bool]] = {}
+    for line in lines:
+        subjects.setdefault(line["category"], []).append(line["is_correct"])
+    correct = sum(line["is_correct"] for line in lines)
+    return {
+        "accuracy": correct / len(lines) if lines else 0,
+        "correct": correct,
+        "total": len(lines),
+        "subject_accuracies": {
+            name: sum(right) / len(right) for name, right in subjects.items()
+        },
+        "num_subjects": len(subjects),
+    }
+
+
+def _line(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    raw = item["raw"]
+    options = raw.get("options", raw.get("choices", []))
+    category = str(raw.get("category", raw.get("subject", "unknown")))
+    return _judged(
+        answer,
+        item,
+        read_choice(answer, raw),
+        right_letter(item["reference"]),
+        options,
+        category,
+    )
+
+
+def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    raw = item["raw"]
+    category = raw.get("category", raw.get("subject", "unknown"))
+    right = right_letter_as_upstream(item["reference"])
+    return _judged(
+        answer, item, first_letter(answer), right, raw.get("options", []), category
+    )
+
+
+def _judged(
+    answer: str,
+    item: Mapping[str, Any],
+    chosen: str | None,
+    right: str,
+    options: Any,
+    category: str,
+) -> dict[str, Any]:
+    return {
+        "question": item["raw"].get("question", ""),
+        "options": options,
+        "category": category,
+        "prompt": item["prompt"],
+        "prediction": answer,
+        "predicted_answer": chosen,
+        "correct_answer": right,
+        "is_correct": chosen == right,
+    }

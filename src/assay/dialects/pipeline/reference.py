@@ -1,4 +1,4 @@
-"""References of this dialect: `dataset/evaluator?{"keyword": value}`, or a file before a colon.
+"""References of pipeline tasks: `dataset/evaluator?{"keyword": value}`, or a file before a colon.
 
 `register_mmlu_pro.py`, `register_mmlu_pro.py:mmlu_pro`, `gsm8k/generation`, `mmlu_pro/mmlu_pro?{"noise": 0.5}`.
 """
@@ -14,7 +14,7 @@ from ...core import EMPTY, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a reference names; what it leaves out is chosen."""
+    """The parts of a reference; missing parts are chosen."""
 
     file: str | None = None
     dataset: str | None = None
@@ -31,7 +31,7 @@ class Reference:
 
 
 def parse(text: str) -> Reference:
-    """The parts of a reference."""
+    """Parse a reference."""
     bare, mark, settings = text.partition("?")
     file: str | None = None
     if bare.endswith(".py") or ".py:" in bare:

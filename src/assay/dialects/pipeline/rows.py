@@ -1,4 +1,4 @@
-"""Rows of this dialect: what a loader gives, with the prompt a template makes of each."""
+"""Rows of a registered dataset: what its loader returns, each with the prompt of its template."""
 
 import json
 import traceback
@@ -22,7 +22,7 @@ class Usable:
     raw: Mapping[str, Any]
 
     def as_item(self) -> dict[str, Any]:
-        """The row as evaluators get it."""
+        """Return the row in the form that evaluators receive."""
         return {"prompt": self.prompt, "reference": self.reference, "raw": self.raw}
 
 
@@ -44,7 +44,7 @@ def read_rows(
     path: str,
     limit: int | None = None,
 ) -> Iterator[Usable | Unusable]:
-    """The rows in order; one that the template cannot handle costs no other."""
+    """Yield the rows in order; a row that the template cannot handle affects no other."""
     reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(_loaded(loader, path), 1):
@@ -58,7 +58,7 @@ def read_rows(
 
 
 def _user_frames(error: Exception) -> str:
-    """The traceback from the user's own function on."""
+    """Return the traceback from the user's own function on."""
     trace = error.__traceback__
     while (
         trace is not None
@@ -83,7 +83,7 @@ def _usable(
 
 
 def reference_of(raw: Mapping[str, Any]) -> Any:
-    """`answer`, else `reference`, else nothing; 0 and `False` are answers like any other."""
+    """Return `answer`, else `reference`, else an empty text; 0 and `False` are answers like any other."""
     for name in ("answer", "reference"):
         value = raw.get(name)
         if value is not None:
@@ -92,7 +92,7 @@ def reference_of(raw: Mapping[str, Any]) -> Any:
 
 
 def reference_as_upstream(raw: Mapping[str, Any]) -> Any:
-    """`answer` unless it is empty, 0 or `False`; then `reference`, else nothing."""
+    """Return `answer` unless it is empty, 0 or `False`; then `reference`, else an empty text."""
     return raw.get("answer") or raw.get("reference", "")
 
 
@@ -118,12 +118,15 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
 
 
 def read_file(path: str) -> list[Mapping[str, Any]]:
-    """All rows of a data file of any format assay reads; a row that cannot be read stops it with its place."""
+    """Return all rows of a data file in any format that assay reads.
+
+    An unreadable row is an error with its location.
+    """
     return _unwrapped(_read(Path(path).expanduser(), None))
 
 
 def load_jsonl(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSONL file, whatever its name ends with, or of any other file assay reads; blank lines aside."""
+    """Return the rows of a JSONL file with any suffix, or of any other file that assay reads, without blank lines."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         with file.open(encoding="utf-8") as lines:
@@ -136,7 +139,7 @@ def load_jsonl(path: str) -> list[Mapping[str, Any]]:
 
 
 def load_json(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSON file: a list, the list under `data` or `examples`, or one object, which is one row."""
+    """Return the rows of a JSON file: a list, the list under `data` or `examples`, or one object as one row."""
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -151,7 +154,7 @@ def load_json(path: str) -> list[Mapping[str, Any]]:
 
 
 def read_test_split(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a file, or of the test split of a folder that has one."""
+    """Return the rows of a file, or of the test split of a folder that has one."""
     folder = Path(path).expanduser()
     has_test = folder.is_dir() and any(
         "test" in file.name for file in folder.rglob("*") if file.is_file()
@@ -185,7 +188,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _single_object(file: Path) -> Mapping[str, Any] | None:
-    """The object a JSON file consists of; `None` for any other file, which the readers of rows know."""
+    """Return the object that a JSON file consists of, or None for any other file."""
     if file.suffix != ".json" or not file.is_file():
         return None
     try:

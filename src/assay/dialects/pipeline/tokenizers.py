@@ -1,7 +1,8 @@
-"""Token ids for evaluators that want them: the model's own where it has any, else private ones.
+"""Token ids for evaluators that need them: the model's own if it has any, else private ones.
 
-A private id stands for a piece of text that was seen: a word with the blanks before it, or a token as the model
-reported it. Decoding gives back exactly the text. 0 is the end of the text and fills short rows.
+A private id stands for a piece of text: a word with the blanks before it, or a token as the model
+reported it. Decoding
+returns exactly the text. 0 is the end of the text and pads short rows.
 """
 
 import inspect
@@ -17,7 +18,7 @@ _PIECES = re.compile(r"\s*\S+|\s+")
 
 
 class Tokenizer(Protocol):
-    """What evaluators call, and how an answer becomes a row of ids."""
+    """The methods that evaluators call, and the conversion of an answer to ids."""
 
     @property
     def end(self) -> int: ...
@@ -27,7 +28,7 @@ class Tokenizer(Protocol):
 
 
 class PrivateTokenizer:
-    """Ids of this process alone, given out as texts come."""
+    """Ids of this process only, assigned as texts arrive."""
 
     end = END_OF_TEXT
 
@@ -39,34 +40,35 @@ class PrivateTokenizer:
         return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
-        """One id for each word, with the blanks before it."""
+        """Return one id for each word, with the blanks before it."""
         return [self._id(piece) for piece in _PIECES.findall(text)]
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
-        """The text of the ids; the end of the text writes nothing."""
+        """Return the text of the ids; the end of the text gives nothing."""
         pieces = self._pieces
         return "".join([pieces[token] for token in _plain(tokens) if token])
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
-        """At most `most` ids for one answer; what is left over belongs to the last piece, so that no text is lost."""
+        """Return at most `most` ids for one answer; the last piece takes all remaining text, so that none is lost."""
         text = candidate.text
         pieces = [token.text for token in candidate.tokens]
         if not pieces or "".join(pieces) != text:
             pieces = _PIECES.findall(text)
         if len(pieces) > most:
-            pieces[most - 1 :] = ["".join(pieces[most - 1 :])]
+            last = "".join(pieces[most - 1 :])
+            pieces = [*pieces[: most - 1], last]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:
-        found = self._ids.get(piece)
-        if found is None:
-            found = self._ids[piece] = len(self._pieces)
+        number = self._ids.get(piece)
+        if number is None:
+            number = self._ids[piece] = len(self._pieces)
             self._pieces.append(piece)
-        return found
+        return number
 
 
 class ModelTokenizer:
-    """The tokenizer of a model that has one; the model is loaded when it is first asked."""
+    """The tokenizer of a model that has one; the model is loaded on first use."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -77,12 +79,12 @@ class ModelTokenizer:
 
     @cached_property
     def end(self) -> int:
-        """What ends a text, and fills short rows."""
+        """The id that ends a text, and pads short rows."""
         end = getattr(self._own, "eos_token_id", None)
         return END_OF_TEXT if end is None else int(end)
 
     def encode(self, text: str) -> list[int]:
-        """The model's ids, without those that only begin or end a text."""
+        """Return the model's ids, without those that only begin or end a text."""
         return [
             int(token)
             for token in self._own.encode(
@@ -91,7 +93,7 @@ class ModelTokenizer:
         ]
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
-        """The text of the ids, without the end that fills a row; of a character that is cut in two, nothing."""
+        """Return the text of the ids, without the padding and without an incomplete last character."""
         ids = _plain(tokens)
         while ids and ids[-1] == self.end:
             ids.pop()
@@ -102,7 +104,7 @@ class ModelTokenizer:
         return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
-        """The ids the model reported; of an answer without ids, those of its text."""
+        """Return the ids that the model reported, or those of the text if it reported none."""
         return list(candidate.token_ids or self.encode(candidate.text))[:most]
 
     def __getattr__(self, name: str) -> Any:
@@ -112,7 +114,7 @@ class ModelTokenizer:
 
 
 def _taken(method: Any, **options: Any) -> dict[str, Any]:
-    """Those of the options that a method of somebody's tokenizer has parameters for."""
+    """Return those of the options for which a tokenizer's method has parameters."""
     names = _parameters(getattr(method, "__func__", method))
     return {name: value for name, value in options.items() if name in names}
 
@@ -126,8 +128,8 @@ def _parameters(function: Any) -> frozenset[str]:
 
 
 def tokenizer_of(model: Model) -> Tokenizer:
-    """The model's own tokenizer where it declares tokens and has one; else private ids."""
-    # Looked for without asking: a model may have to be loaded to give it.
+    """Return the model's own tokenizer if it declares tokens and has one; else private ids."""
+    # Check without reading the attribute: reading it may load the model.
     has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(
         model, "__dict__", ()
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """The infer_tasks of a registry that the run names, all of them where it names none."""
+    """Return the infer_tasks of a registry that the run names, or all if it names none."""
     if "#" in reference:
         from .stages import tasks_of
 
@@ -21,7 +21,7 @@ def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
 
 
 def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """The same with TELEVAL's own pairs of reversed speakers, and its whole scores of judges."""
+    """Return the same tasks with TELEVAL's own pairs of reversed speakers and integer judge scores."""
     return _tasks(reference, run, is_upstream=True)
 
 
@@ -40,7 +40,7 @@ def _tasks(
         )
     if path.suffix == ".py":
         raise UsageError(
-            "a class of TELEVAL is no task by itself",
+            "a class of TELEVAL cannot be a task by itself",
             where=reference,
             fix="run the registry that names it: assay run registry/",
         )
@@ -60,7 +60,7 @@ def _tasks(
 
 
 def names_in(reference: str) -> Sequence[str]:
-    """The infer_tasks of a registry, which can be named beside it: `assay run registry/ --tasks mine`."""
+    """Return the infer_tasks of a registry, for `assay run registry/ --tasks mine`."""
     from .tree import read_tree
 
     path = Path(reference).expanduser()
@@ -68,7 +68,10 @@ def names_in(reference: str) -> Sequence[str]:
 
 
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
-    """The model class of a user's file: `src/models/mine.py:Mine`; `None` if the file holds none."""
+    """Build the model class of a user's file, such as `src/models/mine.py:Mine`.
+
+    Return None if the file has none.
+    """
     from .. import protocol
     from .classes import Classes
     from .eras import Rule, era_of
@@ -82,14 +85,14 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     )
     classes = Classes(root)
     module = classes.guest.load(file)
-    found = {
+    classes_in_file = {
         n: v
         for n, v in vars(module).items()
         if isinstance(v, type) and v.__module__ == module.__name__
     }
     fitting = [
         n
-        for n, v in found.items()
+        for n, v in classes_in_file.items()
         if hasattr(v, "generate_once") and attribute in (None, n)
     ]
     if len(fitting) != 1:

@@ -1,8 +1,4 @@
-"""How a guest model is asked: the words of `generate_once` and `generate_multiturn`, and what may come back.
-
-A dialogue's lists are given in one of two shapes: `newest` hands over all earlier audio clips of the assistant, `seed`
-only the last one, and none in the first round.
-"""
+"""Call a user's model for a request, by assay's rules or by upstream's."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -12,9 +8,9 @@ from typing import Any
 
 from ...core import AssayError, Audio, shorten
 from ...media import Facts, check_media
-from .audio import RATE, AudioFolder
-from .eras import Era, era_here
-from .spoken import Question, Script, read_structure
+from ..protocol import is_upstream
+from .eras import SEED, Era, era_here
+from .spoken import RATE, AudioFolder, Question, Script, Turn, read_structure
 
 FLAGS: Mapping[str, bool] = {
     "reverse_spkr": False,
@@ -25,17 +21,17 @@ FLAGS: Mapping[str, bool] = {
 
 @dataclass
 class Dialogue:
-    """What was said so far, as the guest keeps it: parallel lists, and one state that is replaced each round."""
+    """The state of a dialogue as TELEVAL keeps it: parallel lists, and a cache that is replaced each round."""
 
     script: Script
     own_history: bool = True
     era: Era = "newest"
     audio: Sequence[str | None] = ()
-    """What the model hears in each round, where that is not what the script names."""
+    """The clips that the model hears in each round, if they differ from the script's."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     cache: dict[str, Any] = field(default_factory=dict)
     inferred: Any = None
-    """The answers of all rounds, where the user's own `inference` gave them at once."""
+    """The answers of all rounds, if the user's own `inference` gave them at once."""
 
     @property
     def round(self) -> int:
@@ -43,13 +39,13 @@ class Dialogue:
         return len(self.answers)
 
     def heard(self, place: int) -> str | None:
-        """The audio of a round."""
+        """Return the audio of a round."""
         return self.audio[place] if self.audio else self.script.users[place].audio
 
     def arguments(self) -> tuple[str | None, list[Any], list[Any]]:
-        """The audio of this round, the earlier ones, and what was answered to them."""
+        """Return the audio of this round, the earlier clips, and the replies to them."""
         now = self.round
-        earlier = [self.heard(place) for place in range(now)]
+        earlier = [self.heard(number) for number in range(now)]
         if self.own_history:
             replies = [
                 a["his"] if a.get("his") is not None else a["pred"]
@@ -60,7 +56,7 @@ class Dialogue:
         return self.heard(now), earlier, replies
 
     def keywords(self, pred_audio: str | None) -> dict[str, Any]:
-        """The other words of this round."""
+        """Return the keyword arguments of this round."""
         now = self.round
         queries = [user.text for user in self.script.users[: now + 1]]
         spoken = (
@@ -83,7 +79,7 @@ class Dialogue:
         return words
 
     def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
-        """The answer of this round, noted for the next."""
+        """Ask for the answer of this round, and keep it for the next."""
         heard, earlier, replies = self.arguments()
         answer = checked(
             model.generate_multiturn(
@@ -99,7 +95,7 @@ class Dialogue:
 
 
 def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
-    """What a model returned, if it is a dictionary with `pred`; else a `TypeError` that names the model."""
+    """Return a model's answer if it is a dictionary with `pred`, else raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
         raise TypeError(
@@ -113,25 +109,27 @@ def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
 
 
 def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
-    """`Model.inference` for one rendered template: the answer, or the records of all rounds of a dialogue."""
+    """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
     spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
     if isinstance(spoken, Question):
         heard = fitted(model, spoken.audio)
         words = {**spoken.keywords(), "audio": heard, **options}
-        return checked(model.generate_once(**words), model, "generate_once")
+        answer = model.generate_once(**words)
+        return checked(answer, model, "generate_once")
     era = era_here()
     clips = [fitted(model, user.audio) for user in spoken.users]
     dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, clips)
     path = options.get("pred_audio")
-    for place in range(len(spoken.users)):
-        dialogue.ask(model, round_path(str(path), place + 1) if path else None)
+    for number in range(1, len(spoken.users) + 1):
+        pred_audio = round_path(str(path), number) if path else None
+        dialogue.ask(model, pred_audio)
     records = round_records(spoken, dialogue.answers, era)
     return records[-1:] if flags["save_latest_only"] else records
 
 
 def fitted(model: Any, path: str | None) -> str | None:
-    """The file of an audio clip as the class declares it: one channel, its rate; another one is converted."""
+    """Return an audio file with the channels and the rate that the class declares, converting it if necessary."""
     if path is None:
         return None
     audio, facts = heard_file(path)
@@ -145,7 +143,7 @@ def fitted(model: Any, path: str | None) -> str | None:
 
 
 def heard_file(path: str) -> tuple[Audio, Facts]:
-    """An audio file and what its header says."""
+    """Return an audio file and the facts in its header."""
     audio = Audio(Path(path).resolve())
     try:
         return audio, check_media(audio)
@@ -154,25 +152,25 @@ def heard_file(path: str) -> tuple[Audio, Facts]:
 
 
 def round_path(path: str, number: int) -> str:
-    """The audio of one round of a dialogue, beside that of the whole."""
+    """Return the audio path of one round, beside that of the whole dialogue."""
     base, suffix = os.path.splitext(path)
     return f"{base}_round{number}{suffix}"
 
 
 _converted = AudioFolder()
-"""Audio files that were converted for models that are asked directly; gone when the process ends."""
+"""Audio files converted for models that are called directly; removed when the process ends."""
 
 
 def round_records(
     script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest"
 ) -> list[dict[str, Any]]:
-    """One record for each round of a dialogue, with the history before it."""
+    """Return one record for each round of a dialogue, with the history before it."""
     records: list[dict[str, Any]] = []
     history: list[Any] = []
-    for place, answer in enumerate(answers):
-        user, reply = script.users[place], script.replies[place]
+    for index, answer in enumerate(answers):
+        user, reply = script.users[index], script.replies[index]
         record = {
-            "nround": place + 1,
+            "nround": index + 1,
             "rounds": len(script.users),
             "pred": answer.get("pred"),
             "pred_audio": answer.get("pred_audio"),
@@ -198,3 +196,136 @@ def round_records(
             history += [user.text, answer.get("pred")]
         records.append({**record, "history": before})
     return records
+
+
+def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
+    """Return a question or a dialogue as one dictionary; only the newest era has `meta_info`."""
+    if isinstance(structure, dict) and "dialogue" in structure:
+        return _dialogue(model, structure)
+    if not isinstance(structure, list):
+        raise ValueError(
+            f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}"
+        )
+    question = Question().keywords()
+    for turn in structure:
+        role = turn.get("role", "").lower()
+        audio, text, _ = _content(model, turn)
+        if role == "user":
+            question |= {"audio": audio, "query": text}
+        elif role in ("assistant", "instruct", "system"):
+            question[role] = text
+    if question["audio"] is None and question["query"] is None:
+        raise ValueError("a question needs the role `user` with audio or text")
+    return question
+
+
+def _dialogue(model: Any, structure: Mapping[str, Any]) -> dict[str, Any]:
+    turns = structure["dialogue"]
+    if not turns:
+        raise ValueError("the dialogue has no turns")
+    contents = [_content(model, turn) for turn in turns]
+    instruct = (
+        _content(model, structure["instruct"])[1] if "instruct" in structure else ""
+    )
+    apart = {
+        "type": "multi_turn",
+        "nrounds": structure.get("nrounds"),
+        "audio": [audio for audio, _, _ in contents],
+        "query": [text for _, text, _ in contents],
+        "instruct": instruct,
+    }
+    return (
+        apart
+        if era_here() == SEED
+        else {**apart, "meta_info": [meta for _, _, meta in contents]}
+    )
+
+
+def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    content = turn.get("content", {})
+    audio = content.get("audio")
+    if audio:
+        _check_audio(model, audio)
+    meta = {
+        name: value for name, value in content.items() if name not in ("audio", "text")
+    }
+    return audio, content.get("text"), meta
+
+
+def _check_audio(model: Any, path: str) -> None:
+    """Raise for a file that cannot be read, and for one with other channels or another rate than the model's."""
+    _, facts = heard_file(path)
+    if not is_upstream("televal"):
+        return  # converted when the model is called
+    if model.mono_only and facts.channels != 1:
+        raise ValueError(
+            f"{path} has {facts.channels} channels, and the model hears one"
+        )
+    if facts.rate != model.inputs_sr:
+        raise ValueError(
+            f"{path} has {facts.rate} samples a second, and the model expects {model.inputs_sr}"
+        )
+
+
+def converse_as_upstream(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
+    """Answer one input: return the result of `generate_once`, or the records of a dialogue's rounds."""
+    apart = model._process_inputs(structure)
+    if apart["type"] == "single_turn":
+        return model.generate_once(**apart, **options)
+    return _rounds(model, apart, options, era_here())
+
+
+def _rounds(
+    model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era
+) -> list[dict[str, Any]]:
+    """Ask a model for all rounds of a dialogue, and return their records."""
+    clips, queries = apart["audio"], apart["query"]
+    is_reversed = options.get("reverse_spkr", False)
+    first, second = (1, 0) if is_reversed else (0, 1)
+    own_history = options.get("use_model_history", era != SEED)
+    audio = clips[first::2]
+    other_audio = clips[second::2]
+    texts = queries[first::2]
+    replies = queries[second::2]
+    metas = apart.get("meta_info") or [{}] * len(queries)
+    rounds = min(len(audio), len(texts), len(replies))
+    words: dict[str, Any] = {"instruct": apart.get("instruct")}
+    heard: list[Any] = []
+    history: list[Any] = []
+    spoken: list[Any] = []
+    answers: list[dict[str, Any]] = []
+    for n in range(rounds):
+        if options.get("pred_audio"):
+            words["pred_audio"] = round_path(options["pred_audio"], n + 1)
+        words |= {"user_query_history": texts[:n], "user_query": texts[n]}
+        if era != SEED:
+            words["assistant_his_audio"] = spoken
+        answer = model.generate_multiturn(audio[n], heard, history, **words)
+        pred = answer["pred"]
+        pred_audio = answer.get("pred_audio")
+        answers.append({"pred": pred, "pred_audio": pred_audio})
+        heard.append(audio[n])
+        reply = answer.get("his")
+        if reply is None:
+            reply = pred
+        history.append(reply if own_history else replies[n])
+        spoken.append(pred_audio if own_history else other_audio[n])
+        if era == SEED:
+            words["assistant_his_audio"] = spoken[-1]
+        if "cache" in answer:
+            words["cache"] = answer["cache"]
+    # The further fields of a text stay where they were, in the user's turns and in the model's.
+    users = _turns(texts, metas[0::2], rounds)
+    others = _turns(replies, metas[1::2], rounds)
+    records = round_records(Script(users, others), answers, era)
+    if options.get("save_latest_only", False):
+        return records[-1:]
+    return records
+
+
+def _turns(texts: Any, metas: Any, count: int) -> tuple[Turn, ...]:
+    """Return the first `count` turns, each a text with its further fields."""
+    turns = []
+    for text, meta in zip(texts, metas, strict=False):
+        turns.append(Turn(None, text, meta))
+    return tuple(turns[:count])

@@ -1,27 +1,42 @@
-"""What tells a TELEVAL registry or user file from others; standard library only, nothing of a file is run."""
+"""Recognise a TELEVAL registry or user file; standard library only, no file is run."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-FACADE = "assay.dialects.televal.facade"
+_HERE = "assay.dialects.televal"
+_SUMMARIZERS = "Avg AvgInfo AvgMOS AvgThreshold AvgWER Summarizer"
 NAMES: dict[str, str] = {
-    name: f"{FACADE}.{name.removeprefix('src.')}"
-    for name in (
-        "src.config",
-        "src.dataset",
-        "src.utils",
-        "src.prompt",
-        "src.models.base",
-        "src.models.model_utils",
-        "src.evaluator",
-        "src.summarizer",
-        "src.registry",
-        "src.task",
-    )
+    "src.config": f"{_HERE}.facade.config",
+    "src.dataset": f"{_HERE}.facade.dataset",
+    "src.evaluator": f"{_HERE}.answer_evaluators: Evaluator ExistMatch SingleOptionMatch",
+    "src.evaluator.asr": f"{_HERE}.facade.asr",
+    "src.evaluator.asr_eval": f"{_HERE}.speech_evaluators: ASR TextProcessor parallel_batch",
+    "src.evaluator.base": f"{_HERE}.answer_evaluators: Evaluator ExistMatch OptionExtractor SimpleTokenizer "
+    "SingleOptionMatch parallel_batch",
+    "src.evaluator.dialect": f"{_HERE}.speech_evaluators: DialectClassify parallel_batch",
+    "src.evaluator.dnsmos": f"{_HERE}.speech_evaluators: DNSMOS parallel_batch",
+    "src.evaluator.emo2vec": f"{_HERE}.speech_evaluators: Emo2vec",
+    "src.evaluator.llm": f"{_HERE}.judge_evaluators: LLMExtractor LLMOfflineScorer LLMScorer TASK_PROMPT_MAP "
+    "parallel_batch retry",
+    "src.evaluator.process": f"{_HERE}.answer_evaluators: LLMExtractor OptionExtractor SimpleTokenizer",
+    "src.evaluator.text_utils": f"{_HERE}.answer_evaluators: TextProcessor",
+    "src.models.base": f"{_HERE}.model_bases: Model",
+    "src.models.model_utils": f"{_HERE}.model_bases: get_no_split_module_candidates load_model_with_auto_device_map",
+    "src.prompt": f"{_HERE}.data_templates: DataTemplate",
+    "src.prompt.llm_judge": f"{_HERE}.judge_evaluators: TASK_PROMPT_MAP",
+    "src.prompt.template": f"{_HERE}.data_templates",
+    "src.registry": f"{_HERE}.facade.registry",
+    "src.summarizer": f"{_HERE}.summaries: {_SUMMARIZERS}",
+    "src.summarizer.summarizer": f"{_HERE}.summaries: {_SUMMARIZERS}",
+    "src.task": f"{_HERE}.facade.task",
+    "src.utils": f"{_HERE}.facade.utils",
 }
-"""Parts of the guest's package that assay stands for; every other `src.…` is the user's own."""
+"""Modules of TELEVAL that assay replaces: its own module, or `module: names` for a part of one.
+
+Every other `src.…` is the user's own.
+"""
 NEAR = 3
-"""How many folders up from a script its tree is looked for."""
+"""How many folders above a script are searched for its tree."""
 KINDS = (
     "infer_task",
     "eval_task",
@@ -34,12 +49,12 @@ KINDS = (
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """A registry tree by its folders, one of its YAML files by its classes, a Python file by what it imports."""
+    """Recognise a registry tree by its folders, a YAML file by its classes, a Python file by its imports."""
     if path.is_dir():
-        found = kinds_in(path) or kinds_in(path / "registry")
+        kinds = kinds_in(path) or kinds_in(path / "registry")
         return (
-            f"a TELEVAL registry of {', '.join(found)}"
-            if len(found) > 1 or "infer_task" in found
+            f"a TELEVAL registry of {', '.join(kinds)}"
+            if len(kinds) > 1 or "infer_task" in kinds
             else None
         )
     if path.suffix in (".yaml", ".yml"):
@@ -53,7 +68,10 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def home_of(script: Path) -> Path:
-    """The folder a script's `src.…` is read from: around `tools/` it is the one with the registry or with `src/`."""
+    """Return the folder from which a script's `src.…` is read.
+
+    For a script in `tools/`, the one with registry or `src/`.
+    """
     around = [script.parent, *script.parent.parents][:NEAR]
     return next(
         (f for f in around if kinds_in(f / "registry") or (f / "src").is_dir()),
@@ -62,12 +80,12 @@ def home_of(script: Path) -> Path:
 
 
 def kinds_in(folder: Path) -> list[str]:
-    """Which kinds of entries a folder holds, in the order of `KINDS`."""
+    """Return the kinds of entries in a folder, in the order of `KINDS`."""
     return [kind for kind in KINDS if next(yaml_files(folder / kind), None) is not None]
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files of one kind, by name."""
+    """Iterate over the YAML files of one kind, by name."""
     return (
         iter(sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml")))
         if folder.is_dir()

@@ -1,10 +1,9 @@
-"""From the dotted class path of an entry to the class: ours, or the user's beside the registry.
+"""Find the class for the dotted path of an entry: a built-in one, or the user's beside the registry.
 
-A path can be checked without running anything of the user's, and is checked so for the whole tree before a run starts.
+A path is checked without running user code, for the whole tree, before a run starts.
 """
 
 import ast
-import importlib
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,23 +13,23 @@ from ...code.sources import parsed
 from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...registry import check_options
-from ..guest import Guest, module_exists, stands_for
+from ..guest import Guest, module_exists, replacement, stands_for
 from ..protocol import is_upstream
 from .claims import NAMES
-from .eras import SUPPLIED, era_of
+from .eras import SUPPLIED, era_of, supplied
 from .secrets import expand
 from .tree import Entry
 
 
 class Classes:
-    """The classes of one tree, imported when they are first needed."""
+    """The classes of one tree, imported on first use."""
 
     def __init__(self, root: Path) -> None:
         self.guest = Guest("televal", NAMES, root)
         self.root = self.guest.root
 
     def find(self, entry: Entry) -> Any:
-        """The class of an entry; a fault names the line of the YAML file and what is near."""
+        """Return the class of an entry; an error names the line of the YAML file and similar names."""
         module, _, attribute = entry.cls.rpartition(".")
         fault = self.fault(entry)
         if fault is not None:
@@ -56,30 +55,31 @@ class Classes:
             ) from error
 
     def build(self, entry: Entry) -> Any:
-        """The object an entry describes."""
+        """Build the object that an entry describes."""
         thing = self.find(entry)
-        # A function of the user's own may make the thing; any other callable was never meant to be named here.
+        # A function of the user may build the object; no other callable is accepted.
         if not inspect.isclass(thing) and (
             not callable(thing) or self.file_of(entry) is None
         ):
-            raise UsageError(f"{entry.cls} is no class", where=entry.at("class"))
+            raise UsageError(f"{entry.cls} is not a class", where=entry.at("class"))
         self.check_args(entry, thing)
         try:
-            return thing(**expand(entry.args))
+            with supplied(entry.cls):
+                return thing(**expand(entry.args))
         except AssayError:
             raise
         except Exception as error:
-            what = f"{entry.kind} {entry.name!r} could not be built: {describe_failure(error)}"
-            raise UsageError(what, where=entry.at("class")) from error
+            message = f"{entry.kind} {entry.name!r} could not be built: {describe_failure(error)}"
+            raise UsageError(message, where=entry.at("class")) from error
 
     def file_of(self, entry: Entry) -> Path | None:
-        """The user's file an entry's class stands in; `None` for ours and for installed ones."""
+        """Return the user's file that defines an entry's class, or None for built-in and installed ones."""
         module = entry.cls.rpartition(".")[0]
         return self._defining_file(entry.cls) or self._user_file(module)
 
     @staticmethod
     def check_args(entry: Entry, thing: Any) -> None:
-        """Raises for an argument that the class does not take, and for one it needs, at the line that is wrong."""
+        """Raise for an unknown argument and for a missing one, at the line that is wrong."""
         if not inspect.isclass(thing):
             return
         try:
@@ -99,12 +99,12 @@ class Classes:
         )
 
     def fault(self, entry: Entry) -> UsageError | None:
-        """What is wrong with the class path of an entry, found without running the user's code."""
+        """Return what is wrong with the class path of an entry, without running user code."""
         module, dot, attribute = entry.cls.rpartition(".")
         where = entry.at("class")
         if not dot:
             return UsageError(
-                f"{entry.cls!r} is no dotted class path",
+                f"{entry.cls!r} is not a dotted class path",
                 where=where,
                 fix="write class: src.module.Class",
             )
@@ -119,13 +119,19 @@ class Classes:
                 return None
             return _no_module(entry.cls, module, self._modules_near(module), where)
         if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
-            return _lacking(entry.cls, module, attribute, (), where)
+            return UsageError(
+                f"unknown class {entry.cls!r}: this revision of TELEVAL lacks it",
+                where=where,
+                fix="run without --upstream: assay has the class",
+            )
         names_there = [
             *(vars(ours) if ours else ()),
             *(names_in(theirs) if theirs else ()),
         ]
         if attribute in names_there or "*" in names_there:
             return None
+        if theirs is not None and parsed(theirs) is None:
+            return _invalid(theirs)
         return _lacking(
             entry.cls,
             module,
@@ -135,12 +141,7 @@ class Classes:
         )
 
     def _ours(self, module: str) -> Any:
-        real = stands_for(module, NAMES)
-        return (
-            importlib.import_module(real)
-            if real is not None and module_exists(real)
-            else None
-        )
+        return replacement(stands_for(module, NAMES))
 
     def _user_file(self, module: str) -> Path | None:
         base = self._folder(module)
@@ -153,9 +154,10 @@ class Classes:
         return self.root.joinpath(*module.split("."))
 
     def _defining_file(self, path: str) -> Path | None:
-        """The file of a class that is named after its package alone, as the document does: `src.models.MyModel`.
+        """Return the file of a class that is named by its package only, as in TELEVAL's document: `src.models.MyModel`.
 
-        The package's own `__init__.py` comes first; then the module of that name; then the one module that defines it.
+        The package's own `__init__.py` comes first, then the module of that name, then the only
+        module that defines it.
         """
         package, _, attribute = path.rpartition(".")
         folder = self._folder(package)
@@ -182,7 +184,7 @@ class Classes:
         ]
 
     def _modules_near(self, module: str) -> list[str]:
-        """Modules the user has, and those of ours."""
+        """Return the user's modules and the built-in ones."""
         source = self.root / "src"
         files = (
             [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")]
@@ -193,18 +195,23 @@ class Classes:
 
 
 def names_in(file: Path) -> frozenset[str]:
-    """What a Python file defines or imports at its top, read without running it; `*` where that cannot be told."""
+    """Return the names that a Python file defines or imports at its top level, without running it.
+
+    `*` if unknown.
+    """
     names: set[str] = set()
     for node in _top(file):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             names.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {
-                (alias.asname or alias.name).partition(".")[0] for alias in node.names
-            }
+            for alias in node.names:
+                bound_name = alias.asname or alias.name
+                names.add(bound_name.partition(".")[0])
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    names.add(target.id)
         elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For)):
             names.add("*")
     return frozenset(names)
@@ -224,13 +231,23 @@ def _top(file: Path) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
+def _invalid(file: Path) -> UsageError:
+    """Return the error of a file that is not valid Python, with its line."""
+    try:
+        ast.parse(file.read_bytes(), str(file))
+    except (SyntaxError, ValueError) as error:
+        line = failing_line(error, file)
+        return UsageError(describe_failure(error), where=f"{file}{line}")
+    return UsageError("cannot be read", where=str(file))
+
+
 def _lacking(
     path: str, module: str, attribute: str, candidates: Iterable[str], where: str
 ) -> UsageError:
     names = sorted(set(candidates) - {"*"})
     close = nearest(attribute, names)
     listing = (
-        f"{module} has {', '.join(names[:8])}" if names else f"{module} defines nothing"
+        f"{module} has {', '.join(names[:8])}" if names else f"{module} has no class"
     )
     fix = f"did you mean {close!r}? {listing}" if close else listing
     return UsageError(f"unknown class {path!r}", where=where, fix=fix)

@@ -1,13 +1,14 @@
-"""`assay televal`: the guest's own command line, ending in the same runner.
+"""`assay televal`: TELEVAL's own command line, run by assay's runner.
 
-`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`; `--mode eval` judges such a file,
-whoever wrote it, and writes `result/` and `summary/` under the same name with the eval_task behind it.
+`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`; `--mode eval` judges
+such a file, of any
+origin, and writes `result/` and `summary/` under the same name followed by the eval_task.
 """
 
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...core import Result
@@ -32,7 +33,7 @@ TRUE, FALSE = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """The arguments of the command line."""
 
     mode: str
     task: str
@@ -45,11 +46,11 @@ class Asked:
     save_dir: str = "."
     era: Era | None = None
     upstream: bool = False
-    """TELEVAL's own rules and files wherever ours differ."""
+    """Whether to use TELEVAL's own rules and files where they differ from assay's."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `main.py`."""
+    """Add the options of `main.py`."""
     parser.add_argument(
         "--mode",
         choices=("infer", "eval"),
@@ -94,7 +95,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def truth(text: str) -> bool:
-    """`True` or `False`, however it is spelled; anything else is refused."""
+    """Parse `True` or `False` in any usual spelling; refuse anything else."""
     if text.lower() in TRUE | FALSE:
         return text.lower() in TRUE
     raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
@@ -103,7 +104,7 @@ def truth(text: str) -> bool:
 def execute(
     wanted: Asked, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
-    """Runs one mode; gives the result and the files that were written."""
+    """Run one mode; return the result and the written files."""
     config = tree_at(wanted.registry).get("infer_task", wanted.task, "--task")
     registry = Path(wanted.registry.removesuffix(UPSTREAM)).expanduser()
     model = wanted.model or str(config.args.get("model", ""))
@@ -186,6 +187,8 @@ def _evaluate(
     )
     options = base.but(output=str(folder.run(f"{wanted.task}_{eval_task}")))
     result = run(tasks, options=options, watcher=watcher)
+    notes = [note for task in tasks for note in task.notes]
+    result = replace(result, notes=(*notes, *result.notes))
     reader = RunReader(result.folder)
     files = []
     for task in tasks:
@@ -202,18 +205,20 @@ def _evaluate(
         statistic = _statistic(result.results, task.name)
         if statistic is not None:
             files.append(folder.write("summary", task.name, [statistic]))
+        else:
+            folder.remove("summary", task.name)
     files.append(folder.write_table())
     return result, files
 
 
 def _name_in(result: RunResult, model: str) -> str:
-    """What a run calls its only model: one that was named by its file has the name of its class there."""
+    """Return the run's name for its only model; one given by its file is named after its class."""
     names = {row.model for row in result.results}
     return model if model in names or len(names) != 1 else names.pop()
 
 
 def _statistic(results: Sequence[Result], task: str) -> dict[str, object] | None:
-    """What the guest's summarizer said of a task."""
+    """Return the result of the user's summarizer for a task."""
     for result in results:
         if result.task == task and STATISTIC in result.details:
             return dict(result.details[STATISTIC])

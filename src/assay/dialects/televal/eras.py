@@ -1,12 +1,13 @@
-"""The two eras of TELEVAL: which one a tree was written for, read from its files without running any of them.
+"""The two eras of TELEVAL: find out for which one a tree was written, without running any of its files.
 
 They differ in the shape of a dialogue's history, in two names of judge tasks, and in small rules of loaders, templates
-and summaries, which follow the era of the tree where upstream's rule was chosen.
+and summaries, which follow the era of the tree if upstream's rule was chosen.
 """
 
 import ast
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...code.sources import parsed
-from ..protocol import OURS, UPSTREAM, following, is_documented
+from ..protocol import OURS, UPSTREAM, following, is_documented, is_upstream
 from .claims import NEAR, kinds_in, yaml_files
 
 Era = Literal["newest", "seed"]
@@ -30,13 +31,18 @@ NEWEST_WORDS = (
     "reverse: true",
     "batch_size:",
 )
-"""What stands in the YAML files of one era only; `batch_size` of an eval_task."""
+"""Words that occur in the YAML files of one era only; `batch_size` of an eval_task."""
 SUPPLIED: Mapping[str, frozenset[Era]] = {
-    "src.summarizer.summarizer.Avg": frozenset({NEWEST, SEED}),
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
-"""Classes that TELEVAL lacks in some eras: its own registry names the first two all the same."""
+"""Classes that TELEVAL lacks in some eras; its own registry names the first one all the same."""
+NEVER_THERE = "src.summarizer.summarizer.Avg"
+"""A class that most tasks of TELEVAL's registry name and that no revision of TELEVAL defines."""
+AVG_NOTE = (
+    "TELEVAL's registry names the summarizer Avg, which TELEVAL does not define; "
+    "assay's own is used: the mean in percent of score_scale"
+)
 
 _era: ContextVar[Era | None] = ContextVar("era", default=None)
 _root: ContextVar[Path | None] = ContextVar("root", default=None)
@@ -44,7 +50,7 @@ _root: ContextVar[Path | None] = ContextVar("root", default=None)
 
 @contextmanager
 def using(era: Era) -> Iterator[None]:
-    """While this holds, what is built and asked follows an era."""
+    """Use an era while the context is active."""
     token = _era.set(era)
     try:
         yield
@@ -52,18 +58,29 @@ def using(era: Era) -> Iterator[None]:
         _era.reset(token)
 
 
+@contextmanager
+def supplied(cls: str) -> Iterator[None]:
+    """Let a registry build the class that TELEVAL names and lacks, with a note, under upstream's rule too."""
+    if cls != NEVER_THERE or not is_upstream("televal"):
+        yield
+        return
+    warnings.warn(AVG_NOTE, stacklevel=2)
+    with following("televal", OURS):
+        yield
+
+
 @dataclass(frozen=True)
 class Rule:
-    """What a run follows: an era, and whose rule where ours and upstream's differ."""
+    """The rules of a run: an era, and whether upstream's rules apply where they differ from assay's."""
 
     era: Era = NEWEST
     is_upstream: bool = False
     root: Path | None = field(default=None, compare=False)
-    """The folder of the tree, where prompts of the user's own checkout may lie."""
+    """The folder of the tree, which may contain prompts of the user's own checkout."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """While this holds, what is built and asked follows it."""
+        """Apply the rules while the context is active."""
         token = _root.set(self.root)
         try:
             with (
@@ -75,17 +92,17 @@ class Rule:
             _root.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """The same around each single call of what was built: it costs nothing where ours is followed."""
+        """Apply the rules around a single call; does nothing if assay's own rules are followed."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
 _NOTHING = nullcontext()
 PLAIN_RULE = Rule()
-"""Ours, and the newest era."""
+"""assay's own rules, and the newest era."""
 
 
 def era_here() -> Era:
-    """The era in force: the one of the run, else that of the tree the script or the working folder lies in."""
+    """Return the current era: the run's, else that of the tree around the script or the working folder."""
     chosen = _era.get() or (SEED if is_documented("televal") else None)
     if chosen is not None:
         return chosen
@@ -96,14 +113,14 @@ def era_here() -> Era:
 
 
 def root_here() -> Path:
-    """The folder of the tree in force: that of the run, else the one the script or the working folder lies in."""
+    """Return the current tree's folder: the run's, else the one around the script or the working folder."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     script = os.path.dirname(os.path.abspath(main)) if main else ""
     return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
 
 
 def era_of(root: Path) -> Era:
-    """The era of a tree, by its own `src/dataset.py` where there is one, else by words of its YAML files.
+    """Return the era of a tree, from its own `src/dataset.py` if it has one, else from words in its YAML files.
 
     `protocol="upstream@documented"` is the first era, which upstream's document describes.
     """
@@ -133,7 +150,7 @@ def _tree_near(script: str, working: str) -> Path | None:
 
 
 def _from_source(file: Path) -> Era | None:
-    """By the parameters of `BatchLoader`."""
+    """Read the era from the parameters of `BatchLoader`."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -161,5 +178,5 @@ def _from_registry(folder: Path) -> Era | None:
 
 
 def _without_sizes(file: Path) -> str:
-    """Datasets of both eras have a batch size."""
+    """Read a file without the word `batch_size:`, which datasets of both eras have."""
     return file.read_text(encoding="utf-8-sig").replace("batch_size:", "")

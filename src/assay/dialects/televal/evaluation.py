@@ -1,8 +1,8 @@
-"""Guest evaluators as scorers: called for each prediction line as soon as it is there, their workers kept busy.
+"""A user's evaluators as scorers: each prediction line is judged as soon as it arrives, by a full pool of workers.
 
-An evaluator written for one prediction (`@parallel_batch`) is called in a pool of its own `max_workers`; one written
-for lists is given the batches of the prediction file. Ours are native scorers; here they learn about
-rounds.
+An evaluator written for one prediction (`@parallel_batch`) runs in its own pool of `max_workers`;
+one written for lists
+receives the batches of the prediction file. Built-in evaluators are assay's scorers, extended here to rounds.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any
 from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
-from ..plain import LEAVES
+from ..returned import LEAVES
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
 from .lines import LINE, info_of, prediction_lines, spoken_output
@@ -32,7 +32,7 @@ class Evaluation:
 
     name: str
     kind: Any
-    """The evaluator's class: its code is part of what a score depends on."""
+    """The evaluator's class; scores depend on its code."""
     args: Mapping[str, Any]
     build: Any = field(compare=False)
     """Makes the evaluator, when the first answer is there."""
@@ -41,7 +41,7 @@ class Evaluation:
     batch_size: int = 1
     """Lines that an evaluator of lists is given at once; 1 for one of single predictions."""
     batches_of: str = ""
-    """The digest of the file whose batches they are: a changed line changes what its neighbours are judged with."""
+    """The digest of the file with the batches: a changed line affects its neighbours in the batch."""
     era: Era = "newest"
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     higher_is_better: bool = True
@@ -50,10 +50,10 @@ class Evaluation:
     lines: Callable[[], Sequence[Line]] | None = field(
         default=None, compare=False, repr=False
     )
-    """All predictions in the order of their file, where they are known: a list evaluator gets the file's batches."""
+    """All predictions in the order of their file, if known: a list evaluator gets the file's batches."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        """The verdicts on all lines of a sample as one score; the single ones are in its details."""
+        """Return the verdicts on all lines of a sample as one score; its details hold the single verdicts."""
         lines = prediction_lines(sample, output, self.loader, self.era)
         if len(lines) == 1:
             return await self._judge(lines[0], sample.id)
@@ -69,7 +69,7 @@ class Evaluation:
                 and "score" in line
                 and isinstance(verdict, Mapping)
             ):
-                # Upstream's result lines are overwritten by the prediction's.
+                # In upstream's result lines, the prediction's fields overwrite the verdict's.
                 verdict = {**verdict, "score": line["score"]}
             return read_result(verdict, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
@@ -82,7 +82,7 @@ class Evaluation:
 
     @property
     def _worker(self) -> "Worker":
-        """Kept beside the frozen fields, since it is none of the scorer's options."""
+        """Return the worker, which is not a field because it is not an option of the scorer."""
         worker: Worker | None = self.__dict__.get("_made")
         if worker is None:
             worker = Worker(self.build(), self.batch_size, self.rule, self.lines)
@@ -92,7 +92,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class BuiltIn(LikeInner):
-    """One of our scorers behind a guest's evaluator, applied to each round of a dialogue."""
+    """One of assay's scorers behind a TELEVAL evaluator, applied to each round of a dialogue."""
 
     name: str
     scorer: Any
@@ -102,7 +102,7 @@ class BuiltIn(LikeInner):
     results: Callable[..., dict[str, Any]] | None = field(
         default=None, compare=False, repr=False
     )
-    """What upstream's evaluator would return for a score, where its result lines are wanted."""
+    """Builds what upstream's evaluator would return for a score, if its result lines are needed."""
     models: Mapping[str, Any] = field(
         default_factory=lambda: EMPTY, compare=False, repr=False
     )
@@ -125,7 +125,7 @@ class BuiltIn(LikeInner):
         )
 
     def _shown(self, sample: Sample, output: Output, verdict: Any) -> Score:
-        """The score with the dictionary that upstream's evaluator would return for it."""
+        """Return the score with the dictionary that upstream's evaluator would return for it."""
         if self.results is None or LINE not in sample.fields:
             return verdict  # type: ignore[no-any-return]
         score = as_score(verdict)
@@ -152,7 +152,7 @@ class BuiltIn(LikeInner):
 
 @dataclass(frozen=True)
 class AwaitedBuiltIn(BuiltIn):
-    """The same for a scorer that must wait, as for a judge."""
+    """The same for an asynchronous scorer, such as a judge."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer
@@ -173,7 +173,7 @@ def built_in(
     era: Era,
     results: Callable[..., dict[str, Any]] | None = None,
 ) -> BuiltIn:
-    """One of ours, awaited where it must be."""
+    """Wrap one of assay's scorers; the wrapper is asynchronous if the scorer is."""
     kind = (
         AwaitedBuiltIn
         if inspect.iscoroutinefunction(type(scorer).__call__)
@@ -183,7 +183,7 @@ def built_in(
 
 
 def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The counts of an error rate under the guest's names; `None` where there are none."""
+    """Return the counts of an error rate under TELEVAL's names, or None if there are none."""
     if not {"S", "D", "I", "N"} <= details.keys():
         return None
     return dict(
@@ -196,10 +196,11 @@ def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class Worker:
-    """Calls one evaluator, as parallel as it asks to be.
+    """Calls one evaluator with the parallelism that it declares.
 
-    One that is written for lists gets the batches of the file, whichever of their lines is asked for first, so that a
-    score that depends on its batch is the same each time. Where the lines are not all known yet, a line comes alone.
+    An evaluator written for lists gets the batches of the file, regardless of which line is needed
+    first, so that a score
+    that depends on its batch is reproducible. If not all lines are known yet, it gets one line at a time.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class Worker:
         self._places: dict[str, tuple[int, int]] = {}
 
     async def ask(self, line: Mapping[str, Any], id: str) -> Any:
-        """What the evaluator says of one line; `id` is the sample's."""
+        """Return the evaluator's result for one line; `id` is the sample's."""
         if self._single is not None:
             return await self._threads.submit(self._judge, self._single, line)
         if self._lines is None or self._batch_size == 1:
@@ -239,7 +240,7 @@ class Worker:
                 for n, (line_id, _) in enumerate(self._known)
             }
             self._batches = {}
-        batch, place = self._places[id]
+        batch, index = self._places[id]
         if batch not in self._batches:
             start = batch * self._batch_size
             members = [
@@ -248,7 +249,7 @@ class Worker:
             self._batches[batch] = asyncio.ensure_future(
                 self._threads.submit(self._evaluate, members)
             )
-        return (await asyncio.shield(self._batches[batch]))[place]
+        return (await asyncio.shield(self._batches[batch]))[index]
 
     def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
         with self._rule.kept():
@@ -278,7 +279,7 @@ class Worker:
 
 
 def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
-    """An evaluator's dictionary as a score: its `score` as value, all of it as details."""
+    """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary the details."""
     if not isinstance(result, Mapping) or "score" not in result:
         has = (
             ", ".join(map(str, result))
@@ -307,7 +308,7 @@ def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
 
 
 def plain_number(raw: Any) -> Any:
-    """A number of numpy or torch as Python's; everything else as it is."""
+    """Convert numbers of numpy or torch to Python's; return anything else unchanged."""
     if isinstance(raw, Mapping):
         return {str(key): plain_number(value) for key, value in raw.items()}
     item = getattr(raw, "item", None)
@@ -315,7 +316,7 @@ def plain_number(raw: Any) -> Any:
 
 
 def number_of(raw: Any) -> float | dict[str, float] | None:
-    """A raw score as a number or named numbers; `None` for what only a user's own summarizer understands."""
+    """Return a raw score as a number or named numbers, or None if only the user's own summarizer understands it."""
     if isinstance(raw, Mapping):
         named = {str(key): number_of(value) for key, value in raw.items()}
         return {
@@ -328,7 +329,7 @@ def number_of(raw: Any) -> float | dict[str, float] | None:
 
 
 def joined(scores: Sequence[Score]) -> Score:
-    """The score of a dialogue from those of its rounds: their mean, the single ones kept."""
+    """Combine the scores of a dialogue's rounds: their mean, with the single scores in the details."""
     if len(scores) == 1:
         return scores[0]
     rounds = [

@@ -1,4 +1,4 @@
-"""The files a TELEVAL user expects: predictions, results and summaries as JSONL, audio clips, and one table of all."""
+"""Write the files that TELEVAL users expect: predictions, results and summaries as JSONL, clips, and one table."""
 
 import csv
 import io
@@ -15,15 +15,15 @@ from ...datasets import open_dataset
 from ...store import RunReader, safe_name
 from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
-from .audio import file_stem
 from .eras import Era
 from .lines import info_of, prediction_lines
 from .references import encoded
 from .rows import STRUCTURE
+from .spoken import file_stem
 
 
 class Folder:
-    """`<save_dir>`: where the files of all models and tasks lie."""
+    """`<save_dir>`: the folder with the files of all models and tasks."""
 
     def __init__(self, save_dir: str | Path, model: str) -> None:
         self.root = Path(save_dir).expanduser()
@@ -36,19 +36,19 @@ class Folder:
         )
 
     def run(self, label: str) -> Path:
-        """Our own run folder of a stage."""
+        """Return assay's run folder of a stage."""
         return self.root / "run" / self._model_folder / label
 
     def file(self, stage: str, label: str) -> Path:
-        """The file of a stage: `prediction`, `result` or `summary`."""
+        """Return the file of a stage: `prediction`, `result` or `summary`."""
         return self.root / stage / self._model_folder / f"{label}.jsonl"
 
     def sounds(self, label: str) -> Path:
-        """Where the audio clips of a prediction file lie."""
+        """Return the folder with the audio clips of a prediction file."""
         return self.root / "prediction" / self._model_folder / label
 
     def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
-        """Writes a file whole: an earlier one is there until the new one is complete."""
+        """Write a file atomically: the earlier one exists until the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(
             json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n"
@@ -57,16 +57,25 @@ class Folder:
         write_whole(file, text.encode("utf-8", "replace"))
         return file
 
+    def remove(self, stage: str, label: str) -> None:
+        """Remove a file that assay wrote; its numbers no longer describe the results beside it."""
+        file = self.file(stage, label)
+        if file.is_file():
+            self.ledger.claim(file).unlink()
+
     def write_table(self) -> Path:
-        """`results.csv`, as TELEVAL's own script writes it: a row for each summary, a column for each model."""
+        """Write `results.csv` in TELEVAL's own format: a row for each summary, a column for each model."""
         cells: dict[str, dict[str, str]] = {}
         models: list[str] = []
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
-            models += [file.parent.name] if file.parent.name not in models else []
-            statistic = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-            cells.setdefault(file.stem, {})[file.parent.name] = "".join(
-                f"{value} " for value in statistic.values()
-            )
+            model = file.parent.name
+            if model not in models:
+                models.append(model)
+            first_line = file.read_text(encoding="utf-8").splitlines()[0]
+            statistic = json.loads(first_line)
+            text = "".join(f"{value} " for value in statistic.values())
+            row = cells.setdefault(file.stem, {})
+            row[model] = text
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")
@@ -82,7 +91,7 @@ class Folder:
 def predictions_of(
     task: Task, reader: RunReader, model: str, folder: Folder, era: Era
 ) -> list[dict[str, Any]]:
-    """The prediction lines of a run, in the order of the data; audio clips get the names the guest gives them."""
+    """Return the prediction lines of a run in the order of the data, with audio clips under TELEVAL's names."""
     loader = task.to_sample.loader
     lines: list[dict[str, Any]] = []
     for sample, output in _answered(task, reader, model):
@@ -102,9 +111,9 @@ def results_of(
     keep_meta_info: bool,
     is_upstream: bool = False,
 ) -> list[dict[str, Any]]:
-    """The result lines of a run: what the evaluator said wins over what the prediction says under the same name.
+    """Return the result lines of a run. If names collide, the evaluator's value wins over the prediction's.
 
-    Upstream's lines hold no more than the evaluator returned, and there the prediction wins.
+    Upstream's lines hold only what the evaluator returned, and there the prediction wins.
     """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []
@@ -141,7 +150,7 @@ def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
 def _answered(
     task: Task, reader: RunReader, model: str
 ) -> Iterator[tuple[Sample, Output]]:
-    """Every sample that was answered, with its answer; of a dialogue the last one with the texts of all."""
+    """Yield every answered sample with its answer; for a dialogue, the last one with the texts of all."""
     answers = reader.index.cell(task.name, model).answers
     for sample in open_dataset(
         task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}"

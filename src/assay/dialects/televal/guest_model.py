@@ -1,7 +1,7 @@
-"""A guest model class as a model of assay: asked with files and keywords, answered with text and audio.
+"""A user's TELEVAL model class as a model of assay: called with files and keywords, it returns text and audio.
 
-The class is built from the YAML file's arguments when it is first asked. What it returns beside `pred` is kept:
-`pred_audio` as an audio clip in the run, `cache` and `his` as the state that the next round of the dialogue gets.
+The class is built from the YAML file's arguments on first use. What it returns beside `pred` is kept: `pred_audio` as
+an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
 """
 
 import os
@@ -28,24 +28,23 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
-from ..plain import LEAVES
-from .audio import RATE, AudioFolder, file_stem
+from ..returned import LEAVES
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
 from .eras import PLAIN_RULE, Rule
-from .inference_mode import without_gradients
 from .lines import RETURNED, spoken_output
+from .model_bases import without_gradients
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
 from .rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .secrets import hidden, known_secrets, without_secrets
-from .spoken import Question, Script, Turn
+from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
 from .tree import Entry
 
 AUDIO = "pred_audio"
 """The folder of audio clips in a run's own."""
 HEAD = "televal"
-"""The role of the message that carries what only a guest model is told."""
+"""The role of the message with data for TELEVAL models only."""
 
 
 @dataclass(eq=False)
@@ -56,12 +55,12 @@ class GuestModel:
     classes: Classes
     rule: Rule = PLAIN_RULE
     audio_folder: Path = Path("runs") / AUDIO
-    """Where the model may write its audio clips."""
+    """The folder for the model's audio clips."""
     prediction_folder: str | None = None
-    """Where upstream has it write them, as the command names it."""
+    """The folder where upstream's rule writes clips, as named by the command."""
     built: Any = None
     whole_dialogues: bool = True
-    """Guests may remember the last thing said to them: a dialogue ends before the next begins."""
+    """Models may remember the last input: a dialogue ends before the next begins."""
 
     def __post_init__(self) -> None:
         self.name = self.entry.name
@@ -93,17 +92,17 @@ class GuestModel:
         }
 
     def write_under(self, folder: Path) -> None:
-        """Told where the run is kept: audio clips are written there."""
+        """Set the run's folder, below which audio clips are written."""
         self.audio_folder = folder / AUDIO
 
     def load(self) -> None:
-        """Builds the user's class."""
+        """Build the user's class."""
         if self.built is None:
             with self.rule.applied():
                 self.built = self.classes.build(self.entry)
 
     def close(self) -> None:
-        """Deletes the audio clips that were converted for it."""
+        """Delete the audio clips that were converted for the model."""
         for folder in self._clips.values():
             folder.close()
         close = getattr(self.built, "close", None)
@@ -111,7 +110,7 @@ class GuestModel:
             close()
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """The prompt with what the messages alone do not tell: the script, the instruction, switches of the task."""
+        """Add to the prompt what messages do not hold: the script, the instruction, the switches of the task."""
         spoken = sample.fields.get(SPOKEN)
         extras: dict[str, Any] = {}
         if isinstance(spoken, Script):
@@ -142,7 +141,7 @@ class GuestModel:
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The answers, one by one; what the user's code raises is the failure of that sample alone."""
+        """Return the answers one by one; an exception of the user's code fails that sample only."""
         self.load()
         with without_gradients(), self.rule.kept():
             return [self._answer(request) for request in requests]
@@ -255,7 +254,7 @@ class GuestModel:
         )
 
     def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
-        """The answer of the class's own `inference`, kept whole; what is no dictionary is not written down."""
+        """Return the answer of the class's own `inference` unchanged; only dictionaries are recorded."""
         answer = self._inferred(extras, request)
         if isinstance(answer, Mapping):
             output = self._output({"pred": "", **answer}, None, ())
@@ -285,7 +284,7 @@ class GuestModel:
     def _output_path(
         self, request: Request, extras: Mapping[str, Any], number: int | None = None
     ) -> str | None:
-        """Where an audio clip goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
+        """Return the path for an audio clip: `<key>_pred.wav`, or `<key>_pred_round<i>.wav` in a dialogue."""
         if "audio" not in request.prompt.produces:
             return None
         name = f"{extras.get('sound', request.key)}_pred{f'_round{number}' if number else ''}.wav"
@@ -293,10 +292,10 @@ class GuestModel:
             path = f"{self.prediction_folder}/{name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
             return path
-        # The key of a request is its own: two rows of one key, or two tasks, never share a file.
+        # The key of a request is unique: two rows with one key, or two tasks, never share a file.
         clip = self.audio_folder.resolve() / request.key[:16] / name
         clip.parent.mkdir(parents=True, exist_ok=True)
-        # An earlier run may have left an audio clip there; one that the model does not write now is not its answer.
+        # Remove the clip of an earlier run, which must not be taken for the answer of this one.
         clip.unlink(missing_ok=True)
         return str(clip)
 
@@ -317,18 +316,20 @@ class GuestModel:
         )
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
-        """An audio clip as a file with the channels and the rate the class declares."""
+        """Return a path of the audio clip with the channels and the rate that the class declares."""
         rate = int(getattr(self.built, "inputs_sr", RATE))
         mono = bool(getattr(self.built, "mono_only", True))
         if isinstance(audio.source, Path):
             facts = check_media(audio)
-            if facts.rate == rate and (facts.channels == 1 or not mono):
+            has_right_channels = facts.channels == 1 or not mono
+            if facts.rate == rate and has_right_channels:
                 return str(audio.source)
-            place, stem = None, audio.digest[:24]
+            parent, stem = None, audio.digest[:24]
         else:
-            # Bytes of a table: they get the file their row names.
-            place, stem = Path(str(audio.name)).parent, Path(str(audio.name)).stem
-        folder = self._clips.setdefault(place, AudioFolder(place))
+            # Bytes of a table get the file name that their row gives.
+            name = Path(str(audio.name))
+            parent, stem = name.parent, name.stem
+        folder = self._clips.setdefault(parent, AudioFolder(parent))
         path, conversions = folder.put(audio, stem, rate=rate, mono=mono)
         changes += conversions
         return str(path)
@@ -359,7 +360,7 @@ def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
 
 
 def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What of an answer can be kept: `cache` and `his` are for the next round only."""
+    """Return the part of an answer that can be recorded; `cache` and `his` are for the next round only."""
     return {
         str(name): value
         for name, value in answer.items()

@@ -1,4 +1,4 @@
-"""Prediction lines: what a model answered to a sample, as the guest's files and evaluators have it."""
+"""Prediction lines: a model's answer to a sample in the format of TELEVAL's files and evaluators."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from .rows import KEY, SPOKEN, STRUCTURE, SWITCHES
 from .spoken import Script
 
 RETURNED = "inference"
-"""Under this name the details of an output hold what `inference` returned, where upstream's rule was chosen."""
+"""The key in an output's details for what `inference` returned, if upstream's rule was chosen."""
 LINE = "televal_line"
 """The field of a sample that was read from a file of predictions: the line itself."""
 
@@ -20,7 +20,7 @@ LINE = "televal_line"
 def prediction_lines(
     sample: Sample, output: Output, loader: Any, era: Era = "newest"
 ) -> list[dict[str, Any]]:
-    """One line for a question; for a dialogue one for each round, or the last one only where the task says so."""
+    """Return one line for a question; for a dialogue one for each round, or only the last if the task says so."""
     if LINE in sample.fields:
         return [sample.fields[LINE]]
     extra = {
@@ -55,7 +55,7 @@ def prediction_lines(
 def _as_returned(
     sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]
 ) -> list[dict[str, Any]] | None:
-    """The lines as upstream writes them: all that the model's `inference` returned; `None` for a model of assay."""
+    """Return the lines as upstream writes them: all that `inference` returned. Return None for a model of assay."""
     returned = output.details.get(RETURNED)
     if returned is None:
         return None
@@ -84,7 +84,7 @@ def _answer(output: Output) -> dict[str, Any]:
 
 
 def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
-    """The answers of all rounds; a model that is no guest gives their texts only, and the last audio."""
+    """Return the answers of all rounds; a model of assay gives their texts and the last audio only."""
     rounds = output.details.get("answers")
     if rounds is not None:
         return [
@@ -101,7 +101,7 @@ def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
 
 
 def audio_path(output: Output) -> str | None:
-    """The file of the audio a model made, if it made one."""
+    """Return the path of the audio that a model made, if any."""
     for medium in output.media:
         if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
             return str(medium.source)
@@ -109,7 +109,7 @@ def audio_path(output: Output) -> str | None:
 
 
 def spoken_output(pred: Any, *paths: Any) -> Output:
-    """An answer as text, with its audio where one of the paths is a file."""
+    """Return an answer as text, with its audio if one of the paths is a file."""
     clip = next(
         (Path(str(path)) for path in paths if path and Path(str(path)).is_file()), None
     )
@@ -118,5 +118,5 @@ def spoken_output(pred: Any, *paths: Any) -> Output:
 
 
 def info_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """What an evaluator is told beside the answer and the reference."""
+    """Return the fields of a line that an evaluator gets beside answer and reference."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}

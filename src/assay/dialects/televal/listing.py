@@ -1,4 +1,4 @@
-"""What a registry defines: every kind and name, with the class and the place, for `assay ls registry/`."""
+"""List what a registry defines for `assay ls registry/`: every kind and name, with its class and line."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from .tree import Tree, read_tree
 
 
 def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
-    """Each kind with its entries: `name`, `class`, `where`, and `fault` where something it names is not there."""
+    """Return each kind with its entries: `name`, `class`, `where`, and `fault` if a name in it does not exist."""
     tree = read_tree(Path(path))
     faults = _faults(tree)
     return {
@@ -33,7 +33,7 @@ def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def lines(path: str | Path) -> list[str]:
-    """The listing as text, kind by kind."""
+    """Return the listing as lines of text, kind by kind."""
     text_lines: list[str] = []
     for kind, entries in listing(path).items():
         width = max(len(entry["name"]) for entry in entries)
@@ -49,15 +49,18 @@ def lines(path: str | Path) -> list[str]:
 
 def _faults(tree: Tree) -> dict[tuple[str, str], str]:
     classes = Classes(tree.root)
-    found: dict[tuple[str, str], str] = {}
+    fault_texts: dict[tuple[str, str], str] = {}
     for entry in tree.all():
-        faults: list[AssayError | None] = [classes.fault(entry) if entry.cls else None]
+        faults: list[AssayError] = []
+        class_fault = classes.fault(entry) if entry.cls else None
+        if class_fault is not None:
+            faults.append(class_fault)
         for argument, kind, name in tree.linked(entry):
             try:
                 tree.get(kind, name, entry.at(argument))
             except AssayError as fault:
                 faults.append(fault)
-        text = "; ".join(str(fault) for fault in faults if fault is not None)
+        text = "; ".join(map(str, faults))
         if text:
-            found[entry.kind, entry.name] = text
-    return found
+            fault_texts[entry.kind, entry.name] = text
+    return fault_texts

@@ -1,7 +1,8 @@
-"""A user's own `inference`: asked with what the template rendered, in place of the two methods for one round.
+"""A user's own `inference`, called with the rendered template instead of the two methods for one round.
 
-It is given a list of one rendered structure and returns a list of one answer; of a dialogue that answer is a list with
-a record for each round. A dialogue is put to it whole, when its first round comes.
+It receives a list with one rendered structure and returns a list with one answer; for a dialogue,
+that answer is a list
+with a record for each round. It gets the whole dialogue when its first round is asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,19 +10,19 @@ from typing import Any
 
 from ...core import shorten
 from .calling import FLAGS, checked
-from .facade.models.base import Model
+from .model_bases import Model
 from .spoken import Question, Script, Turn
 
 
 def infers_itself(model: Any) -> bool:
-    """Whether a model's class has an `inference` of its own."""
+    """Return True if a model's class defines its own `inference`."""
     return getattr(type(model), "inference", Model.inference) is not Model.inference
 
 
 def infer_once(
     model: Any, question: Question, flags: Mapping[str, Any], pred_audio: str | None
 ) -> dict[str, Any]:
-    """The answer to one question."""
+    """Return the answer to one question."""
     turns: list[tuple[str, Turn]] = [
         ("system", Turn(text=question.system)),
         ("instruct", Turn(text=question.instruct or None)),
@@ -45,7 +46,7 @@ def infer_dialogue(
     flags: Mapping[str, Any],
     pred_audio: str | None,
 ) -> list[dict[str, Any]]:
-    """The answers of all rounds of a dialogue; speakers stand in the order in which they were swapped already."""
+    """Return the answers of all rounds of a dialogue, whose speakers are already swapped."""
     users = (Turn(heard, script.users[0].text, script.users[0].meta), *script.users[1:])
     dialogue = [
         {"role": role, "round": str(number), "content": {**turn.meta, **_content(turn)}}
@@ -57,9 +58,9 @@ def infer_dialogue(
     structure: dict[str, Any] = {"nrounds": len(users), "dialogue": dialogue}
     if script.instruct:
         structure["instruct"] = {"content": {"text": script.instruct}}
-    # Every round is kept; which of them are shown is decided where the lines are written.
-    settled = {**FLAGS, **flags, "reverse_spkr": False, "save_latest_only": False}
-    records = _only(model, structure, settled, pred_audio)
+    # Keep every round; the writer of the lines decides which are shown.
+    all_flags = {**FLAGS, **flags, "reverse_spkr": False, "save_latest_only": False}
+    records = _only(model, structure, all_flags, pred_audio)
     if (
         not isinstance(records, Sequence)
         or isinstance(records, str)

@@ -1,4 +1,4 @@
-"""Parquet with clips in it as `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`: faster to read again."""
+"""Convert Parquet with clips to `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`, which reads faster."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,10 @@ def convert(
     name: str | None = None,
     key_col: str = "key",
 ) -> tuple[Path, int, int]:
-    """The JSONL file, and how many rows and audio clips there are; running it again writes only what is missing."""
+    """Write the JSONL file; return its path and the numbers of rows and clips.
+
+    A second call writes only what is missing.
+    """
     path = Path(source).expanduser()
     if not path.exists():
         raise UsageError("no such file or folder", where=str(source))

@@ -1,6 +1,7 @@
-"""A file of predictions as a dataset, and the model that gives them back: judging without asking anybody.
+"""A file of predictions as a dataset, and a model that replays it.
 
-Lines have at least `key`, `pred` and `ref`; who wrote them does not matter.
+Each line has at least `key`, `pred` and `ref`. Rows that `--mode infer` could not answer have no line in the file; they
+follow its lines as rows marked with `UNANSWERED`, so that they stay in the count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import (
+    UNRESOLVED,
     Abilities,
     DataError,
     Json,
@@ -20,25 +22,31 @@ from ...core import (
     Text,
 )
 from ...datasets import open_dataset
+from ...datasets.files import open_file
+from ...store import RunReader
 from .lines import LINE, spoken_output
 from .references import as_target, decoded
 from .rows import PLACE
 
 REQUIRED = ("key", "pred", "ref")
 HEAD = "televal"
+UNANSWERED = "televal_unanswered"
+"""The column of a row without a prediction: its outcome and error in the inference run."""
 
 
 @dataclass(frozen=True)
 class ReadLine:
-    """A line of predictions as a sample; the rounds of a dialogue belong together."""
+    """Turn a line of predictions into a sample; the rounds of a dialogue share a cluster."""
 
     is_upstream: bool = False
     """A line is known by its place: keys may be given twice."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
+        if UNANSWERED in row:
+            return _unanswered_sample(row)
         line = decoded(row)
-        place = line.pop(PLACE, None)
+        position = line.pop(PLACE, None)
         missing = [name for name in REQUIRED if name not in line]
         if missing:
             raise DataError(
@@ -50,8 +58,8 @@ class ReadLine:
         nround = None if self.is_upstream else line.get("nround")
         query = line.get("query")
         id = (
-            place["id"]
-            if place is not None
+            position["id"]
+            if position is not None
             else key
             if nround is None
             else f"{key}#{nround}"
@@ -65,15 +73,87 @@ class ReadLine:
         )
 
 
+def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
+    """Return a sample whose answer failed; raise `DataError` where the row of the dataset was unusable."""
+    failure = row[UNANSWERED]
+    if failure["outcome"] == "data_error":
+        raise DataError(failure["error"])
+    line = {"key": row["key"], "pred": None, "ref": None}
+    return Sample(row["key"], "", fields={LINE: line, UNANSWERED: failure["error"]})
+
+
+@dataclass(frozen=True)
+class WithUnanswered:
+    """The rows of a file of predictions, then the rows for which it has none."""
+
+    lines: Any
+    """The file, or a function that yields its rows."""
+    unanswered: Sequence[Mapping[str, Any]]
+    name: str
+
+    def __call__(self) -> Iterator[Any]:
+        if isinstance(self.lines, Path):
+            yield from (row for _, _, row in open_file(self.lines).rows())
+        else:
+            yield from self.lines()
+        yield from self.unanswered
+
+
+def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str, Any]]:
+    """Return a row for each sample of an infer run that has neither an answer nor one of the keys."""
+    if not run.is_dir():
+        return []
+    reader = RunReader(run)
+    rows: list[dict[str, Any]] = []
+    for result in reader.results:
+        if result.task != task or rows:
+            continue
+        records = [
+            record
+            for scorer in reader.scorers(task, result.model)[:1]
+            for record in reader.scores(task, result.model, scorer)
+        ]
+        failures = {
+            record.id: {
+                "outcome": str(record.outcome),
+                "error": _reason(record.details),
+            }
+            for record in records
+            if record.outcome in UNRESOLVED
+        }
+        never_asked = {"outcome": "model_error", "error": "the infer run ended early"}
+        for number in range(len(records), result.n_expected or 0):
+            failures[f"(not asked {number + 1})"] = never_asked
+        rows = [
+            {"key": id, UNANSWERED: failure}
+            for id, failure in failures.items()
+            if id not in keys
+        ]
+    return rows
+
+
+def _reason(details: Mapping[str, Any]) -> str:
+    return str(details.get("error") or details.get("reason") or "no answer")
+
+
+def keys_in(file: Path) -> frozenset[str]:
+    """Return the keys of all readable lines of a prediction file."""
+    keys: set[str] = set()
+    for _, _, row in open_file(file).rows():
+        if isinstance(row, Mapping):
+            keys.add(str(row.get("key")))
+    return frozenset(keys)
+
+
 def lines_in(rows: Any, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """All lines of a file of predictions that can be judged, with the ids of their samples."""
+    """Yield every line that can be judged, with the id of its sample."""
     for sample in open_dataset(rows, to_sample=reader, where="predictions"):
-        if isinstance(sample, Sample):
+        if isinstance(sample, Sample) and UNANSWERED not in sample.fields:
             yield sample.id, sample.fields[LINE]
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """The question as far as it is known."""
+    """Return the question as far as it is known."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 
@@ -83,7 +163,7 @@ class Predictions:
 
     name: str
     folder: Path = field(compare=False)
-    """Where relative paths of audio clips start, if not in the working folder."""
+    """The base of relative audio paths, if it is not the working folder."""
     is_upstream: bool = False
     """A line without an answer is judged too."""
     abilities: Abilities = field(
@@ -93,32 +173,37 @@ class Predictions:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What it said is part of each request."""
+        """The name of the file; the predictions themselves are part of each request."""
         return {"dialect": "televal", "predictions": self.name}
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
-        """The prediction itself goes with the question."""
+        """Add the prediction itself to the prompt."""
         line = sample.fields[LINE]
         answer = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
+        if UNANSWERED in sample.fields:
+            answer["error"] = sample.fields[UNANSWERED]
         return replace(
             prompt, messages=(Message(HEAD, (Json(answer),)), *prompt.messages)
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """What the file says."""
+        """Return the answers of the file."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
         (head,) = request.messages[0].parts or (Json({}),)
         answer = head.value if isinstance(head, Json) else {}
+        if "error" in answer:
+            message = f"--mode infer did not answer it: {answer['error']}"
+            return Output.failed("missing", message, retryable=False)
         if answer.get("pred") is None and not self.is_upstream:
             return Output.failed(
                 "missing", "the line has no prediction", retryable=False
             )
         spoken = answer.get("pred_audio")
-        places = (
+        paths = (
             (Path(spoken), self.folder / spoken)
             if isinstance(spoken, str) and spoken
             else ()
         )
-        return spoken_output(answer["pred"], *(place.resolve() for place in places))
+        return spoken_output(answer["pred"], *(path.resolve() for path in paths))

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import AllOf
-from ..plain import LEAVES, plain
+from ..returned import LEAVES, plain
 
 MARK = "__tuple__"
 
 
 def encoded(value: Any) -> Any:
-    """A value as JSON can hold it, its tuples marked."""
+    """Return a value that JSON can hold, with its tuples marked."""
     if type(value) in LEAVES:
         return value
     if isinstance(value, tuple):
@@ -26,7 +26,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """A value from JSON with its tuples restored."""
+    """Return a value read from JSON with its tuples restored."""
     kind = type(value)
     if kind is str or kind is int:
         return value
@@ -40,7 +40,7 @@ def decoded(value: Any) -> Any:
 
 
 def as_target(reference: Any) -> Any:
-    """A guest's reference as a target: a list becomes alternatives, a tuple `AllOf`."""
+    """Turn a TELEVAL reference into a target: a list becomes alternatives, a tuple `AllOf`."""
     if isinstance(reference, tuple):
         return AllOf(tuple(as_target(item) for item in reference))
     if isinstance(reference, list):
@@ -49,7 +49,7 @@ def as_target(reference: Any) -> Any:
 
 
 def as_reference(target: Any) -> Any:
-    """The guest's reference behind a target."""
+    """Return the TELEVAL reference behind a target."""
     if isinstance(target, AllOf):
         return tuple(as_reference(part) for part in target.parts)
     if isinstance(target, tuple):

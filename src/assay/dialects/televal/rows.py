@@ -1,4 +1,4 @@
-"""From a row to a sample: the guest's template rendered, its clips opened late, its reference with OR and AND kept."""
+"""Turn a row into a sample: render the template, keep OR and AND in its reference, open its clips on demand."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,41 +7,41 @@ from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
 from .calling import FLAGS
+from .data_templates import DataTemplate
 from .eras import PLAIN_RULE, Rule
 from .facade.dataset import BatchLoader
-from .facade.prompt.template import DataTemplate
 from .references import as_target
 from .spoken import Question, Script, Turn, read_structure
 
 SPOKEN = "televal"
-"""The field of a sample that holds what the template said, where the messages alone do not tell."""
+"""The field of a sample with what the template rendered beyond the messages."""
 STRUCTURE = "televal_structure"
-"""The field that holds what the template gave, where upstream's rule was chosen."""
+"""The field with the template's result, if upstream's rule was chosen."""
 AUDIO_FIELD = "televal_sound"
 """The field with the folder and the name of an audio clip that the model is to make, without `_pred.wav`."""
 KEY = "televal_key"
 """The field with the key of a row as upstream writes it; its id may say more."""
 PLACE = "televal_place"
-"""The column of a row that says where it stood, where upstream's rule was chosen."""
+"""The column with a row's position, if upstream's rule was chosen."""
 SWITCHES = "televal_switches"
-"""The field that holds switches of the task which are not at their default: they are told to the model too."""
+"""The field with the task's switches that differ from their defaults; the model receives them too."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A task's way from a row to a sample."""
+    """Turns the rows of a task into samples."""
 
     loader: Any
     """A `BatchLoader`, or a user's own with the same attributes."""
     template: Any
-    """The template's structure, as the YAML file has it."""
+    """The template's structure, as in the YAML file."""
     render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
-    """`reverse_spkr`, `use_model_history`, `save_latest_only`, where they are not at their default."""
+    """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
     rule: Rule = PLAIN_RULE
     is_streamed: bool = False
-    """Whether the rows come as the file has them, and are made ready here."""
+    """Whether rows arrive as in the file, and are prepared here."""
     label: str = ""
     """The folder of audio clips under upstream's rule."""
 
@@ -55,7 +55,7 @@ class Reader:
         rule: Rule = PLAIN_RULE,
         label: str = "",
     ) -> "Reader":
-        """A reader from what the registry built; a user's own template class only needs `load`."""
+        """Build a reader from what the registry built; a user's own template class only needs `load`."""
         render = (
             template.render
             if isinstance(template, DataTemplate)
@@ -70,18 +70,18 @@ class Reader:
 
     @property
     def id_column(self) -> str:
-        """The column that names rows, those that fail too."""
+        """The column that names rows, including failed ones."""
         return getattr(self.loader, "key_col", None) or "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
         columns, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
-        place = columns.pop(PLACE, None)
+        position = columns.pop(PLACE, None)
         key = columns.get(self.id_column)
         id = "" if key is None else str(key)
-        if place is not None:
-            id = place["id"]
-            columns[KEY] = columns.get(self.id_column, place["place"])
+        if position is not None:
+            id = position["id"]
+            columns[KEY] = columns.get(self.id_column, position["place"])
         try:
             structure = self.render(columns)
             is_reversed = self.switches.get("reverse_spkr", False)
@@ -101,6 +101,14 @@ class Reader:
         if spoken.instruct or spoken.assistant is not None:
             columns[SPOKEN] = spoken
         return Sample(id, self._messages(spoken, clips), target, fields=columns)
+
+    def is_dialogue(self, row: Mapping[str, Any]) -> bool:
+        """Return True if the template makes a dialogue of a row: its references are then in the template."""
+        try:
+            spoken = read_structure(self.render(dict(row)), reverse=False)
+        except Exception:  # noqa: BLE001 - a user's template: each row reports its own fault when it is read
+            return False
+        return isinstance(spoken, Script)
 
     def _messages(
         self, question: Question, clips: Mapping[str, Audio]
@@ -126,7 +134,7 @@ class Reader:
             first = Message("user", (Text(script.instruct), *(first.parts or ())))
         row[SPOKEN] = script
         if not self.switches.get("use_model_history", True):
-            # Where the runner looks for what was answered in the data.
+            # The runner expects the data's replies here.
             row["references"] = [self._reply(reply, clips) for reply in script.replies]
         return Sample(
             id,
@@ -137,7 +145,7 @@ class Reader:
         )
 
     def _user(self, turn: Turn, clips: Mapping[str, Audio]) -> Message:
-        """What a user says: the audio where there is one, since the text beside it only is its transcript."""
+        """Return the user's message: the audio if there is one, since the text beside it is its transcript."""
         if turn.audio:
             return Message("user", (self._audio(turn.audio, clips),))
         if turn.text is None:
@@ -156,7 +164,7 @@ class Reader:
         return clips[path] if path in clips else Audio(self._located(path), name=path)
 
     def _located(self, path: str) -> Path:
-        """A relative path starts beside the registry, else in the working folder, else beside the data."""
+        """Resolve a relative path: beside the registry, else in the working folder, else beside the data."""
         relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
         for candidate in (
@@ -173,7 +181,7 @@ class Reader:
 
 
 def first_text(reference: Any) -> str:
-    """What a reference says when it must be said: the first of several."""
+    """Return a reference as text: the first of several."""
     while isinstance(reference, (list, tuple)):
         reference = reference[0] if reference else ""
     return "" if reference is None else str(reference)
@@ -181,7 +189,7 @@ def first_text(reference: Any) -> str:
 
 @dataclass(frozen=True)
 class Spoken:
-    """A sample's own messages as a prompt; an audio clip that cannot be read is the fault of that sample."""
+    """Builds a prompt from a sample's own messages; an unreadable audio clip fails that sample."""
 
     produces: tuple[str, ...] = ("text",)
 
@@ -195,7 +203,7 @@ class Spoken:
 
 
 def check_clip(audio: Audio) -> None:
-    """Raises where an audio clip is missing, cut off or none; its digest is known afterwards."""
+    """Raise if an audio clip is missing, truncated or not audio; its digest is known afterwards."""
     from ...media import check_media
 
     check_media(audio)
@@ -219,7 +227,7 @@ class Batches:
         ids: set[str] = set()
         number = 0
         for batch in self.loader:
-            for place, row in enumerate(
+            for position, row in enumerate(
                 [batch] if isinstance(batch, Mapping) else batch
             ):
                 if not self.is_upstream:
@@ -229,12 +237,12 @@ class Batches:
                     }
                     continue
                 key = str(
-                    row.get(getattr(self.loader, "key_col", None) or "key", place)
+                    row.get(getattr(self.loader, "key_col", None) or "key", position)
                 )
                 id = f"{key}#{number}" if key in ids else key
                 ids.add(id)
                 number += 1
-                yield {**row, PLACE: {"id": id, "place": place}}
+                yield {**row, PLACE: {"id": id, "place": position}}
 
 
 def _is_gap(value: Any) -> bool:

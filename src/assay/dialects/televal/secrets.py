@@ -1,4 +1,4 @@
-"""Keys in guest YAML: taken from the environment where the file says so, and never shown where it holds them itself."""
+"""Keys in TELEVAL's YAML files: read from the environment if the file says so, and redacted if it holds them itself."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,13 @@ _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
 """Arguments that hold nothing but a key: `stop_tokens: [END_OF_TEXT]` names no variable."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
-"""What people write where a key belongs that they do not give."""
+"""Common placeholders for a missing key."""
 
 
 def expand(value: Any, *, is_key: bool = False) -> Any:
-    """A value of a YAML file with `${env:NAME}` replaced; an unset variable is an error that names it.
+    """Replace `${env:NAME}` in a value of a YAML file; an unset variable is an error that names it.
 
-    Where a key is expected, the name of a variable alone will do: `key: JUDGE_API_KEY`.
+    Where a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
     """
     if isinstance(value, str):
         return (
@@ -41,18 +41,18 @@ def expand(value: Any, *, is_key: bool = False) -> Any:
 
 
 def is_variable(value: str) -> bool:
-    """Whether a text is written as the name of an environment variable, and is no placeholder."""
+    """Return True if a text has the form of a variable name and is not a placeholder."""
     return _VARIABLE.fullmatch(value) is not None and value.lower() not in PLACEHOLDERS
 
 
 def known_secrets(args: Any) -> tuple[str, ...]:
-    """All keys of an entry, those of the environment too; one whose variable is not set is not known."""
+    """Return all keys of an entry, including those in the environment; skip one whose variable is not set."""
     try:
-        found = tuple(secrets_in(expand(args), is_expanded=True))
+        secrets = tuple(secrets_in(expand(args), is_expanded=True))
     except UsageError:
-        found = tuple(secrets_in(args))
-    remember(found)
-    return found
+        secrets = tuple(secrets_in(args))
+    remember(secrets)
+    return secrets
 
 
 def _read(name: str) -> str:
@@ -65,7 +65,7 @@ def _read(name: str) -> str:
 
 
 def hidden(value: Any, *, is_secret: bool = False) -> Any:
-    """The value as it may be recorded: what stands under a secret's name is hidden, `${env:NAME}` stays."""
+    """Return the value as it may be recorded: values under secret names are redacted, `${env:NAME}` stays."""
     if isinstance(value, Mapping):
         return {
             str(name): hidden(inner, is_secret=is_secret or is_secret_name(name))
@@ -84,14 +84,14 @@ def hidden(value: Any, *, is_secret: bool = False) -> Any:
 
 
 def is_secret_name(name: Any) -> bool:
-    """Whether an argument's name says that it holds a key: `key`, `api_key`, `api_keys`, `token`."""
+    """Return True if an argument's name suggests a key: `key`, `api_key`, `api_keys`, `token`."""
     return _SECRET_NAME.search(str(name)) is not None
 
 
 def secrets_in(
     value: Any, *, is_secret: bool = False, is_expanded: bool = False
 ) -> Iterator[str]:
-    """The keys written out in a value, placeholders aside; of an expanded one, those of the environment too."""
+    """Yield the keys in a value, except placeholders; if it is expanded, also those of the environment."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             is_inside = is_secret or is_secret_name(name)
@@ -104,13 +104,13 @@ def secrets_in(
 
 
 def _is_key(value: str, is_expanded: bool) -> bool:
-    """Whether a text is a key itself, not a placeholder for one or the name of the variable that holds it."""
-    stands_for_one = REFERENCE.fullmatch(value) is not None or is_variable(value)
-    return value.lower() not in PLACEHOLDERS and (is_expanded or not stands_for_one)
+    """Return True if a text is a key itself, not a placeholder or the name of a variable."""
+    is_reference = REFERENCE.fullmatch(value) is not None or is_variable(value)
+    return value.lower() not in PLACEHOLDERS and (is_expanded or not is_reference)
 
 
 def without_secrets(value: Any, secrets: tuple[str, ...]) -> Any:
-    """A text in which no key stands; of anything else, the texts in it."""
+    """Remove keys from a text, or from all texts in a value."""
     if not secrets:
         return value
     if isinstance(value, Mapping):

@@ -1,17 +1,126 @@
-"""What a guest template says, taken apart: one question with its roles, or the script of a dialogue."""
+"""Audio of rows and of models: as files that models read, and as parts of prompts."""
 
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from ...core import shorten
+from ...core import Audio, shorten
+from ...store.layout import write_whole
+
+RATE = 16_000
+INDEX = ".sounds.jsonl"
+_FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
+
+
+def file_stem(key: str) -> str:
+    """Return a key as part of a file name, or its hash if it is not a valid one."""
+    if _FIT.fullmatch(key) and key.strip(". ") == key and key:
+        return key
+    return hashlib.sha256(key.encode()).hexdigest()[:24]
+
+
+class AudioFolder:
+    """A folder of decoded audio clips; a temporary one is removed when it is closed or garbage-collected."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._removal: weakref.finalize[[str, bool], AudioFolder] | None = None
+        self._folder = folder
+        self._known: dict[str, str] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the files, created on first use."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="assay_audio_"))
+            self._removal = weakref.finalize(
+                self, shutil.rmtree, str(self._folder), True
+            )
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+    def place(self, folder: Path) -> None:
+        """Write files into another folder from now on."""
+        self._folder, self._known = folder, None
+
+    def put(
+        self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True
+    ) -> tuple[Path, tuple[str, ...]]:
+        """Write the audio at `rate`, with one channel if `mono`; return the path and the conversions."""
+        with self._lock:
+            digests = self._index()
+            fingerprint = f"{audio.digest}/{rate}/{mono}"
+
+            def is_same_clip(path: Path) -> bool:
+                return digests.get(path.name, fingerprint) == fingerprint
+
+            path = self.folder / f"{name}.wav"
+            if path.exists() and not is_same_clip(path):
+                path = self.folder / f"{name}-{audio.digest[:8]}.wav"
+            if path.exists() and is_same_clip(path):
+                return path, ()
+            data, changes = as_wav(audio, rate=rate, mono=mono)
+            write_whole(path, data)
+            digests[path.name] = fingerprint
+            with (self.folder / INDEX).open("a", encoding="utf-8") as index:
+                index.write(json.dumps([path.name, fingerprint]) + "\n")
+            return path, changes
+
+    def close(self) -> None:
+        """Remove a temporary folder with its contents."""
+        if self._removal is not None:
+            self._removal()
+            self._removal, self._folder, self._known = None, None, None
+
+    def _index(self) -> dict[str, str]:
+        if self._known is None:
+            index = self.folder / INDEX
+            lines = (
+                index.read_text(encoding="utf-8").splitlines() if index.exists() else []
+            )
+            self._known = dict(json.loads(line) for line in lines if line.endswith("]"))
+        return self._known
+
+
+def as_wav(
+    audio: Audio, *, rate: int = RATE, mono: bool = True
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return an audio clip as 16-bit WAV, and the conversions."""
+    import numpy as np
+
+    from ...media import audio_from, decode_audio
+
+    waveform = decode_audio(audio, rate=rate, channels=1 if mono else None)
+    # A filter may exceed full scale slightly.
+    clip = audio_from(np.clip(waveform.samples, -1.0, 1.0), waveform.rate)
+    return clip.data(), waveform.conversions
+
+
+def audio_bytes(cell: Any) -> bytes | None:
+    """Return the bytes of a Parquet cell with an audio clip: plain bytes, or the struct that Hugging Face writes."""
+    if isinstance(cell, dict):
+        cell = cell.get("bytes")
+    return (
+        bytes(cell)
+        if isinstance(cell, (bytes, bytearray, memoryview)) and cell
+        else None
+    )
+
 
 ROLES = ("user", "assistant", "instruct", "system")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says: an audio clip, its text, and whatever else the template gives with it."""
+    """One speaker's turn: an audio clip, its text, and further fields of the template."""
 
     audio: str | None = None
     text: Any = None
@@ -29,7 +138,7 @@ class Question:
     system: str | None = None
 
     def keywords(self) -> dict[str, Any]:
-        """What `generate_once` is given."""
+        """Return the keyword arguments of `generate_once`."""
         return {
             "type": "single_turn",
             "audio": self.audio,
@@ -42,7 +151,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A dialogue: what the user says in each round, and what the other speaker said in the data."""
+    """A dialogue: the user's turn in each round, and the other speaker's reply in the data."""
 
     users: tuple[Turn, ...]
     replies: tuple[Turn, ...]
@@ -52,7 +161,7 @@ class Script:
 def read_structure(
     structure: Any, *, reverse: bool = False, as_upstream: bool = False
 ) -> Question | Script:
-    """A question from a list of roles, a script from a mapping with `dialogue`; anything else says what it is.
+    """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
 
     `reverse` swaps the speakers: the second one is the user, and what the first one says *next* is the reference.
     """
@@ -97,7 +206,7 @@ def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> S
     turns = [_turn(turn) for turn in dialogue]
     first, second = turns[0::2], turns[1::2]
     if reverse and as_upstream:
-        # TELEVAL takes what was said before as the reference, and leaves what stands beside the text where it was.
+        # TELEVAL takes the previous turn as the reference, and leaves the further fields of a text where they were.
         users = [
             replace(second_turn, meta=before.meta)
             for second_turn, before in zip(second, first, strict=False)
@@ -120,7 +229,7 @@ def _turn(turn: Any) -> Turn:
     content = turn.get("content", {}) if isinstance(turn, Mapping) else turn
     if not isinstance(content, Mapping):
         raise ValueError(f"content has `text` and `audio`, but is {shorten(content)}")
-    meta = {
-        key: value for key, value in content.items() if key not in ("audio", "text")
-    }
-    return Turn(content.get("audio") or None, content.get("text"), meta)
+    meta = dict(content)
+    audio = meta.pop("audio", None)
+    text = meta.pop("text", None)
+    return Turn(audio or None, text, meta)

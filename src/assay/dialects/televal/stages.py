@@ -1,7 +1,8 @@
-"""The two stages of the guest's command line as tasks, each under a reference from which a saved run is found again.
+"""The two stages of TELEVAL's command line as tasks, each with a reference under which a saved run is found again.
 
-`REGISTRY#infer/TASK/DATASET?{…}` asks a model, `REGISTRY#eval/TASK/DATASET?{…}` judges a file of predictions; behind
-the `?` stand the options of the command line that the answers or the verdicts depend on.
+`REGISTRY#infer/TASK/DATASET?{…}` asks a model, `REGISTRY#eval/TASK/DATASET?{…}` judges a file of
+predictions. After the
+`?` come the options of the command line on which the answers or the verdicts depend.
 """
 
 import json
@@ -15,7 +16,15 @@ from ...runner.options import RunOptions
 from .eras import SEED
 from .facade.dataset import BatchLoader
 from .files import Folder
-from .predictions import Predictions, ReadLine, ask_for_line, lines_in
+from .predictions import (
+    Predictions,
+    ReadLine,
+    WithUnanswered,
+    ask_for_line,
+    keys_in,
+    lines_in,
+    unanswered_rows,
+)
 from .rows import Batches
 from .tree import Tree, read_tree
 from .workshop import UPSTREAM, Workshop, label_of
@@ -23,14 +32,16 @@ from .workshop import UPSTREAM, Workshop, label_of
 
 @dataclass(frozen=True, slots=True)
 class StageTask(Task):
-    """A task of one stage, and the reference it is recorded under."""
+    """A task of one stage, and the reference under which it is recorded."""
 
     reference: str = ""
+    notes: tuple[str, ...] = ()
+    """Notes for the user about the source of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One infer_task in one stage; `dataset` is one of those it names, `None` all of them."""
+    """One infer_task in one stage; `dataset` is one of its datasets, or None for all."""
 
     registry: str
     mode: str
@@ -44,7 +55,7 @@ class Stage:
 
     @classmethod
     def parse(cls, reference: str) -> "Stage":
-        """The stage a reference names."""
+        """Parse the reference of a stage."""
         registry, _, rest = reference.partition("#")
         path, _, options = rest.partition("?")
         parts = path.split("/")
@@ -63,7 +74,7 @@ class Stage:
         )
 
     def reference(self, dataset: str) -> str:
-        """What one task of the stage is recorded under."""
+        """Return the reference under which one task of the stage is recorded."""
         options = {
             name: value for name, value in self.options.items() if value is not None
         }
@@ -72,7 +83,7 @@ class Stage:
 
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
-    """The workshop a stage works in, all that it names checked."""
+    """Return the workshop of a stage after checking all names in it."""
     options, is_upstream = stage.options, stage.registry.endswith(UPSTREAM)
     shop = Workshop(
         tree_at(stage.registry),
@@ -91,7 +102,7 @@ def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
 
 
 def tree_at(registry: str) -> Tree:
-    """The tree of a registry as the command line names it."""
+    """Read the tree of a registry as named on the command line."""
     path = Path(registry.removesuffix(UPSTREAM)).expanduser()
     if not path.exists():
         raise UsageError("no such registry", where=registry, fix="--registry DIR")
@@ -99,7 +110,7 @@ def tree_at(registry: str) -> Tree:
 
 
 def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
-    """The tasks of a stage, one for each dataset."""
+    """Return the tasks of a stage, one for each dataset."""
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
     if stage.mode == "infer":
@@ -114,14 +125,14 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
         tasks = [_judging(stage, shop, name, datasets, config) for name in datasets]
     paired = zip(datasets, tasks, strict=True)
     return [
-        _referred(task, stage.reference(name))
+        _referred(task, stage.reference(name), _notes(stage, shop, name, task))
         for name, task in paired
         if stage.dataset in (None, name)
     ]
 
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks of a recorded stage."""
+    """Return the tasks of a recorded stage."""
     stage = Stage.parse(reference)
     return stage_tasks(stage, workshop_of(stage, run))
 
@@ -135,6 +146,8 @@ def _judging(
     folder = Folder(options.get("save_dir") or ".", model)
     label = dataset if shop.is_upstream else label_of(stage.task, dataset, datasets)
     file = _predictions(folder, model, label, dataset)
+    if not shop.is_upstream:
+        _refuse_foreign_file(folder, file, stage.task, label, shop.tree)
     rows: Any = file
     if shop.is_upstream:
         with shop.rule.applied():
@@ -142,6 +155,9 @@ def _judging(
                 BatchLoader(str(file.absolute()), do_infer=False), is_upstream=True
             )
     reader = ReadLine(shop.is_upstream)
+    unanswered = unanswered_rows(folder.run(stage.task), file.stem, keys_in(file))
+    if unanswered:
+        rows = WithUnanswered(rows, unanswered, str(file))
     scorer, statistic = shop.judges(
         eval_task,
         None,
@@ -149,7 +165,7 @@ def _judging(
         lines=lambda: list(lines_in(rows, reader)),
         file=file,
     )
-    # The first era names the files by the task's own eval_task, whatever the command line says.
+    # The first era names the files after the task's own eval_task, regardless of the command line.
     is_fixed = shop.is_upstream and shop.shape == SEED
     name = f"{label}_{config.eval_task if is_fixed else eval_task}"
     return Task(
@@ -164,8 +180,61 @@ def _judging(
     )
 
 
+def _sharing(tree: Tree, task: str, dataset: str) -> list[str]:
+    """Return the other infer_tasks of the registry on the same dataset."""
+    names = []
+    for name, entry in tree.entries["infer_task"].items():
+        datasets = entry.args.get("dataset")
+        if not isinstance(datasets, list):
+            datasets = [datasets]
+        if name != task and dataset in datasets:
+            names.append(name)
+    return names
+
+
+def _refuse_foreign_file(
+    folder: Folder, file: Path, task: str, label: str, tree: Tree
+) -> None:
+    """Raise where a file named by the dataset was written here by another task, and never by this one."""
+    if file == folder.file("prediction", label) or folder.run(task).is_dir():
+        return
+    writers = [
+        name
+        for name in _sharing(tree, task, file.stem)
+        if folder.run(name).is_dir() and folder.ledger.holds(file)
+    ]
+    if writers:
+        raise UsageError(
+            f"{file} has the predictions of infer_task {writers[0]!r}, not of {task!r}",
+            where=f"--task {task}",
+            fix=f"--mode infer --task {task} first, or copy the file to "
+            f"{folder.file('prediction', label)}",
+        )
+
+
+def _notes(stage: Stage, shop: Workshop, dataset: str, task: Task) -> tuple[str, ...]:
+    """Return one line that names the prediction file, and the tasks that may have written it."""
+    if stage.mode == "infer":
+        return ()
+    rows = task.dataset
+    unanswered = rows.unanswered if isinstance(rows, WithUnanswered) else ()
+    lines = rows.lines if isinstance(rows, WithUnanswered) else rows
+    file = Path(lines.loader.file) if isinstance(lines, Batches) else Path(lines)
+    note = f"{task.name}: predictions read from {file}"
+    if unanswered:
+        note += f"; {len(unanswered)} rows of --mode infer have no prediction"
+    others = _sharing(shop.tree, stage.task, dataset)
+    if others and file.stem == dataset and dataset != stage.task:
+        tasks = ", ".join([stage.task, *others])
+        note = (
+            f"warning: {note}; it is named by the dataset, which {tasks} share: "
+            f"check that {stage.task} wrote it"
+        )
+    return (note,)
+
+
 def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
-    """The file of predictions: ours, named by the infer_task, or one that upstream's code named by the dataset."""
+    """Return the prediction file named by the infer_task, else the one that upstream names by the dataset."""
     for name in (label, dataset):
         if (file := folder.file("prediction", name)).is_file():
             return file
@@ -176,6 +245,6 @@ def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
     )
 
 
-def _referred(task: Task, reference: str) -> StageTask:
+def _referred(task: Task, reference: str, notes: tuple[str, ...]) -> StageTask:
     fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
-    return StageTask(**fields, reference=reference)
+    return StageTask(**fields, reference=reference, notes=notes)

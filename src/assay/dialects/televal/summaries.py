@@ -1,23 +1,213 @@
-"""A guest summarizer as a summarizer of assay: its own dictionary beside numbers with intervals.
-
-`statistic` gets the raw scores in the order of the file, one for each prediction line: each round of a dialogue
-counts, and the dialogue is the unit of the interval.
-"""
+"""Summarizers: scores of a task to the strings that TELEVAL prints, and to results with intervals."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
-from .eras import PLAIN_RULE, Rule
+from ...summarizers.pooled import Pooled
+from ...summarizers.threshold import Rescaled, Threshold
+from ..protocol import is_upstream
+from ..returned import defined_at
+from .eras import PLAIN_RULE, SEED, Rule, era_here
 from .evaluation import counts_in
 from .references import decoded
 
+Rescale = Literal["base", "linear", "power"]
+EDITS = ("subs", "dele", "inse")
+FULL_MARKS = 5.0
+
+
+class Summarizer:
+    """The base of a user's summarizer: `statistic(scores)` returns a dict."""
+
+    def __init__(
+        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+    ) -> None:
+        functions: dict[str, Callable[[Any], Any]] = {
+            "base": lambda score: score,
+            "linear": self.linear_rescale,
+            "power": lambda score: self.power_rescale(score, power=power),
+        }
+        if rescale not in functions:
+            kind = KeyError if is_upstream("televal") else ValueError
+            raise kind(f"rescale is base, linear or power, not {rescale!r}")
+        if reverse is not None and is_upstream("televal") and era_here() == SEED:
+            raise TypeError(
+                f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`"
+            )
+        self.rescale: Rescale = rescale
+        self.rescale_func = functions[rescale]
+        self.power = power
+        self.reverse = bool(reverse)
+
+    def _check_scores(self, scores: list[Any]) -> None:
+        """Raise if a score is missing."""
+        if any(score is None for score in scores):
+            raise ValueError("a score is None: judge that prediction again")
+
+    @staticmethod
+    def linear_rescale(score: Any) -> Any:
+        """Rescale 0 to 5 to 0 to 100."""
+        return score * 20
+
+    @staticmethod
+    def power_rescale(score: Any, power: float) -> Any:
+        """Rescale 0 to 5 to 0 to 100, spreading out high scores."""
+        return (score / FULL_MARKS) ** power * 100
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        """Summarize the raw `score` values, given in the order of the file; written by the user."""
+        raise NotImplementedError(f"{type(self).__name__} has no statistic")
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """The summarizers of assay that give the same as numbers."""
+        return (Mean(),)
+
+
+class AvgInfo(Summarizer):
+    """The mean in percent; for named scores, one for each name."""
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        if nothing := _nothing(scores, "AVG: no scores"):
+            return nothing
+        first = scores[0]
+        if not isinstance(first, Mapping):
+            return {"score": f"AVG: {_mean(scores) * 100:.2f}%"}
+        return {
+            key: f"{key}: {_mean([score[key] for score in scores if key in score]) * 100:.2f}%"
+            for key in first
+        }
+
+
+class Avg(AvgInfo):
+    """The mean in percent of `score_scale`. TELEVAL's registry names this class but TELEVAL does not define it."""
+
+    def __init__(
+        self,
+        rescale: Rescale = "base",
+        power: float = 2,
+        reverse: bool | None = None,
+        score_scale: float = 1,
+    ) -> None:
+        if is_upstream("televal"):
+            raise AttributeError(
+                "TELEVAL names a summarizer Avg and does not define it"
+            )
+        super().__init__(rescale, power, reverse)
+        self.score_scale = score_scale
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        return super().statistic(
+            [_divided(score, self.score_scale) for score in scores]
+        )
+
+
+class AvgThreshold(Summarizer):
+    """The mean after rescaling to 0 … 100, and the number above a threshold."""
+
+    def __init__(
+        self,
+        rescale: Rescale | None = None,
+        threshold: float = 60,
+        power: float = 2,
+        reverse: bool | None = None,
+    ) -> None:
+        if is_upstream("televal") and (rescale is None or reverse is not None):
+            raise TypeError(
+                "AvgThreshold of TELEVAL needs `rescale` and has no `reverse`"
+            )
+        super().__init__(rescale or "base", power, reverse)
+        self.threshold = threshold
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
+        if nothing := _nothing(scores, "AVG: no scores"):
+            return {**nothing, "above_threshold": f"above{bar}: 0"}
+        self._check_scores(scores)
+        values = [self.rescale_func(float(score)) for score in scores]
+        above = sum(value > self.threshold for value in values)
+        mean = sum(values) / len(values)
+        return {
+            "score": f"AVG: {mean:.2f}",
+            "above_threshold": f"above{bar}: {above}",
+        }
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """The rescaled mean, and the share above the threshold, seen on the scale the scores came on."""
+        if self.rescale == "base":
+            return (Mean(), Threshold(self.threshold, inclusive=False))
+        power = self.power if self.rescale == "power" else 1.0
+        bar = FULL_MARKS * (self.threshold / 100.0) ** (1.0 / power)
+        return (
+            Rescaled(0.0, FULL_MARKS, 100.0, power),
+            Threshold(bar, inclusive=False),
+        )
+
+
+class AvgWER(Summarizer):
+    """All errors divided by all reference tokens; with `reverse`, 100 % minus that."""
+
+    @property
+    def label(self) -> str:
+        """The label before the rate."""
+        return "WER" if self._era == SEED else "WER_or_CER"
+
+    def __init__(
+        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None
+    ) -> None:
+        super().__init__(rescale, power, reverse)
+        self._era = era_here()
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        words = sum(score.get("ref_len", 0) for score in scores)
+        errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
+        if not words and is_upstream("televal"):
+            raise ValueError("the references have no words at all")
+        rate = errors / words * 100 if words else 0.0
+        return {
+            "score": f"Consis: {100 - rate:.2f}%"
+            if self.reverse
+            else f"{self.label}: {rate:.2f}%"
+        }
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """The pooled rate."""
+        return (Pooled(EDITS, "ref_len"),)
+
+
+class AvgMOS(Summarizer):
+    """The mean opinion score."""
+
+    def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
+        return _nothing(scores, "DNSMOS: no scores") or {
+            "score": f"DNSMOS: {_mean(scores):.2f}"
+        }
+
+
+def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:
+    """Return the summary of no scores, or None; upstream's rule divides by zero."""
+    return {"score": words} if not scores and not is_upstream("televal") else None
+
+
+def _mean(values: Sequence[Any]) -> float:
+    return sum(map(float, values)) / len(values)
+
+
+def _divided(score: Any, scale: float) -> Any:
+    if isinstance(score, Mapping):
+        return {key: float(value) / scale for key, value in score.items()}
+    return float(score) / scale
+
+
 STATISTIC = "statistic"
-"""Under this name the details of a result hold what the guest's summarizer returned."""
+"""The key under which the details of a result hold the user's summary dictionary."""
 OURS = "assay.dialects.televal."
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
@@ -35,29 +225,33 @@ class Statistic:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterable[Result]:
-        """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""
+        """Return numbers with intervals if the scores are numbers, and the numbers of the user's own dictionary."""
         lines = by_line(records)
         statistic = self.statistic(lines)
-        wanted = self.summarizer.results if self._is_ours else None
-        numbers = wanted if wanted is not None else (Mean(),)
+        own_summarizers = self.summarizer.results if self._is_ours else None
+        numbers = own_summarizers if own_summarizers is not None else (Mean(),)
         expected = len(lines) if len(lines) != len(records) else context.n_expected
-        counted = replace(context, n_expected=expected)  # lines instead of samples
+        counted = replace(
+            context, n_expected=expected
+        )  # count lines instead of samples
         counted_lines = [_with_counts(line) for line in lines]
         try:
             results = [
-                result for one in numbers for result in one(counted_lines, counted)
+                result
+                for summarize in numbers
+                for result in summarize(counted_lines, counted)
             ]
         except (AssayError, ValueError):
             if not statistic:
                 raise
-            results, wanted = (
+            results, own_summarizers = (
                 [],
                 None,
-            )  # scores outside the scale of the rescaling: the guest's own numbers stand alone
+            )  # scores outside the range of the rescaling: report only the user's own numbers
         results = [
             result for result in results if result.value is not None or not statistic
         ]
-        if wanted is None:
+        if own_summarizers is None:
             results = [*self._own(statistic, lines, counted), *results]
         if not results:
             results = [_result("statistic", None, lines, counted)]
@@ -75,13 +269,16 @@ class Statistic:
         ).startswith(OURS)
 
     def statistic(self, lines: Sequence[ScoreRecord]) -> Mapping[str, Any]:
-        """What the guest's summarizer returns; lines without a score are not shown to it."""
+        """Return the result of the user's summarizer, which does not see lines without a score."""
         scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
         with self.rule.applied():
             statistic = self.summarizer.statistic(scores)
         if not isinstance(statistic, Mapping):
+            function = type(self.summarizer).statistic
             name = f"{type(self.summarizer).__name__}.statistic"
-            raise TypeError(f"{name} returned a {type(statistic).__name__}, not a dict")
+            raise TypeError(
+                f"{name} ({defined_at(function)}) returned a {type(statistic).__name__}, not a dict"
+            )
         return statistic
 
     def _own(
@@ -90,7 +287,7 @@ class Statistic:
         lines: Sequence[ScoreRecord],
         context: SummaryContext,
     ) -> list[Result]:
-        """The entries that are numbers, or texts with exactly one number in them."""
+        """Return the entries that are numbers, or texts with exactly one number."""
         numbers = {
             f"{self.name}.{name}": as_number(value) for name, value in statistic.items()
         }
@@ -122,7 +319,7 @@ def _result(
 
 
 def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
-    """One record for each prediction line: the rounds of a dialogue apart, under the dialogue as their cluster."""
+    """Return one record for each prediction line: rounds of a dialogue are clustered by dialogue."""
     lines: list[ScoreRecord] = []
     for record in records:
         rounds = record.details.get("rounds")
@@ -133,7 +330,7 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
         ):
             lines.append(record)
             continue
-        for place, verdict in enumerate(rounds, 1):
+        for number, verdict in enumerate(rounds, 1):
             value = verdict.get("value")
             named = (
                 value
@@ -145,7 +342,7 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
             lines.append(
                 replace(
                     record,
-                    id=f"{record.id}#{place}",
+                    id=f"{record.id}#{number}",
                     cluster=record.cluster or record.id,
                     outcome=verdict["outcome"],
                     details={
@@ -163,7 +360,7 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 
 def raw_score(line: ScoreRecord) -> Any:
-    """The `score` an evaluator gave; of ours, the value or the named values."""
+    """Return an evaluator's `score`; for assay's scorers, the value or the named values."""
     if "result" in line.details:
         return decoded(line.details["result"]["score"])
     if counts := counts_in(line.details):
@@ -175,7 +372,7 @@ def raw_score(line: ScoreRecord) -> Any:
 
 
 def _with_counts(line: ScoreRecord) -> ScoreRecord:
-    """A line whose score is a set of counts, with those counts where a summarizer pools them."""
+    """Copy the counts of a line's score into its details, where a summarizer pools them."""
     raw = raw_score(line)
     if not isinstance(raw, Mapping) or "ref_len" not in raw:
         return line
@@ -183,11 +380,11 @@ def _with_counts(line: ScoreRecord) -> ScoreRecord:
 
 
 def as_number(value: Any) -> float | None:
-    """A number, or the only number in a text such as `AVG: 63.25%`."""
+    """Return a number, or the only number in a text such as `AVG: 63.25%`."""
     if isinstance(value, (bool, int, float)):
         return float(value)
     if isinstance(value, str):
-        found = _NUMBER.findall(value)
-        return float(found[0]) if len(found) == 1 else None
+        numbers = _NUMBER.findall(value)
+        return float(numbers[0]) if len(numbers) == 1 else None
     item = getattr(value, "item", None)
     return float(item()) if callable(item) else None

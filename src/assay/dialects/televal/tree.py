@@ -1,6 +1,6 @@
-"""A registry tree as data: every entry of every YAML file with its class, its arguments and the lines they stand on.
+"""Read a registry tree as data: every entry of every YAML file with its class, its arguments and their lines.
 
-Nothing is imported to read it. Names that lead nowhere are found here, before anything runs.
+Nothing is imported to read it. Names without an entry are found here, before anything runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,17 +22,17 @@ LINKS: Mapping[str, Mapping[str, str]] = {
     },
     "eval_task": {"evaluator": "evaluator", "summarizer": "summarizer"},
 }
-"""Which argument of which kind names an entry of which other kind."""
+"""For each kind, the arguments that name entries of another kind."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
 MERGE = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's where it is there: upstream's registry has hundreds of entries."""
+"""libyaml's loader if available: upstream's registry has hundreds of entries."""
 RESERVED = frozenset({"key", "group", "cls"})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named thing of a tree."""
+    """One named entry of a tree."""
 
     kind: str
     name: str
@@ -42,10 +42,10 @@ class Entry:
     file: Path
     line: int
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Where `class` and each argument stand."""
+    """The lines of `class` and of each argument."""
 
     def at(self, part: str = "") -> str:
-        """`file:line` of the entry, or of one part of it."""
+        """Return `file:line` of the entry, or of one part of it."""
         return f"{self.file}:{self.lines.get(part, self.line)}"
 
 
@@ -58,23 +58,23 @@ class Tree:
 
     @property
     def root(self) -> Path:
-        """Where `src/` and relative data paths are: beside the registry."""
+        """The folder of `src/` and relative data paths: the one beside the registry."""
         return self.folder.parent
 
     def names(self, kind: str) -> list[str]:
-        """All names of a kind, in the order of the files."""
+        """Return all names of a kind, in the order of the files."""
         return list(self.entries.get(kind, {}))
 
     def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
-        """The entry of a name; an unknown one is an error with its place and the nearest names."""
+        """Return the entry of a name; an unknown one is an error with its location and similar names."""
         entries = self.entries.get(kind, {})
         if not isinstance(name, str) or name not in entries:
             raise dangling(kind, name, entries, where)
         return entries[name]
 
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
-        """What an entry names: argument, kind and name."""
-        # A judge that runs here is named in the arguments of its evaluator.
+        """Yield the links of an entry: argument, kind and name."""
+        # An offline judge is named in the arguments of its evaluator.
         offline = (
             OFFLINE_LINKS
             if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer")
@@ -88,18 +88,18 @@ class Tree:
     def reached(
         self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Some entries with all that they lead to, and the names among them that lead nowhere.
+        """Return some entries with all entries they lead to, and errors for names without an entry.
 
-        Arguments of an infer_task that are skipped are not followed.
+        Skipped arguments of an infer_task are not followed.
         """
-        found: dict[tuple[str, str], Entry] = {}
+        reached: dict[tuple[str, str], Entry] = {}
         faults: list[AssayError] = []
         waiting = list(entries)
         while waiting:
             entry = waiting.pop(0)
-            if (entry.kind, entry.name) in found:
+            if (entry.kind, entry.name) in reached:
                 continue
-            found[entry.kind, entry.name] = entry
+            reached[entry.kind, entry.name] = entry
             for argument, kind, name in self.linked(entry):
                 if argument in skipped and entry.kind == "infer_task":
                     continue
@@ -107,10 +107,10 @@ class Tree:
                     waiting.append(self.get(kind, name, entry.at(argument)))
                 except AssayError as fault:
                     faults.append(fault)
-        return list(found.values()), faults
+        return list(reached.values()), faults
 
     def all(self) -> Iterator[Entry]:
-        """Every entry."""
+        """Iterate over all entries."""
         return (
             entry for kind in KINDS for entry in self.entries.get(kind, {}).values()
         )
@@ -119,15 +119,15 @@ class Tree:
 def dangling(
     kind: str, name: Any, entries: Iterable[str], where: str | None
 ) -> UnknownName:
-    """The fault of a name that no entry has, with up to three that are near."""
+    """Return the error for a name without an entry, with up to three similar names."""
     names = list(entries)
     close: list[str] = []
     while (
         len(close) < 3
-        and (found := nearest(str(name), [n for n in names if n not in close]))
+        and (name_nearby := nearest(str(name), [n for n in names if n not in close]))
         is not None
     ):
-        close.append(found)
+        close.append(name_nearby)
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     others = (
         f"near: {', '.join(close)}"
@@ -138,7 +138,7 @@ def dangling(
 
 
 def read_tree(path: Path) -> Tree:
-    """The tree of a registry folder, of the folder around it, or of one of its files."""
+    """Read the tree of a registry folder, of the folder around it, or of one of its files."""
     folder = _registry_folder(path)
     entries: dict[str, dict[str, Entry]] = {}
     faults: list[AssayError] = []
@@ -164,16 +164,16 @@ def read_tree(path: Path) -> Tree:
 
 
 def _registry_folder(path: Path) -> Path:
-    whole = path.expanduser().resolve()
-    if whole.is_file():
-        return whole.parent.parent
-    if not kinds_in(whole) and kinds_in(whole / "registry"):
-        return whole / "registry"
-    return whole
+    resolved = path.expanduser().resolve()
+    if resolved.is_file():
+        return resolved.parent.parent
+    if not kinds_in(resolved) and kinds_in(resolved / "registry"):
+        return resolved / "registry"
+    return resolved
 
 
 def read_file(file: Path, kind: str) -> Iterator[Entry]:
-    """The entries of one YAML file."""
+    """Yield the entries of one YAML file."""
     try:
         loader = LOADER(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
@@ -197,16 +197,16 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
                 )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else str(file)
+        where = f"{file}:{mark.line + 1}" if mark else str(file)
         raise UsageError(
-            f"not valid YAML: {getattr(error, 'problem', error)}", where=place
+            f"not valid YAML: {getattr(error, 'problem', error)}", where=where
         ) from error
     finally:
         loader.dispose()
 
 
 def _shared(node: Any) -> Iterator[Any]:
-    """The mappings that others take in by `<<`."""
+    """Yield the mappings that others include with `<<`."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.tag == MERGE:
             yield from value.value if isinstance(value, yaml.SequenceNode) else (value,)
@@ -214,7 +214,7 @@ def _shared(node: Any) -> Iterator[Any]:
 
 
 def _is_no_entry(node: Any) -> bool:
-    """Whether a mapping has nothing of an entry, not even misspelt: it is there for others to share."""
+    """Return True if no key of a mapping resembles one of an entry: it exists for others to share."""
     return all(
         nearest(str(key.value), ["class", "args"]) is None
         for key, _ in _pairs(node, Path(), "")
@@ -241,13 +241,15 @@ def _entry(
     for part in parts:
         if part not in ("class", "args"):
             close = nearest(part, ["class", "args"])
-            place = f"{file}:{parts[part][0].start_mark.line + 1}"
+            location = f"{file}:{parts[part][0].start_mark.line + 1}"
             fix = (
                 f"did you mean {close!r}?"
                 if close
                 else "an entry has `class` and `args`"
             )
-            raise UsageError(f"{kind} {name!r} has no {part!r}", where=place, fix=fix)
+            raise UsageError(
+                f"{kind} {name!r} has no {part!r}", where=location, fix=fix
+            )
     lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
     args: dict[str, Any] = {}
     if "args" in parts:
@@ -255,7 +257,7 @@ def _entry(
         if not isinstance(inner, yaml.MappingNode):
             if construct(inner) is not None:
                 raise UsageError(
-                    f"`args` of {kind} {name!r} is no mapping",
+                    f"`args` of {kind} {name!r} is not a mapping",
                     where=f"{file}:{lines['args']}",
                 )
         else:
@@ -271,7 +273,7 @@ def _entry(
 
 
 def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
-    """The keys and values of a mapping; one that is given twice is a fault, since YAML would drop the first."""
+    """Return the keys and values of a mapping; a repeated key is an error, since YAML would drop the first."""
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):
         raise UsageError("not a mapping", where=where, fix=wanted)

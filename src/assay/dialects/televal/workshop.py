@@ -1,4 +1,4 @@
-"""From a registry to tasks: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
+"""Build tasks from a registry: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -8,42 +8,48 @@ from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import file_digest
-from ...core import Output, PlanError, Sample, Task, UsageError
+from ...core import Output, PlanError, Sample, Task, UsageError, nearest
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
+from .answer_evaluators import BuiltInEvaluator, ExistMatch, SingleOptionMatch
 from .calling import FLAGS
 from .classes import Classes
 from .eras import Era, Rule, era_of
 from .evaluation import Evaluation, Line, built_in
 from .facade.config import EvalTaskCfg, InferTaskCfg
-from .facade.evaluator.base import BuiltInEvaluator, ExistMatch, SingleOptionMatch
-from .facade.evaluator.llm import LLMScorer
+from .facade.dataset import BatchLoader
 from .guest_model import GuestModel
+from .judge_evaluators import LLMScorer
 from .rows import Batches, Reader, Spoken
 from .secrets import expand, hidden, known_secrets, secrets_in
 from .summaries import Statistic
 from .tree import Entry, Tree
 
 UPSTREAM = "@upstream"
-"""Behind a registry: as TELEVAL measures. Reversed speakers answer what was said before, judges give whole numbers."""
+"""Suffix of a registry that selects TELEVAL's own rules.
+
+Reversed speakers answer the previous turn, judges give integers.
+"""
 OURS = "assay.dialects.televal."
 UNNEEDED: Mapping[str, frozenset[str]] = {
     "infer": frozenset({"eval_task"}),
     "eval": frozenset({"model", "template", "dataset"}),
 }
 """Arguments of an infer_task that a mode does not follow."""
+HEAD_ROWS = 100
+"""How many rows of a dataset are read to find its columns."""
 PATHS = ("file", "save_query_audio_dir")
-"""Arguments of a dataset that are paths, and start beside the registry where they are relative."""
+"""Arguments of a dataset that are paths; relative ones start beside the registry."""
 
 
 @dataclass
 class Workshop:
-    """Builds the tasks of one tree; models are shared between them, so that weights are loaded once."""
+    """Builds the tasks of one tree; they share models, so that weights are loaded once."""
 
     tree: Tree
     era: Era | None = None
     roles: frozenset[str] = frozenset()
-    """Roles for which the run gives a model; one as judge wins over keys in the YAML file."""
+    """Roles for which the run provides a model; a judge there replaces keys in the YAML file."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
 
@@ -57,7 +63,7 @@ class Workshop:
 
     @cached_property
     def rule(self) -> Rule:
-        """The era that was asked for, else that of the tree; and whose rule it follows."""
+        """The requested era, else that of the tree; and whose rules apply."""
         return Rule(
             self.era or era_of(self.tree.root),
             self.is_upstream,
@@ -66,11 +72,11 @@ class Workshop:
 
     @property
     def shape(self) -> Era:
-        """Which shape of histories the tree was written for."""
+        """The shape of histories for which the tree was written."""
         return self.rule.era
 
     def protocol(self, name: str) -> str:
-        """What a task's numbers are called after."""
+        """Return the protocol name of a task."""
         return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(
@@ -81,9 +87,9 @@ class Workshop:
         eval_task: str | None = None,
         model: str | None = None,
     ) -> None:
-        """Raises for every name and class that some infer_tasks lead to and that is not there.
+        """Raise for every missing name and class that some infer_tasks refer to.
 
-        Only what a mode needs counts: `infer` asks no evaluator, `eval` no model, no template and no dataset.
+        Only what a mode needs counts: `infer` uses no evaluator, `eval` no model, no template and no dataset.
         """
         chosen = [self.tree.get("infer_task", name) for name in names]
         skipped = UNNEEDED.get(mode or "", frozenset())
@@ -121,7 +127,10 @@ class Workshop:
         by_dataset: bool = False,
         batch_size: int | None = None,
     ) -> list[Task]:
-        """The tasks of one infer_task: one for each dataset it names; without judges, answers are only counted."""
+        """Return the tasks of one infer_task, one for each of its datasets.
+
+        Without judges, answers are only counted.
+        """
         entry = self.tree.get("infer_task", name)
         task = self.infer_task(entry)
         datasets = task.dataset if isinstance(task.dataset, list) else [task.dataset]
@@ -138,6 +147,7 @@ class Workshop:
             reader = Reader.of(
                 loader, template, self.tree.root, switches, self.rule, clips
             )
+            check_columns(self.tree.get("dataset", dataset), loader, reader)
             produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:
@@ -162,12 +172,12 @@ class Workshop:
         return tasks
 
     def infer_task(self, entry: Entry) -> InferTaskCfg:
-        """The configuration of an infer_task."""
+        """Return the configuration of an infer_task."""
         config: InferTaskCfg = self._config(entry, InferTaskCfg)
         return config
 
     def loader(self, dataset: str) -> Any:
-        """The dataset of a name, its relative paths looked for beside the registry."""
+        """Build a dataset by name; its relative paths start beside the registry."""
         entry = self.tree.get("dataset", dataset)
         paths = {
             name: self._beside(entry.args[name])
@@ -186,7 +196,7 @@ class Workshop:
         return self.build(placed)
 
     def build(self, entry: Entry) -> Any:
-        """The object an entry describes, under the rule of this run."""
+        """Build the object that an entry describes, under the rule of this run."""
         with self.rule.applied():
             return self.classes.build(entry)
 
@@ -199,7 +209,10 @@ class Workshop:
         lines: Callable[[], Sequence[Line]] | None = None,
         file: Path | None = None,
     ) -> tuple[Any, Statistic]:
-        """The scorer and the summarizer of an eval_task; `lines` are all predictions of a file, where there is one."""
+        """Return the scorer and the summarizer of an eval_task.
+
+        `lines` gives all predictions of a file, if there is one.
+        """
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
         statistic = Statistic(
@@ -218,9 +231,8 @@ class Workshop:
                 loader, "query_col", None
             ):
                 scorer = replace(scorer, question=loader.query_col)
-            results = kind.result_of if self.is_upstream else None
             return built_in(
-                entry.name, scorer, loader, (statistic,), self.shape, results
+                entry.name, scorer, loader, (statistic,), self.shape, kind.result_of
             ), statistic
         if not callable(getattr(kind, "evaluate", None)):
             raise UsageError(
@@ -250,10 +262,11 @@ class Workshop:
         )
 
     def _native(self, entry: Entry, kind: Any) -> Any:
-        """The scorer of assay behind an evaluator of ours; `None` where the evaluator itself is to be asked.
+        """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
-        That is a user's own, a judge with keys in the YAML file, one that funasr serves here, and, as upstream has
-        them, those that match text.
+        The evaluator is called if it is the user's own, a judge with keys in the YAML file, one
+        that funasr can run here, or,
+        under upstream's rules, one that matches text.
         """
         if kind is LLMScorer:
             has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))
@@ -275,7 +288,7 @@ class Workshop:
         return None if is_served and not self.roles & set(needs) else evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
-        """The models of the tree, the task's own first."""
+        """Return the models of the tree, the task's own first."""
         models = self.tree.names("model")
         names = [
             *([first] if first in models else []),
@@ -286,7 +299,7 @@ class Workshop:
         }
 
     def model(self, name: str) -> GuestModel:
-        """The model of a name; the same object each time."""
+        """Return a model by name; the same object each time."""
         if name not in self.models:
             entry = self.tree.get("model", name)
             self.models[name] = GuestModel(entry, self.classes, self.rule)
@@ -309,10 +322,41 @@ class Workshop:
 
 
 def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
-    """What one dataset of an infer_task is called: as the infer_task, which names its files, where it has only one."""
+    """Return the name of one dataset of an infer_task.
+
+    With a single dataset it is the name of the infer_task, after which its files are named.
+    """
     return name if len(datasets) == 1 else f"{name}.{dataset}"
 
 
+def check_columns(entry: Entry, loader: Any, reader: Reader) -> None:
+    """Raise where `ref_col` names a column that the first rows of the data lack.
+
+    Nothing is scored by `query_col` and `extra_col`: a name like that of a column only gets a warning. In a dialogue
+    the template names the columns, so nothing is checked.
+    """
+    rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
+    if not rows or reader.is_dialogue(rows[0]):
+        return
+    columns = sorted({str(name) for row in rows for name in row})
+    for argument in ("ref_col", "query_col", "extra_col"):
+        named = getattr(loader, argument) or ()
+        for column in [named] if isinstance(named, str) else named:
+            if column in columns:
+                continue
+            close = nearest(str(column), columns)
+            listing = f"the data has {', '.join(columns[:8])}"
+            error = UsageError(
+                f"dataset {entry.name!r}: {argument} {column!r} is not a column of the data",
+                where=entry.at(argument),
+                fix=f"did you mean {close!r}?" if close else listing,
+            )
+            if argument == "ref_col":
+                raise error
+            if close:
+                warnings.warn(str(error), stacklevel=2)
+
+
 def answered(sample: Sample, output: Output) -> float:
-    """1 for every answer that came: nothing is judged while a model is only asked."""
+    """Return 1 for every answer, because nothing is judged in the inference stage."""
     return 1.0

@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The tasks of a guest file; what they need is imported when they are asked for."""
+    """Return the tasks of a testbed file. What they need is imported on first use."""
     from . import planning
 
     return planning.tasks(reference, run)
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The same with upstream's contexts: rows are cut into chunks, only the last of each is asked."""
+    """Return the tasks in upstream's contexts: rows are cut into chunks, and only the last row of each is asked."""
     from . import chunks
 
     return chunks.tasks(reference, run)
 
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
-    """The model a guest file defines; `None` if it defines none."""
+    """Return the model a testbed file defines, or `None` if it defines none."""
     from . import models
 
     return models.model(reference, args)

@@ -1,8 +1,8 @@
-"""Upstream's contexts: the rows in chunks of shots and one query, a rest that fills no chunk left out.
+"""Upstream's contexts: rows in chunks of shots and one query; an incomplete last chunk is dropped.
 
 So the queries depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111. With shots
-from another split, the k-th query has the k-th chunk of it, as far as the chunks go. Never the default, since numbers
-for different numbers of shots are then not about the same questions; numbers published with the testbed are made so.
+from another split, the k-th query gets its k-th chunk, as far as there are chunks. This is never the default, because
+numbers for different numbers of shots are then about different questions; the testbed's published numbers are made so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ UPSTREAM = "@upstream"
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks of a testbed file, asked in upstream's contexts; a loader that it makes itself has them too."""
+    """Return the tasks of a testbed file in upstream's contexts; the file's own loader uses them too."""
     with following("testbed", FOLLOWED):
         return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
@@ -34,7 +34,7 @@ def _chunked(task: Task, run: RunOptions) -> Task:
     if task.to_sample is None or not num:
         return task.but(
             protocol=protocol
-        )  # its own loader chose the contexts, or each row is one
+        )  # Its own loader chose the contexts, or each row is one.
     if run.fewshot_data is not None:
         raise UsageError(
             f"{UPSTREAM} takes its shots from the data itself, or from its train split",
@@ -49,22 +49,22 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries of chunks as a dataset, which has read `--data` and the split already."""
+    """The queries of chunks as a dataset, which has already read `--data` and the split."""
 
     chunks: "Chunks"
 
     def reading_from(self, data: str | None) -> "Queries":
-        """The same."""
+        """Return this object."""
         return self
 
     def of_split(self, split: str | None) -> Rows:
-        """All of them."""
+        """Return all queries."""
         return Rows(self.chunks.asked(), self.chunks.task.name)
 
 
 @dataclass(eq=False)
 class Chunks:
-    """The rows of a task, cut into contexts when they are first wanted."""
+    """The rows of a task, cut into contexts on first use."""
 
     task: Task
     run: RunOptions
@@ -76,13 +76,13 @@ class Chunks:
         return f"chunks of {self.num} and a query"
 
     def asked(self) -> list[Sample | DataError]:
-        """The last row of each chunk."""
+        """Return the last row of each chunk."""
         if self._asked is None:
             self._asked = list(self._cut())
         return self._asked
 
     def shown(self) -> list[Sample]:
-        """Every row that stands before a query."""
+        """Return every row that comes before a query."""
         self.asked()
         return list(
             {shot.id: shot for shots in self._shots.values() for shot in shots}.values()
@@ -91,7 +91,7 @@ class Chunks:
     def __call__(
         self, sample: Sample, pool: Sequence[Sample], num: int, rng: Any
     ) -> Sequence[Sample]:
-        """The shots of a query: the rest of its chunk."""
+        """Return the shots of a query: the rest of its chunk."""
         return self._shots[sample.id]
 
     def _cut(self) -> Iterator[Sample | DataError]:
@@ -102,17 +102,17 @@ class Chunks:
             whole = len(queries) // size
             paired = [
                 (
-                    queries[at * size : at * size + self.num],
-                    queries[at * size + self.num],
+                    queries[index * size : index * size + self.num],
+                    queries[index * size + self.num],
                 )
-                for at in range(whole)
+                for index in range(whole)
             ]
         else:
             train = self._rows(other)
-            places = range(min(len(train) // self.num, len(queries)))
+            indexes = range(min(len(train) // self.num, len(queries)))
             paired = [
-                (train[at * self.num : (at + 1) * self.num], queries[at])
-                for at in places
+                (train[index * self.num : (index + 1) * self.num], queries[index])
+                for index in indexes
             ]
         for shots, query in paired:
             yield self._context(shots, query)

@@ -1,23 +1,50 @@
-"""What a testbed file looks like: it imports `testbed`, or is a loading script with its dataset builder."""
+"""Recognise a testbed file: it imports `testbed`, or is a loading script with a dataset builder."""
 
 import ast
 from pathlib import Path
 
 from ...code.sources import parsed
 
-NAMES = {"testbed": "assay.dialects.testbed.facade"}
+_HERE = "assay.dialects.testbed"
+_DATA = (
+    "DATASET_RETRIEVER_MAPPING POSTPROCESS_MAPPING ConcatSampler MultiBatchSampler postprocess_generation "
+    "prepare_dataloader prepare_input register_dataset_retriever register_postprocess"
+)
+_COMMON = (
+    "DATASET_RETRIEVER_MAPPING POSTPROCESS_MAPPING most_common_from_dict register_dataset_retriever "
+    "register_postprocess split_generators"
+)
+_SHIPPED = "SHIPPED caption hateful_meme lettered_question visual_question"
+NAMES = {
+    "testbed": f"{_HERE}.package_names",
+    "testbed.data": f"{_HERE}.data_names: {_DATA}",
+    "testbed.data.builtin": f"{_HERE}.data_registry: {_SHIPPED}",
+    "testbed.data.common": f"{_HERE}.data_registry: {_COMMON}",
+    "testbed.data.sampler": f"{_HERE}.context_loaders: ConcatSampler MultiBatchSampler",
+    "testbed.models": f"{_HERE}.model_families: Idefics Idefics2 LLaVa Mistral",
+    "testbed.models.idefics": f"{_HERE}.model_families: Idefics ModelBase",
+    "testbed.models.idefics2": f"{_HERE}.model_families: HF_IDEFICS2 Idefics2 ModelBase",
+    "testbed.models.llava": f"{_HERE}.model_families: HF_LLAVA LLaVa ModelBase",
+    "testbed.models.mistral": f"{_HERE}.model_families: Mistral ModelBase",
+    "testbed.models.model_base": f"{_HERE}.model_bases: ModelBase",
+    "testbed.models.qwen2": f"{_HERE}.model_families: ModelBase Qwen2",
+    "testbed.utils": f"{_HERE}.trackers: clone_to_device try_inject_params",
+    "testbed.utils.fingerprint": f"{_HERE}.fingerprints",
+    "testbed.utils.tracker": f"{_HERE}.trackers: ForwardTracker GradTracker LocalsTracker",
+}
+"""The modules of ICLTestbed that assay replaces: its own module, or `module: names` for a part of one."""
 
 LIBRARIES = {
     "datasets": "assay.dialects.testbed.dataset_calls",
-    "evaluate": "assay.dialects.testbed.metric_calls",
+    "evaluate": "assay.dialects.testbed.metrics",
 }
-"""Libraries in which such files find names of ours."""
+"""Libraries in which such files get some names of assay."""
 
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """Why a file or folder is taken for one of the testbed; `None` if it is not."""
+    """Return why a file or folder belongs to the testbed, or `None` if it does not."""
     if path.is_dir():
         return _claims_folder(path)
     if _imports_testbed(imports):
@@ -30,7 +57,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def _claims_folder(path: Path) -> str | None:
-    """A dataset folder, or a tree of them."""
+    """Return why a folder is a dataset folder, or a tree of them."""
     if is_dataset_folder(path):
         return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
     home = datasets_home(path)
@@ -42,7 +69,7 @@ def _claims_folder(path: Path) -> str | None:
 
 
 def datasets_home(path: Path) -> Path | None:
-    """The folder that holds the dataset folders of a tree: `testbed/data` in it, or it itself; `None` without any."""
+    """Return the folder with the dataset folders of a tree: `testbed/data` in it, or itself; `None` without any."""
     for home in (
         path / "testbed" / "data",
         path / "data" if path.name == "testbed" else path,
@@ -58,7 +85,7 @@ def datasets_home(path: Path) -> Path | None:
 
 
 def is_dataset_folder(path: Path) -> bool:
-    """Whether a folder is `<name>/` with a loading script, or with an `__init__.py` that registers for the testbed."""
+    """Return True if a folder is `<name>/` with a loading script, or with an `__init__.py` that imports the testbed."""
     if not path.is_dir():
         return False
     start = path / "__init__.py"
@@ -68,7 +95,7 @@ def is_dataset_folder(path: Path) -> bool:
 
 
 def defines_builder(path: Path) -> bool:
-    """Whether a Python file defines a class derived from a builder of the `datasets` library."""
+    """Return True if a Python file defines a class derived from a builder of the `datasets` library."""
     if path.suffix != ".py" or not path.is_file():
         return False
     tree = parsed(path) if b"BasedBuilder" in path.read_bytes() else None
@@ -98,7 +125,7 @@ def _imports(path: Path) -> frozenset[str]:
 
 
 def _relative_parents(path: Path) -> frozenset[str]:
-    """`testbed` where a file under `testbed/data` imports `..common` or `..`."""
+    """Return `testbed` if a file under `testbed/data` imports `..common` or `..`."""
     if path.parent.parent.name != "data" or path.parent.parent.parent.name != "testbed":
         return frozenset()
     tree = parsed(path)

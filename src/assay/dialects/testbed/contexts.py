@@ -1,11 +1,11 @@
-"""Contexts a user's own loader chose: each is one sample, its shots rendered by the retrievers of their datasets."""
+"""Contexts that a user's own loader chose: each is one sample, with shots rendered by the datasets' retrievers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import DataError, Message, Prompt, Sample, TemplateError
 from ...datasets.faults import NamedFault
-from .facade.data.loader import ContextLoader, Place
+from .context_loaders import ContextLoader, Place
 from .rows import Retrieval, ToSample
 
 
@@ -28,11 +28,11 @@ class Contexts:
         self.source = "\n".join(
             [repr(loader.places), *(retrieval.source for retrieval in retrievals)]
         )
-        """What the prompts depend on: which rows stand in which context, and who renders them."""
+        """What the prompts depend on: the rows of each context, and the code that renders them."""
         self._places: dict[str, tuple[Place, ...]] = {}
 
     def samples(self) -> Iterator[Sample | DataError]:
-        """One sample for each context; its fields are the row of the query. A query that fails is named as it is."""
+        """Yield one sample per context, with the query's row as its fields. A query that fails keeps its id."""
         for name, places in self._named().items():
             dataset, index = places[-1]
             row = self.loader.datasets[dataset][index]
@@ -50,7 +50,7 @@ class Contexts:
     def __call__(self, sample: Sample) -> Prompt:
         places = self._named()[sample.id]
         messages: list[Message] = []
-        for at, (dataset, index) in enumerate(places):
+        for position, (dataset, index) in enumerate(places):
             retrieval, row = (
                 self.retrievals[dataset],
                 self.loader.datasets[dataset][index],
@@ -58,7 +58,7 @@ class Contexts:
             try:
                 messages += (
                     retrieval.asked(row)
-                    if at == len(places) - 1
+                    if position == len(places) - 1
                     else retrieval.solved(row)
                 )
             except DataError as error:
@@ -86,7 +86,7 @@ class Contexts:
         )
 
     def _named(self) -> dict[str, tuple[Place, ...]]:
-        """The contexts by the id of their query; a query that is asked again gets a number."""
+        """Return the contexts by the id of their query. A repeated query gets a number."""
         if not self._places:
             for places in self.loader.places:
                 base = self._id(places[-1])

@@ -1,7 +1,8 @@
-"""Conversations of the testbed: lists of `{"role", "content"}`, images beside them, and where the model writes.
+"""Conversations of the testbed: lists of `{"role", "content"}`, separate images, and the turn the model writes.
 
-Content is a text, a part, or a list of parts; `{"type": "image"}` is a place for the next of the retriever's extra
-images. A message without `content` is where the model writes, and stands at the very end.
+Content is a text, a part, or a list of parts; `{"type": "image"}` is a placeholder for the next of
+the retriever's extra
+images. A message without `content` is the one the model writes, and comes last.
 """
 
 import os
@@ -15,13 +16,16 @@ HEAD_ROLES = frozenset({"instruction", "system"})
 
 
 def query_last(messages: Sequence[Any]) -> list[Any]:
-    """The messages with those that lack content moved to the very end, in their order."""
-    spoken = [message for message in messages if "content" in message]
-    return [*spoken, *(message for message in messages if "content" not in message)]
+    """Return the messages with those that lack content moved to the end, in order."""
+    with_content = [message for message in messages if "content" in message]
+    return [
+        *with_content,
+        *(message for message in messages if "content" not in message),
+    ]
 
 
 def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
-    """What a retriever returned, as messages with its images in their places; the place to write comes last.
+    """Return what a retriever returned as messages, with images at their placeholders and the turn to write last.
 
     `folder` is where relative paths of images start.
     """
@@ -34,21 +38,21 @@ def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
 
 
 def _plain(turns: Any) -> tuple[Message, ...] | None:
-    """Messages of texts alone, the common case, without looking for anything else; `None` for any other case."""
+    """Return messages if they are only texts, the common case, without further checks; `None` otherwise."""
     if type(turns) is not list:
         return None
-    spoken: list[Message] = []
-    places: list[Message] = []
+    complete_turns: list[Message] = []
+    open_turns: list[Message] = []
     for turn in turns:
         if type(turn) is not dict or type(role := turn.get("role")) is not str:
             return None
         if "content" not in turn:
-            places.append(Message(role))
+            open_turns.append(Message(role))
         elif type(content := turn["content"]) is str:
-            spoken.append(Message(role, (Text(content),)))
+            complete_turns.append(Message(role, (Text(content),)))
         else:
             return None
-    return (*spoken, *places)
+    return (*complete_turns, *open_turns)
 
 
 def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Message, ...]:
@@ -73,7 +77,7 @@ def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Messag
 
 
 def is_plain(retrieved: Any) -> bool:
-    """Whether a retriever returned texts alone."""
+    """Return True if a retriever returned only texts."""
     if type(retrieved) is not list:
         return False
     for turn in retrieved:  # noqa: SIM110 - once or twice a row: a generator would cost as much again
@@ -83,7 +87,7 @@ def is_plain(retrieved: Any) -> bool:
 
 
 def plain_answer(solved: Any, query: Any) -> str | None:
-    """`answer_of` for conversations of texts alone, before they are made messages."""
+    """Return the result of `answer_of` for conversations of only texts, before they become messages."""
     more = [
         turn["content"] for turn in solved if turn not in query and "content" in turn
     ]
@@ -91,7 +95,7 @@ def plain_answer(solved: Any, query: Any) -> str | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """What a solved example says where the question leaves the answer open; `None` if it says nothing more."""
+    """Return what a solved example says beyond the question, or `None` if nothing."""
     spoken = [message for message in query if message.parts is not None]
     more = [
         message
@@ -102,13 +106,15 @@ def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None
 
 
 def cut_at(text: str, stop_words: Sequence[str]) -> str:
-    """The text before the first of the stop words, blanks at its ends aside; an empty stop word stops nothing."""
+    """Return the text before the first stop word, stripped; an empty stop word stops nothing."""
     return (before_stop(text, stop_words) if stop_words else text).strip()
 
 
 def before_stop(text: str, stop_words: Sequence[str]) -> str:
-    """The text before the first of the stop words."""
-    ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
+    """Return the text before the first of the stop words."""
+    ends = [
+        position for word in stop_words if word and (position := text.find(word)) >= 0
+    ]
     return text[: min(ends)] if ends else text
 
 
@@ -118,7 +124,7 @@ def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _is_place(piece: Any) -> bool:
-    """Whether a part is a place for an image that comes beside it."""
+    """Return True if a part is a placeholder for a separate image."""
     return (
         isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
     )
@@ -153,7 +159,7 @@ def _part(piece: Any, images: Iterator[Image]) -> Part:
 
 
 def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
-    """The images among a retriever's extra outputs, in order; other extras are the user's own."""
+    """Yield the images among a retriever's extra outputs, in order; other extras are ignored."""
     for extra in extras:
         if isinstance(extra, (list, tuple)):
             yield from _images(extra, folder)
@@ -162,7 +168,7 @@ def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
 
 
 def as_image(value: Any, folder: Path | None = None) -> Image | None:
-    """An image from what rows hold: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
+    """Return an image from what rows hold: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
 
     A PIL image that was only opened is passed on by its file, so that its bytes are the dataset's own.
     """

@@ -1,4 +1,4 @@
-"""`datasets.load_dataset` as guests have it: a folder with a loading script is run by us, anything else by the library.
+"""`datasets.load_dataset` for the testbed: assay runs loading scripts, the library loads anything else.
 
 The library refuses loading scripts since its version 4. The call that names the folder, in the user's own file, is the
 consent to run it. Rows go to an Arrow file as the builder yields them, so that a dataset of any size can be opened.
@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core import UnknownName
 from .claims import defines_builder
-from .facade.data.builtin import SHIPPED
+from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
 
@@ -27,12 +27,12 @@ LIBRARYS = (
     "num_proc",
     "token",
 )
-"""Options that only the library's own way of loading knows."""
+"""Options that only the library's own loading knows."""
 _folder: Any = None
 
 
 def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
-    """A dataset, or one for each split, of a loading script on this machine; else what the library loads."""
+    """Return a dataset, or one per split, of a local loading script; else what the library loads."""
     script = script_of(path)
     if script is None:
         return _by_library(path, name, options)
@@ -54,7 +54,7 @@ def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
     if split is None:
         return _every_split(data, streams)
     if isinstance(split, (list, tuple)):
-        return [_of_split(data, str(one), streams) for one in split]
+        return [_of_split(data, str(part), streams) for part in split]
     return _of_split(data, str(split), streams)
 
 
@@ -62,9 +62,11 @@ NAMES = {"load_dataset": load_dataset}
 
 
 def script_of(path: Any) -> Path | None:
-    """The loading script a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
-    place = Path(str(path)).expanduser()
-    script = place / f"{place.resolve().name}.py" if place.is_dir() else place
+    """Return the loading script a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
+    location = Path(str(path)).expanduser()
+    script = (
+        location / f"{location.resolve().name}.py" if location.is_dir() else location
+    )
     return script.resolve() if defines_builder(script) else None
 
 
@@ -97,7 +99,7 @@ def _every_split(data: ScriptData, streams: bool) -> Any:
 
 
 def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
-    """The rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
+    """Return the rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
     import datasets
 
     parts = [_PART.fullmatch(part.strip()) for part in split.split("+")]
@@ -145,7 +147,7 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
     if streams:
         from datasets.iterable_dataset import ExamplesIterable
 
-        # `from_generator` would hash what it is given, and a builder cannot be.
+        # `from_generator` would hash its argument, and a builder cannot be hashed.
         source = ExamplesIterable(lambda: enumerate(data.examples(split)), {})
         return datasets.IterableDataset(
             source, info=info.copy(), split=datasets.NamedSplit(split)
@@ -161,7 +163,7 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
 
 
 def _home() -> Path:
-    """A folder for Arrow files that goes with the process."""
+    """Return a folder for Arrow files that is removed with the process."""
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="assay-datasets-")

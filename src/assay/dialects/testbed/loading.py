@@ -11,10 +11,7 @@ from ...core import UsageError
 from ..guest import Guest
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
-SHARED = {
-    f"testbed.{part}": f"{NAMES['testbed']}.{part}"
-    for part in ("data", "models", "utils")
-}
+SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
 """Inside a tree called `testbed`: ours answers for these, the user's files for everything else below."""
 
 
@@ -86,8 +83,8 @@ def _load_file(path: Path, force: bool, first: Sequence[str]) -> Loaded:
 
 def _collect(loaded: Loaded, files: Sequence[str]) -> None:
     """Runs files and keeps what they register; the testbed's tables are not asked, since others write there too."""
-    from .facade.data.common import REGISTERED
-    from .facade.data.loader import MADE
+    from .context_loaders import MADE
+    from .data_registry import REGISTERED
 
     assert loaded.guest is not None
     old_names, old_loaders = len(REGISTERED), len(MADE)
@@ -138,6 +135,6 @@ def known_retriever(
     name: str, retrievers: Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any] | None:
     """The retriever of a name: the file's own, else the one that ships; never one that another file registered."""
-    from .facade.data.builtin import SHIPPED
+    from .data_registry import SHIPPED
 
     return retrievers.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)

@@ -25,20 +25,15 @@ from .conversation import before_stop
 from .loading import guest_for, own_classes
 
 OPTIONS = {
-    "max_tokens": "max_new_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "n": "num_return_sequences",
-}
+    "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty", "n": "num_return_sequences",
+}  # fmt: skip
 """Our generation options under the names `generate` of `transformers` has for them."""
 
 
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     """The model of a testbed file; `None` if the file defines none and none was named."""
-    from .facade.models.model_base import ModelBase
+    from .model_bases import ModelBase
 
     place, attribute = split_reference(reference)
     path = Path(place).expanduser()

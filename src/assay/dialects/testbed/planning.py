@@ -156,7 +156,7 @@ def _from_loader(
 
 
 def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
-    from .facade.data.builtin import SHIPPED
+    from .data_registry import SHIPPED
 
     postprocess = loaded.postprocesses.get(name)
     shipped = (

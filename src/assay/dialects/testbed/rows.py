@@ -19,6 +19,7 @@ from ...core import (
     TemplateError,
     blamed,
 )
+from ..returned import defined_at
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]
@@ -175,6 +176,11 @@ class Reading:
         short = cut_at(text, self.stop)
         return short if self.postprocess is None else self.postprocess(short)
 
+    @property
+    def defined_at(self) -> str:
+        """` (file.py:12)` of the post-process; empty where there is none."""
+        return "" if self.postprocess is None else f" ({defined_at(self.postprocess)})"
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -192,15 +198,25 @@ class Accuracy:
                 None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason}
             )
         answer = self.reading(output.text)
-        if answer is None:
-            return Score.unparsed(rule="the post-process returned None")
+        if answer is None or _is_nan(answer):
+            rule = f"the post-process returned {answer}{self.reading.defined_at}"
+            return Score.unparsed(rule=rule)
         right = sample.target if self.typed else self.reading(str(sample.target))
+        if _is_nan(right):
+            reason = f"the post-process reads the target {sample.target!r} as nan{self.reading.defined_at}"
+            return Score(
+                None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason}
+            )
         if type(answer) is str and type(right) is str:
             return Score(float(answer == right), answer=answer)
         is_right = _same(answer, right) or (self.typed and str(answer) == str(right))
         return Score(
             float(is_right), answer=str(answer), details={"read_as": str(right)}
         )
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -1,6 +1,6 @@
-"""Texts cut into words as the Penn Treebank does: punctuation, and endings such as `'s` and `n't`, are words too.
+"""Words of short texts, split as the Penn Treebank does, and their stems; no corpus is needed.
 
-Enough of it for short answers of models; no corpus is needed. A slash, a hyphen or a dot inside a word stays in it.
+Punctuation and endings such as `'s` and `n't` are words too. A slash, a hyphen or a dot inside a word stays in it.
 """
 
 import re
@@ -25,3 +25,73 @@ def words_of(text: str) -> list[str]:
     for pattern, spaced in _STEPS:
         text = pattern.sub(spaced, text)
     return text.split()
+
+
+_VOWELS = "aeiou"
+_KNOWN = {
+    "men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth", "mice": "mouse",
+    "geese": "goose", "leaves": "leaf", "knives": "knife", "wolves": "wolf", "wives": "wife", "lives": "life",
+    "shelves": "shelf", "halves": "half", "loaves": "loaf", "calves": "calf", "scarves": "scarf", "shoes": "shoe",
+    "oxen": "ox", "movies": "movie", "cookies": "cookie", "ties": "tie", "pies": "pie", "horses": "horse",
+    "houses": "house", "vases": "vase", "noses": "nose", "roses": "rose", "purses": "purse", "nurses": "nurse",
+    "buses": "bus", "clothes": "cloth", "using": "use", "potatoe": "potato", "tomatoe": "tomato",
+}  # fmt: skip
+_UNCHANGED = frozenset(
+    {
+        "yes", "his", "this", "its", "is", "was", "has", "gas", "bus", "plus", "us", "christmas", "las", "texas",
+        "always", "perhaps", "less", "news", "series", "species", "morning", "evening", "thing", "nothing", "something",
+        "anything", "everything", "king", "ring", "spring", "wing", "string", "ceiling", "wedding", "during", "sibling",
+        "pudding", "lightning", "sing", "bring", "swing", "sting",
+    }
+)  # fmt: skip
+
+
+def stemmed(text: str) -> str:
+    """The words of a text, each reduced, with a blank between them: `men's shirts` is `man 's shirt`."""
+    return " ".join(stem(word) for word in words_of(text))
+
+
+def stem(word: str) -> str:
+    """One word reduced: `riding` is `ride`, `dogs` is `dog`, `yes` stays."""
+    low = word.lower()
+    if low in _UNCHANGED or not low.isalpha():
+        return word
+    if low in _KNOWN:
+        return _KNOWN[low]
+    if low.endswith("ing") and len(low) > 4:
+        return _verb(word[:-3], word)
+    return _singular(word) if low.endswith("s") and len(low) > 3 else word
+
+
+def _singular(word: str) -> str:
+    low = word.lower()
+    if low.endswith(("ss", "us", "is", "'s")):
+        return word
+    if low.endswith("ies") and len(low) > 4:
+        return f"{word[:-3]}y"
+    if low.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")):
+        return word[:-2]
+    return word[:-1]
+
+
+def _verb(base: str, word: str) -> str:
+    """What stands before `-ing` as a verb of its own; a base without a vowel was none."""
+    low = base.lower()
+    if not any(letter in "aeiouy" for letter in low):
+        return word
+    if len(low) > 2 and low[-1] == low[-2] and low[-1] not in "lsz" + _VOWELS:
+        return base[:-1]
+    groups = len(re.findall(r"[aeiouy]+", low))
+    ends_short = (
+        len(low) > 2
+        and low[-1] not in "aeiouwxy"
+        and low[-2] in _VOWELS
+        and low[-3] not in _VOWELS
+    )
+    if (
+        low[-1] in "cvuz"
+        or (groups == 1 and ends_short)
+        or (groups > 1 and low[-1] in "sg" and ends_short)
+    ):
+        return f"{base}e"
+    return base

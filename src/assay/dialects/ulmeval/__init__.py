@@ -1,6 +1,6 @@
-"""The `ulmeval` dialect: datasets and models written for ULMEvalKit, run unchanged.
+"""ULMEvalKit compatibility: datasets and models written for it run unchanged.
 
-What it needs is imported when it is used: asking whether a file is one of ours costs nothing.
+Imports happen on use: asking whether a file belongs to ULMEvalKit costs nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The tasks of a guest file, a table or a JSON config."""
+    """Return the tasks of a user's file, a table or a JSON config."""
     from .dataset_tasks import tasks_of
 
     return tasks_of(reference, run)
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The same with upstream's seed before every prompt: `$SEED` itself, 42 where it is not set."""
+    """Return the same tasks with upstream's seed before every prompt: `$SEED`, or 42 if it is not set."""
     from .dataset_tasks import tasks_of
 
     return [
@@ -32,7 +32,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
-    """The model a guest file defines; `None` if it defines none."""
+    """Return the model that a user's file defines, or None."""
     from .loading import model_of
 
     return model_of(reference, args)

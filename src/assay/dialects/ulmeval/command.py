@@ -1,15 +1,18 @@
-"""The original command: every model on every dataset, each pair a run that the same command goes on with.
+"""The original command: every model on every dataset, each pair a run that the same command resumes.
 
-Beside the run folders lie the files ULMEvalKit promises: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl`
-with what `evaluate` wrote beside it, and links to the newest of them in `<work_dir>/<model>/`.
+ULMEvalKit's files are beside the run folders:
+`<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the files
+that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
 """
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ... import registry
+from ...code.userfiles import file_digest
 from ...core import AssayError, Sample, UsageError
 from ...core.record import output_from_plain
 from ...runner.options import RunOptions
@@ -20,22 +23,31 @@ from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
 from ..file_names import file_name
 from ..kits.evaluation_files import files_of, forget, link_up
+from ..kits.imported_answers import refuse_other_dataset
+from ..kits.smp.misc import githash, timestr
 from ..kits.state import working_in
 from ..protocol import UPSTREAM, choose
-from .dataset_tasks import shipped_class, tasks_of
+from .dataset_tasks import tasks_of, upstreams_class
 from .evaluation import file_label
-from .facade.smp.misc import githash, timestr
 from .kept_tables import keep_table
 from .models import GuestApi
 from .pairs import Pair, Settings, pairs_of
-from .predictions import prediction_table, write_pickle
+from .predictions import (
+    Imported,
+    imported,
+    note_digests,
+    noted_digests,
+    prediction_file,
+    prediction_table,
+    write_pickle,
+)
 from .rows import GuestSamples
 
 
 def run_pairs(
     settings: Settings, watcher: Callable[[], Any]
 ) -> Iterator[RunResult | AssayError]:
-    """The result of each pair, or why there is none; one that fails does not stop the others."""
+    """Yield the result of each pair, or its error; a failed pair does not stop the others."""
     if settings.upstream:
         choose("ulmeval", UPSTREAM)
     for pair in pairs_of(settings):
@@ -46,15 +58,15 @@ def run_pairs(
 
 
 def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
-    """Runs one pair in its own folder and writes the promised files beside it."""
+    """Run one pair in its own folder and write ULMEvalKit's files beside it."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
     stem = f"{label}_{file_name(pair.dataset_name, 80)}"
     home = work_dir / label
     folder = home / f"{stem}.run"
-    if settings.mode == "eval" and not (folder / "run.json").exists():
-        what = f"no predictions of {pair.model_name} on {pair.dataset_name}"
-        raise UsageError(what, where=str(folder), fix="run --mode infer first")
+    if settings.mode == "eval":
+        pair = _with_predictions(pair, settings, home, stem)
+    answers = pair.model if isinstance(pair.model, Imported) else None
     options = _options(pair, settings, folder)
     refuse_foreign(folder)
     today = home.absolute() / f"T{timestr('day')}_G{githash()}"
@@ -62,23 +74,58 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
         forget(today, stem)
     finished = (folder / "summary.json").exists()
     with working_in(today):
-        if settings.mode == "eval" or (
-            settings.ignore and finished and not settings.fresh
-        ):
+        is_kept = settings.ignore and finished and not settings.fresh
+        if answers is None and (settings.mode == "eval" or is_kept):
             changes = {
                 name: getattr(options, name)
                 for name in ("judges", "judge_args", "trust_pickle")
             }
             result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
         else:
+            _refuse_other_dataset(pair, options)
             result = run(
                 (pair.reference,), pair.model, options=options, watcher=watcher
             )
     source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
     if source is not None:
         keep_table(source.data, folder)
-        write_promised(today, folder, stem, source)
+        digests = write_promised(today, folder, stem, source)
+        if answers is None:
+            note_digests(folder, [*digests, *noted_digests(folder)])
+        else:
+            note_digests(folder, [*digests, str(answers.identity["imported"])])
+    if answers is not None:
+        note = f"{pair.dataset_name}: predictions read from {answers.path}"
+        result = replace(result, notes=(note, *result.notes))
     return result
+
+
+def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> Pair:
+    """Return the pair of `--mode eval`, with the answers of a prediction file that no run here knows, if any."""
+    if isinstance(pair.model, Imported):
+        return pair
+    folder = home / f"{stem}.run"
+    file = prediction_file(home, stem)
+    has_run = (folder / "run.json").exists()
+    if file is None and not has_run:
+        problem = f"no predictions of {pair.model_name} on {pair.dataset_name}"
+        raise UsageError(problem, where=str(folder), fix="run --mode infer first")
+    noted = noted_digests(folder)
+    is_known = has_run and (not noted or file is None or file_digest(file) in noted)
+    if file is None or is_known:
+        return pair
+    answers = imported(file, pair.model_name, trust=settings.trust_pickle)
+    return replace(pair, model=answers)
+
+
+def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
+    """Raise where a prediction file is about other rows than the dataset's."""
+    if not isinstance(pair.model, Imported) or not _is_guest(pair):
+        return
+    source = tasks_of(pair.reference, options)[0].dataset
+    samples = source.reading_from(None)
+    where = str(pair.model.path)
+    refuse_other_dataset(pair.model.questions, samples, pair.dataset_name, where)
 
 
 def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
@@ -104,18 +151,25 @@ def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
         register=settings.register,
         trust_pickle=settings.trust_pickle,
         allow_private_urls=settings.allow_private_urls,
+        on_error="continue",  # ULMEvalKit writes a failure for each row
     )
 
 
 def _is_guest(pair: Pair) -> bool:
     return (
-        shipped_class(pair.reference) is not None
+        upstreams_class(pair.reference) is not None
         or registry.tasks.resolve(pair.reference) is None
     )
 
 
-def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -> None:
-    """The prediction file, in today's folder; links to it and to what `evaluate` wrote there one level up."""
+def write_promised(
+    today: Path, folder: Path, stem: str, source: GuestSamples
+) -> list[str]:
+    """Write the prediction file into today's folder, and links one level up; return the file's digest.
+
+    What `evaluate` wrote there gets links too.
+    """
+    digests: list[str] = []
     files = files_of(today, stem)
     rows = answered(source, RunReader(folder))
     if rows:
@@ -124,12 +178,14 @@ def write_promised(today: Path, folder: Path, stem: str, source: GuestSamples) -
             prediction_table(source.data, rows),
             FileLedger(today.parent).claim(files[-1]),
         )
+        digests.append(file_digest(files[-1]))
     for file in files:
         link_up(file)
+    return digests
 
 
 def answered(source: GuestSamples, reader: RunReader) -> list[tuple[Sample, Any]]:
-    """The samples of a run's only cell that were answered, with their outputs."""
+    """Return the answered samples of a run's only task and model, with their outputs."""
     cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
     if not cells:
         return []

@@ -1,4 +1,4 @@
-"""Tasks of a guest: one for each name that its dataset classes know."""
+"""Tasks of a user's file: one for each dataset name that its classes know."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,37 +11,41 @@ from ...runner.options import RunOptions
 from ..kits.guest_files import most_derived
 from ..kits.state import Surroundings
 from ..protocol import is_upstream
-from .config_file import read_config
+from .drawing_datasets import ImageBaseDataset, TextBaseDataset
 from .evaluation import Evaluation, ImagesDrawn
-from .facade.dataset import SHIPPED, ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table
-from .loading import load_guest
+from .loading import class_of_checkout, load_guest, read_config
 from .messages import as_prompt
 from .rows import GuestData, GuestSamples
 
+BENCHMARKS = {
+    "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
+    "ImagineBench": "imagine_bench_ulmeval", "OmniContext": "omnicontext", "GenAI_Bench": "genai_bench",
+}  # fmt: skip
+"""Benchmarks that ULMEvalKit ships, by its names, and assay's own of the same kind; T2ICompBench has several names."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
 JUDGE_DEFAULTS: Mapping[str, Any] = {"nproc": 4, "verbose": False, "retry": 3}
 
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks of a guest file (`file.py`, `file.py:Class`, `file.py:dataset`), of a table, or of a JSON config."""
-    path, wanted = split_reference(reference)
+    """Return the tasks of a user's file (`file.py`, `file.py:Class`, `file.py:dataset`), a table, or a JSON config."""
+    path, attribute = split_reference(reference)
     if path.endswith(".py"):
-        return _from_file(path, wanted, run)
+        return _from_file(path, attribute, run)
     config, _, entry = reference.partition("#")
     if config.endswith(".json"):
         return _from_config(config, entry or None, run)
-    shipped = shipped_class(reference)
-    if shipped is not None:
-        return [make_task(shipped, reference, run)]
+    upstreams = upstreams_class(reference)
+    if upstreams is not None:
+        return [make_task(upstreams, reference, run)]
     return [_from_table(Path(reference).expanduser(), run)]
 
 
-def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
+def _from_file(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
     guest = load_guest(path, force=run.dialect is not None)
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
-    wanted, _, dataset = (wanted or "").partition("@")
+    class_name, _, dataset = (attribute or "").partition("@")
     if not named:
         fix = (
             f"name one of its models as --model {path}:…"
@@ -51,28 +55,38 @@ def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
         raise UsageError(
             "defines no dataset class with a DATASET_URL", where=path, fix=fix
         )
-    if wanted:
+    if class_name:
         chosen = [
-            (cls, name) for cls, name in named if wanted in (cls.__name__, name)
-        ] or _unknown(wanted, named, path)
+            (cls, name) for cls, name in named if class_name in (cls.__name__, name)
+        ] or _unknown(class_name, named, path)
         named = [
             (cls, name) for cls, name in chosen if dataset in ("", name)
         ] or _unknown(dataset, chosen, path)
     return [make_task(cls, name, run) for cls, name in most_derived(named)]
 
 
-def shipped_class(name: str) -> Any:
-    """The class that ships under the name of a benchmark, where upstream's own evaluation was chosen."""
-    classes = (
-        [cls for cls in SHIPPED if name in cls.supported_datasets()]
-        if is_upstream("ulmeval")
-        else []
-    )
-    return classes[0] if classes else None
+def assay_benchmark(name: str) -> str | None:
+    """Return assay's benchmark of the same kind as one that ULMEvalKit ships under a name, or None."""
+    if name.startswith("T2ICompBench_"):
+        return "t2i_compbench"
+    return BENCHMARKS.get(name)
+
+
+def upstreams_class(name: str) -> Any:
+    """Return ULMEvalKit's own class of a benchmark it ships, if its evaluation was chosen, else None."""
+    if assay_benchmark(name) is None or not is_upstream("ulmeval"):
+        return None
+    cls = class_of_checkout(name)
+    if cls is None:
+        raise UsageError(
+            f"the evaluation of {name} with upstream's rules is ULMEvalKit's own, which is not here",
+            fix="run in a checkout of ULMEvalKit, or install it; without --upstream assay's benchmark runs",
+        )
+    return cls
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
-    """The names a class knows; with `--data` its own name will do."""
+    """Return the names a class knows; with `--data`, the class's own name is enough."""
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
@@ -107,7 +121,7 @@ def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """A TSV that no class speaks for: text, or images and text; there is nothing to evaluate it by."""
+    """Build a task from a TSV without a class: text, or images and text; there is no evaluation for it."""
     from ...datasets.files import open_file
 
     if not path.is_file():
@@ -125,7 +139,7 @@ def make_task(
     settings: Mapping[str, Any] | None = None,
     dataset: str | None = None,
 ) -> Task:
-    """One dataset of a class as a task; its rows are read when they are asked for."""
+    """Build a task from one dataset of a class; its rows are read on demand."""
     surroundings = Surroundings(
         trust_pickle=run.trust_pickle,
         allow_private_urls=run.allow_private_urls,
@@ -154,12 +168,12 @@ def make_task(
 
 
 class GuestPrompt:
-    """The guest's `build_prompt` as a template."""
+    """The user's `build_prompt` as a template."""
 
     def __init__(self, data: GuestData) -> None:
         self.data = data
         self.source = code_digest(data.cls)
-        """Of the guest's file: an edit of it is seen."""
+        """The digest of the user's file, so that an edit is noticed."""
 
     def __call__(self, sample: Sample) -> Prompt:
         data = self.data
@@ -170,7 +184,7 @@ class GuestPrompt:
 
 
 def generations(cls: type, name: str) -> int:
-    """Images for each prompt: what the class says, else what ULMEvalKit does for its own benchmarks, else one."""
+    """Return the images per prompt: as the class declares, else as ULMEvalKit does for its own benchmarks, else one."""
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)
@@ -178,14 +192,14 @@ def generations(cls: type, name: str) -> int:
 
 
 def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
-    """What `evaluate` is given beside its file."""
+    """Return the further arguments of `evaluate`."""
     arguments = {**JUDGE_DEFAULTS, **run.judge_args}
     judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
     return arguments if judge is None else {**arguments, "model": judge}
 
 
 def _own(cls: Any, method: str) -> bool:
-    """Whether a class has a method of its own, not only that of the base classes."""
+    """Return True if a class overrides a method of the base classes."""
     return getattr(cls, method, None) not in (
         getattr(TextBaseDataset, method),
         getattr(ImageBaseDataset, method),

@@ -1,6 +1,7 @@
-"""Drawing: one prompt to a guest's model, n images back, all from one call.
+"""Draw images: one prompt to a user's model, n images back from one call.
 
-The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the code
+The batch hook is called once per prompt under either of its names: the document says
+`batch_generation_inner`, the code
 says `batch_generate_inner`. Without one, `generate_inner` is called n times.
 """
 
@@ -26,18 +27,19 @@ _calls: Counter[str] = Counter()
 
 
 def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]:
-    """What the model drew: a list of exactly n images."""
-    hook = next((name for name in HOOKS if callable(getattr(model, name, None))), None)
-    if hook is not None:
-        images = getattr(model, hook)(_copied(entries), dataset, n)
-    else:
-        hook = "generate_inner"
-        images = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
-    return checked(images, n, f"{type(model).__name__}.{hook}")
+    """Return a list of exactly n images drawn by the model."""
+    class_name = type(model).__name__
+    for hook in HOOKS:
+        draw_batch = getattr(model, hook, None)
+        if callable(draw_batch):
+            images = draw_batch(_copied(entries), dataset, n)
+            return checked(images, n, f"{class_name}.{hook}")
+    images = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
+    return checked(images, n, f"{class_name}.generate_inner")
 
 
 def checked(images: Any, n: int, what: str) -> list[Any]:
-    """The images, if they are n images; else an error that names who returned what."""
+    """Return the images if they are n images, else raise an error that names the method and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
             f"{what} returned {shorten(images)}, expected a list of {n} images"
@@ -53,14 +55,14 @@ def checked(images: Any, n: int, what: str) -> list[Any]:
 
 
 def is_image(thing: Any) -> bool:
-    """Whether a thing is a Pillow image, or one of assay's own."""
+    """Return True for a Pillow image, or one of assay's own."""
     return isinstance(thing, Image) or (
         hasattr(thing, "save") and hasattr(thing, "size")
     )
 
 
 def as_medium(drawing: Any) -> Image:
-    """A drawn image as PNG, as it is now; modes that PNG does not have become RGB."""
+    """Return a drawn image as PNG in its current state; modes that PNG lacks become RGB."""
     if isinstance(drawing, Image):
         return drawing
     if drawing.mode not in PNG_MODES:
@@ -68,33 +70,33 @@ def as_medium(drawing: Any) -> Image:
     if _is_small(drawing):
         return Image(
             drawing.copy()
-        )  # encoded when it is stored; the guest may go on drawing on its own
+        )  # encoded when it is stored; the model may keep drawing on its own object
     return image_from(drawing)
 
 
 def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
-    """Seeds the generators for a call in a script, from `$SEED`, the message, and how often it was put before."""
+    """Seed the generators for a call in a script, from `$SEED`, the message, and the count of its earlier calls."""
     key = json.dumps([entries, dataset, n], sort_keys=True)
     seed_generators(f"{base_seed()}:{key}:{_calls[key]}")
     _calls[key] += 1
 
 
 def seed_text() -> str:
-    """`$SEED`, 42 where it is not set."""
+    """Return `$SEED`, or 42 if it is not set."""
     return os.environ.get("SEED", DEFAULT_SEED)
 
 
 def base_seed(text: str | None = None) -> int:
-    """`$SEED`, or the text that was found there, as a number."""
+    """Return `$SEED`, or the given text, as a number."""
     text = seed_text() if text is None else text
     try:
         return int(text)
     except ValueError:
-        raise UsageError(f"SEED={text!r} is no whole number", fix="SEED=42") from None
+        raise UsageError(f"SEED={text!r} is not an integer", fix="SEED=42") from None
 
 
 def seed_generators(text: str) -> None:
-    """Seeds Python's generator, and numpy's and torch's where they are loaded."""
+    """Seed Python's generator, and numpy's and torch's if they are loaded."""
     seed_alike(
         int.from_bytes(
             hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big"
@@ -103,7 +105,7 @@ def seed_generators(text: str) -> None:
 
 
 def seed_alike(seed: int) -> None:
-    """The same with this very number: as upstream does before each call, so that every prompt starts alike."""
+    """Seed with exactly this number, as upstream does before each call, so that every prompt starts alike."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

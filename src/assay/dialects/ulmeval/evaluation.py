@@ -1,7 +1,7 @@
-"""A guest's `evaluate` as a scorer of the whole set: a table in, numbers out; run again without the model.
+"""A user's `evaluate` as a scorer of the whole set: a table in, numbers out; it can be repeated without the model.
 
-The `eval_file` it is given is a path in the run folder behind which no file lies: `load` makes the table from the
-store. Guests that open the file by themselves get a real one for as long as they need it.
+Its `eval_file` is a path in the run folder without a file: `load` builds the table from the store. Code that opens the
+file itself gets a real one while it needs it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from ...code.fingerprint import code_digest
 from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
-from ...runner.plan.cell import Cell
+from ...runner.plan.planned_task import PlannedTask
 from ...store import RunWriter
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
-from ..kits.judge_desk import Desk
+from ..kits.judging import Desk
 from ..kits.numbers import as_numbers
 from ..kits.state import Surroundings, around, of_process
 from .kept_tables import keep_table
@@ -25,13 +25,13 @@ from .predictions import prediction_table, write_pickle
 from .rows import GuestData
 
 FILES = "files"
-"""Folder of a run for what guests write beside their `eval_file`."""
+"""The run's folder for files that user code writes beside its `eval_file`."""
 
 
 @scorers.register("images")
 @dataclass(frozen=True)
 class ImagesDrawn:
-    """How many images a model drew for a prompt; all that is said of a run without evaluation."""
+    """The number of images drawn for a prompt; the only number of a run without evaluation."""
 
     name: ClassVar[str] = "images"
     reads: ClassVar[tuple[str, ...]] = ()
@@ -46,14 +46,14 @@ class ImagesDrawn:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """`evaluate(eval_file, **judge_kwargs)` of a guest's dataset class."""
+    """`evaluate(eval_file, **judge_kwargs)` of a user's dataset class."""
 
     cls: type
     dataset: str
     judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     data: GuestData | None = field(default=None, compare=False)
     surroundings: Surroundings = field(default=Surroundings(), compare=False)
-    cell: Cell | None = field(default=None, compare=False)
+    cell: PlannedTask | None = field(default=None, compare=False)
     writer: RunWriter | None = field(default=None, compare=False)
 
     name: ClassVar[str] = "evaluate"
@@ -63,12 +63,12 @@ class Evaluation:
     def __repr__(self) -> str:
         return f"{self.cls.__name__}.evaluate"
 
-    def in_run(self, cell: Cell, writer: RunWriter) -> "Evaluation":
-        """The same for one task and model of a run."""
+    def in_run(self, cell: PlannedTask, writer: RunWriter) -> "Evaluation":
+        """Return a copy for one task and model of a run."""
         return replace(self, cell=cell, writer=writer)
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
-        """The numbers that the guest's `evaluate` returns."""
+        """Return the numbers of the user's `evaluate`."""
         if self.data is None or self.cell is None or self.writer is None:
             raise RuntimeError("an evaluation belongs to a run")
         if not rows:
@@ -93,11 +93,11 @@ class Evaluation:
             folder, eval_file.stem, _predictions_digest(data, rows), self._digest()
         )
         with closing(desk), around(inside), files:
-            found = self._evaluate(eval_file, rows)
-        return as_numbers(found) or {"rows": float(len(rows))}
+            result = self._evaluate(eval_file, rows)
+        return as_numbers(result) or {"rows": float(len(rows))}
 
     def _digest(self) -> str:
-        """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
+        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
         judge = self.judge_kwargs.get("model")
         named = judge_digest(judge if isinstance(judge, str) else None)
         return digest_of(
@@ -112,7 +112,7 @@ class Evaluation:
         except FileNotFoundError as error:
             if Path(str(error.filename)).absolute() != eval_file:
                 raise
-        # It opened the file by itself instead of calling `load`.
+        # User code opened the file itself instead of calling `load`.
         write_pickle(prediction_table(self.data, rows), eval_file)
         try:
             return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
@@ -121,7 +121,7 @@ class Evaluation:
 
 
 def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
-    """The digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
+    """Return the digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
     digests = (
         [
             sample.id,
@@ -137,7 +137,7 @@ def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) 
 
 
 def file_label(model: str) -> str:
-    """A model's name in file names: of `file.py:Class` the class."""
+    """Return a model's name in file names: the class of `file.py:Class`."""
     path, _, attribute = model.rpartition(":")
     return file_name(
         attribute

@@ -1,4 +1,4 @@
-"""Kept tables: the table of a dataset in the folder of a run, so that the folder alone is enough to evaluate it."""
+"""Copies of dataset tables in a run folder, so that the folder alone is enough to evaluate it."""
 
 import shutil
 from pathlib import Path
@@ -12,19 +12,21 @@ TABLES = "tables"
 
 
 def keep_table(data: GuestData, folder: Path) -> None:
-    """Copies the table a dataset was read from into a run folder, unless it is there; rows of user code have none."""
+    """Copy the table of a dataset into a run folder, unless it is there; rows of user code have no table."""
     table: Path | None = vars(data.dataset).get(TABLE)
     if table is None or not table.is_file():
         return
-    home = folder / TABLES
-    copy = home / f"{file_name(data.name)}{''.join(table.suffixes)}"
-    if copy.exists() and (copy.samefile(table) or _looks(copy) == _looks(table)):
-        return
+    suffix = "".join(table.suffixes)
+    copy = folder / TABLES / f"{file_name(data.name)}{suffix}"
+    if copy.exists():
+        is_same = copy.samefile(table) or _size_and_time(copy) == _size_and_time(table)
+        if is_same:
+            return
     shutil.copy2(table, FileLedger(folder).claim(copy))
 
 
 def kept_table(folder: str | None, name: str) -> Path | None:
-    """The table of a dataset in a run folder; `None` where none was kept."""
+    """Return the table of a dataset in a run folder, or None if there is no copy."""
     home = Path(folder).expanduser() / TABLES if folder else None
     if home is None or not home.is_dir():
         return None
@@ -35,6 +37,6 @@ def kept_table(folder: str | None, name: str) -> Path | None:
     )
 
 
-def _looks(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
+def _size_and_time(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns

@@ -1,20 +1,27 @@
-"""Guest files: loaded once with `ulmeval` importable in them, and what they define.
+"""Load users' files once, with `ulmeval` importable, and list what they define; also the entries of a JSON config.
 
-A file cut out of ULMEvalKit's own tree (`from .text_base import …`, `from ..smp import *`) finds the same names.
+A file copied from ULMEvalKit's own tree (`from .text_base import …`, `from ..smp import *`) finds the same names.
+Classes of a config are looked up in the registered user files, then among ULMEvalKit's.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import split_reference
 from ...core import Model, UnknownName
 from ..guest import Guest
-from ..kits.guest_files import load_once, own_classes
+from ..kits.checkout import Toolkit
+from ..kits.guest_files import HINT, load_once, own_classes
+from ..kits.guest_files import read_config as read_members
 from .claims import NAMES
-from .facade.config import supported_ULM
-from .facade.dataset import ImageBaseDataset, TextBaseDataset
+from .drawing_datasets import DATASET_CLASSES, ImageBaseDataset, TextBaseDataset
+from .drawing_models import BaseAPI, BaseModel, OpenAIWrapper, supported_ULM
 from .models import adapt, is_model_class
+
+OWN_DATASET_FILES = frozenset({"image_base.py", "text_base.py"})
 
 
 class GuestFile:
@@ -40,39 +47,157 @@ class GuestFile:
         }
 
     def model(self, name: str | None) -> Any:
-        """A model class or factory by name; without a name the only one there is; `None` if there is none."""
-        found = {**self.models, **self.registered}
+        """Return a model class or factory by name, or the only one if `name` is None; None if there is none."""
+        models = {**self.models, **self.registered}
         if name is None:
             chosen = self.registered or self.models
             return next(iter(chosen.items())) if len(chosen) == 1 else None
-        if name in found:
-            return name, found[name]
+        if name in models:
+            return name, models[name]
         thing = getattr(self.module, name, None)
-        if thing is None and found:
+        if thing is None and models:
             raise UnknownName(
                 "model",
                 name,
-                found,
+                models,
                 where=str(self.path),
-                hint=f"it has {', '.join(found)}",
+                hint=f"it has {', '.join(models)}",
             )
         return (name, thing) if is_model_class(thing) else None
 
 
 def load_guest(path: str | Path, *, force: bool = False) -> GuestFile:
-    """The file, loaded once; a file that changed since is loaded again.
+    """Load the file once; reload it if it changed.
 
-    A module of the user's called `ulmeval` that has nothing of ULMEvalKit in it is hidden by ours only with `force`.
+    A user's module called `ulmeval` that has nothing of ULMEvalKit in it is replaced only with `force`.
     """
     return load_once("ulmeval", NAMES, path, GuestFile, force=force)
 
 
+def _datasets_of(file: Path) -> list[tuple[type, str]]:
+    """Return the dataset classes of a file with the names of their datasets."""
+    classes: list[Any] = [*load_guest(file).datasets]
+    return [(cls, name) for cls in classes for name in cls.supported_datasets()]
+
+
+TOOLKIT = Toolkit("ulmeval", ("ulm", "api"), OWN_DATASET_FILES, _datasets_of)
+
+
+def class_of_checkout(name: str) -> Any:
+    """Return the class that the checkout around the working folder has for a dataset, or None."""
+    checkout = TOOLKIT.checkout()
+    defined = checkout.dataset(name) if checkout is not None else None
+    if defined is None:
+        return None
+    return getattr(load_guest(defined.file).module, defined.cls)
+
+
 def model_of(reference: str, args: Mapping[str, Any]) -> Model | None:
-    """`file.py:Class`, `file.py:registered-name`, or `file.py` with one model in it; `None` if it defines none."""
+    """Return the model of `file.py:Class`, `file.py:registered-name`, or `file.py` with one model.
+
+    Return None if the file has none.
+    """
     path, name = split_reference(reference)
     if not path.endswith(".py"):
         return None
-    found = load_guest(path).model(name)
-    if found is None:
+    definition = load_guest(path).model(name)
+    if definition is None:
         return None
-    return adapt(found[1], reference, args, Path(path).expanduser())
+    return adapt(definition[1], reference, args, Path(path).expanduser())
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The resolved names of a config file."""
+
+    models: Mapping[str, tuple[Any, Mapping[str, Any], Path | None]]
+    """By name: a factory, its options, and the file it comes from."""
+    data: Mapping[str, tuple[type, str, Mapping[str, Any]]]
+    """By name: a dataset class, the name it is built with, and its further options."""
+
+
+def read_config(path: Path, register: Sequence[str]) -> Config:
+    """Return the models and datasets of a config file; an unknown name is an error that suggests the nearest."""
+    plain = read_members(path)
+    guests = [load_guest(file, force=True) for file in register]
+    return Config(
+        {
+            name: _model(name, entry, guests, path)
+            for name, entry in plain["model"].items()
+        },
+        {
+            name: _dataset(name, entry, guests, path)
+            for name, entry in plain["data"].items()
+        },
+    )
+
+
+def _model(
+    name: str, entry: Any, guests: Sequence[GuestFile], path: Path
+) -> tuple[Any, Mapping[str, Any], Path | None]:
+    settings = dict(entry)
+    class_name = settings.pop("class", None)
+    registered = {
+        key: (factory, guest.path)
+        for guest in guests
+        for key, factory in guest.registered.items()
+    }
+    if class_name is None:
+        if name in registered:
+            return registered[name][0], settings, registered[name][1]
+        if name in supported_ULM:
+            return supported_ULM[name], settings, None
+        raise UnknownName(
+            "model",
+            name,
+            {*registered, *supported_ULM},
+            where=f"{path}, key `model`",
+            hint=HINT,
+        )
+    own_classes: tuple[Any, ...] = (BaseAPI, BaseModel, OpenAIWrapper)
+    classes: dict[str, tuple[Any, Path | None]] = {
+        cls.__name__: (cls, None) for cls in own_classes
+    }
+    classes |= {
+        key: (factory, guest.path)
+        for guest in guests
+        for key, factory in guest.models.items()
+    }
+    if class_name not in classes:
+        raise UnknownName(
+            "model class",
+            str(class_name),
+            classes,
+            where=f"{path}, key `model.{name}.class`",
+            hint=HINT,
+        )
+    return classes[class_name][0], settings, classes[class_name][1]
+
+
+def _dataset(
+    name: str, entry: Any, guests: Sequence[GuestFile], path: Path
+) -> tuple[type, str, Mapping[str, Any]]:
+    settings = dict(entry)
+    class_name = settings.pop("class", None)
+    classes: dict[str, Any] = {
+        cls.__name__: cls for guest in guests for cls in guest.datasets
+    }
+    classes |= {cls.__name__: cls for cls in DATASET_CLASSES}
+    if class_name is None:
+        dataset_class = next(
+            (cls for cls in classes.values() if name in cls.supported_datasets()), None
+        )
+    else:
+        dataset_class = classes.get(class_name)
+    if dataset_class is None:
+        where = f"{path}, key `data.{name}{'.class' if class_name else ''}`"
+        raise UnknownName(
+            "dataset class", str(class_name or name), classes, where=where, hint=HINT
+        )
+    dataset = str(settings.pop("dataset", name))
+    accepted = inspect.signature(dataset_class).parameters
+    return (
+        dataset_class,
+        dataset,
+        {key: value for key, value in settings.items() if key in accepted},
+    )

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import Media, Message, Prompt, Text, UsageError, shorten
-from ..kits.image_files import media_file
 from ..kits.message_content import Entries, checked
 from ..kits.message_lists import flat_list, message_turns
-from ..kits.rules import as_upstream
-from ..kits.smp.files import data_root
+from ..kits.row_images import media_file
+from ..kits.smp.file import data_root
+from ..kits.state import as_upstream
 
 
 def as_entries(message: Any) -> Entries:
-    """Text, a dict, or a list of strings or dicts as a list of dicts; a text by itself is never a file."""
+    """Convert text, a dict, or a list of strings or dicts to a list of dicts; a single text is never a file."""
     return prompt_entries(_turns(message))
 
 
 def prompt_entries(messages: Sequence[Message]) -> Entries:
-    """The messages of a prompt as one list of dicts, their media as local files."""
+    """Return the messages of a prompt as one list of dicts, with media as local files."""
     if len(messages) == 1:
         parts = messages[0].parts or ()
         if len(parts) == 1 and type(parts[0]) is Text and messages[0].role == "user":
@@ -26,12 +26,12 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 
 
 def as_prompt(message: Any) -> Prompt:
-    """What a guest's `build_prompt` returned, as a prompt that asks for images."""
+    """Return the result of a user's `build_prompt` as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
 
 
 def entries_for(model: Any, message: Any) -> Entries:
-    """A message as a model takes it; an error for a kind of entry that it does not."""
+    """Return a message in the form a model takes; raise for a kind of entry that it does not take."""
     if as_upstream():
         return checked(message, model.allowed_types, type(model).__name__)
     entries = as_entries(message)
@@ -40,7 +40,7 @@ def entries_for(model: Any, message: Any) -> Entries:
 
 
 def check_types(entries: Entries, model: Any) -> None:
-    """Raises for a kind of entry the model does not take."""
+    """Raise for a kind of entry that the model does not take."""
     allowed = getattr(model, "allowed_types", None) or ["text", "image"]
     for entry in entries:
         if entry["type"] not in allowed:
@@ -57,7 +57,7 @@ def _turns(message: Any) -> tuple[Message, ...]:
         and type(message[0]) is dict
         and len(message[0]) == 2
     ):
-        # By far the most common prompt: one text.
+        # By far the most common prompt is one text.
         only = message[0]
         if only.get("type") == "text" and isinstance(only.get("value"), str):
             return (Message("user", (Text(only["value"]),)),)
@@ -66,7 +66,7 @@ def _turns(message: Any) -> tuple[Message, ...]:
     if isinstance(message, Sequence) and any(
         isinstance(entry, Mapping) for entry in message
     ):
-        # A system entry may come without a type: it can only be text.
+        # A system entry may lack a type: it can only be text.
         message = [
             {"type": "text", **entry}
             if isinstance(entry, Mapping) and "content" not in entry

@@ -1,19 +1,17 @@
-"""A guest's model class as a model of assay: one request is one prompt, its n candidates are the n images.
+"""A user's model class as a model of assay: one request is one prompt, its n candidates are the n images.
 
-The class is looked at as it is written and built when it is first asked. Seeds come from the request's key: the images
-of a prompt do not depend on what was drawn before it.
+The class is inspected without an instance and built on first use. Seeds come from the request's key: the images of a
+prompt do not depend on what was drawn before.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...code.sources import digest_behind
-from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
-from ...models.answers import failure
-from ...models.building import Builder
+from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
+from ..kits.request_models import RequestModel, ThreadedRequestModel
 from .drawing import (
     HOOKS,
     as_medium,
@@ -25,8 +23,7 @@ from .drawing import (
     seed_generators,
     seed_text,
 )
-from .facade.api.base import BaseAPI
-from .facade.ulm.base import BaseModel
+from .drawing_models import BaseAPI, BaseModel
 from .messages import as_prompt, check_types, prompt_entries
 from .rows import Line
 
@@ -37,7 +34,7 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 def adapt(
     target: Any, name: str, args: Mapping[str, Any], file: Path | None
 ) -> "GuestModel":
-    """The model of a class, a `partial` of one, or an object; API classes are asked many times at once."""
+    """Adapt a class, a `partial` of one, or an object; API classes are called many times at once."""
     kind = class_of(target)
     adapter = (
         GuestApi
@@ -48,30 +45,27 @@ def adapt(
 
 
 def class_of(target: Any) -> type:
-    """The class behind a factory."""
+    """Return the class behind a factory."""
     while isinstance(target, partial):
         target = target.func
     return target if isinstance(target, type) else type(target)
 
 
 def is_model_class(thing: Any) -> bool:
-    """Whether a class draws: it has `generate_inner`, a batch hook, or comes from the guest's base classes."""
+    """Return True if a class draws: it has `generate_inner` or a batch hook."""
     return isinstance(thing, type) and any(
         hasattr(thing, name) for name in ("generate_inner", *HOOKS)
     )
 
 
-class GuestModel:
-    """A model class with `generate_inner`, in a thread of its own."""
-
-    prompt: Callable[[Sample, Prompt], Prompt | None]
+class GuestModel(RequestModel):
+    """A model class with `generate_inner`."""
 
     def __init__(
         self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
     ) -> None:
+        super().__init__(target, name, args)
         kind = class_of(target)
-        self.name = name
-        self._builder = Builder(target, args, name)
         if not callable(target):
             self._builder.built = target
         allowed = (
@@ -81,7 +75,6 @@ class GuestModel:
         self.abilities = Abilities(
             accepts=allowed,
             produces=frozenset({"image"}),
-            interleaved=bool(getattr(kind, "INTERLEAVE", False)),
         )
         bound = dict(target.keywords) if isinstance(target, partial) else {}
         self.identity: Mapping[str, Any] = {
@@ -101,32 +94,24 @@ class GuestModel:
             BaseAPI.generate,
         )
 
-    def load(self) -> None:
-        """Builds the guest's class."""
-        self._builder.build()
-
     def generate(self, requests: Sequence[Request]) -> Any:
-        """The images of each request; what the guest raises is the failure of that request alone."""
-        found = (
-            seed_text()
-        )  # once: `os.environ` is slow to say that it has no such name
-        return [self._output(request, found) for request in requests]
+        """Return the images of each request."""
+        # Read once: looking up a missing name in `os.environ` is slow.
+        self._seed = seed_text()
+        return super().generate(requests)
 
-    def _output(self, request: Request, found: str) -> Output:
-        try:
-            images = self._draw(request, found)
-            return Output(tuple(Candidate((as_medium(image),)) for image in images))
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            return failure(error, self.name)
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the images of one request."""
+        images = self._draw(model, request)
+        return Output(tuple(Candidate((as_medium(image),)) for image in images))
 
-    def _draw(self, request: Request, found: str) -> list[Any]:
-        model = self._builder.build()
+    def _draw(self, model: Any, request: Request) -> list[Any]:
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         dataset, n = request.hints.get("dataset"), request.options.n
-        seed = (
-            base_seed(found) if request.options.seed is None else request.options.seed
-        )
+        seed = request.options.seed
+        if seed is None:
+            seed = base_seed(self._seed)
         if request.hints.get("seeding") == "upstream":
             seed_alike(seed + request.repeat)
         else:
@@ -137,30 +122,23 @@ class GuestModel:
         return draw(model, entries, dataset, n)
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """The prompt by the model's own `build_prompt`, where it wants that for this benchmark."""
+        """Build the prompt with the model's own `build_prompt`, if it wants that for this benchmark."""
         line = sample.fields
         if not isinstance(line, Line):
             return None
-        try:
-            model, dataset = self._builder.build(), line.data.name
-        except ModelError:
-            return (
-                None  # no row's fault: `load` says it once, before the first question
-            )
-        if not model.use_custom_prompt(dataset):
+        model, dataset = self.built_for_prompt(), line.data.name
+        if model is None or not model.use_custom_prompt(dataset):
             return None
         if hasattr(model, "set_dump_image"):
             model.set_dump_image(line.data.dataset.dump_image)
         return as_prompt(model.build_prompt(line.data.line(sample), dataset=dataset))
 
-    def close(self) -> Any:
-        """Closes what the guest opened, if it can be closed."""
-        built = self._builder.built
-        return built.close() if hasattr(built, "close") else None
 
+class GuestApi(ThreadedRequestModel, GuestModel):
+    """An API class whose `generate_inner` returns `(ret_code, image, log)`.
 
-class GuestApi(GuestModel):
-    """An API class whose `generate_inner` returns `(ret_code, image, log)`; one attempt, the scheduler tries again."""
+    It makes one attempt; the scheduler retries.
+    """
 
     concurrency = API_CALLS_AT_ONCE
 
@@ -171,35 +149,23 @@ class GuestApi(GuestModel):
         self._drawn: dict[str, list[Any]] = {}
         """Images of requests that are not complete yet, so that another try asks only for the rest."""
 
-    async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The images of each request."""
-        return [await asyncio.to_thread(self._attempt, request) for request in requests]
-
-    def _attempt(self, request: Request) -> Output:
-        try:
-            model = self._builder.build()
-            entries = prompt_entries(request.prompt.messages)
-            check_types(entries, model)
-            images = self._drawn.setdefault(request.key, [])
-            settings = {
-                **getattr(model, "default_kwargs", {}),
-                "dataset": request.hints.get("dataset"),
-            }
-            while len(images) < request.options.n:
-                code, image, log = model.generate_inner(
-                    [dict(entry) for entry in entries], **settings
-                )
-                if code != 0:
-                    return Output.failed(
-                        "api", f"{type(model).__name__}: code {code}: {log}"
-                    )
-                if not is_image(image):
-                    checked([image], 1, f"{type(model).__name__}.generate_inner")
-                images.append(image)
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            return failure(error, self.name)
-        return Output(
-            tuple(
-                Candidate((as_medium(image),)) for image in self._drawn.pop(request.key)
-            )
-        )
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the images of one request, or why there is one less."""
+        entries = prompt_entries(request.prompt.messages)
+        check_types(entries, model)
+        images = self._drawn.setdefault(request.key, [])
+        settings = {
+            **getattr(model, "default_kwargs", {}),
+            "dataset": request.hints.get("dataset"),
+        }
+        class_name = type(model).__name__
+        while len(images) < request.options.n:
+            message = [dict(entry) for entry in entries]
+            code, image, log = model.generate_inner(message, **settings)
+            if code != 0:
+                return Output.failed("api", f"{class_name}: code {code}: {log}")
+            if not is_image(image):
+                checked([image], 1, f"{class_name}.generate_inner")
+            images.append(image)
+        complete = self._drawn.pop(request.key)
+        return Output(tuple(Candidate((as_medium(image),)) for image in complete))

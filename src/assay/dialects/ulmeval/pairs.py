@@ -1,4 +1,4 @@
-"""Pairs: which models run on which datasets, from the names of a command line or of a JSON config."""
+"""Pair models with datasets, from the names of a command line or of a JSON config."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,20 +10,19 @@ from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..kits.judging import is_known
+from ..kits.smp.file import LMUDataRoot
 from ..recognise import imported_names
 from .claims import claims
-from .config_file import read_config
-from .dataset_tasks import shipped_class, tasks_of
-from .facade.config import supported_ULM
-from .facade.smp.file import LMUDataRoot
-from .imported import imported
-from .loading import load_guest
+from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
+from .drawing_models import supported_ULM
+from .loading import load_guest, read_config
 from .models import adapt
+from .predictions import imported
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The flags of the original command, and those of assay that concern it."""
+    """The flags of the original command, and assay's own that concern it."""
 
     data: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -34,11 +33,11 @@ class Settings:
     num_generations: int | None = None
     judge: str | None = None
     helpers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Models of other roles, which some benchmarks of assay ask: a detector, a VQA model."""
+    """Models of other roles for some benchmarks of assay: a detector, a VQA model."""
     upstream: bool = False
     """Whether upstream's own rules are followed."""
     judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What `evaluate` gets: nproc, verbose, retry and whatever was given as JSON."""
+    """The arguments of `evaluate`: nproc, verbose, retry and those given as JSON."""
     api_nproc: int = 4
     ignore: bool = False
     reuse_aux: bool = True
@@ -62,7 +61,7 @@ class Pair:
 
     @property
     def data(self) -> str | None:
-        """The table of a benchmark that is known by another name here, where it lies in `$LMUData`."""
+        """The table in `$LMUData` of a benchmark that has another name in assay."""
         names = (
             (self.dataset_name, "DPG_Bench")
             if self.dataset_name == "DPGBench"
@@ -81,7 +80,7 @@ class Pair:
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
-    """Every model with every dataset; a name that nobody knows is an error before anything runs."""
+    """Return every model with every dataset; raise for an unknown name before anything runs."""
     register = _registered(settings.register)
     if settings.config is not None:
         if settings.data or settings.model:
@@ -119,7 +118,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
 
 
 def _registered(entries: Sequence[str]) -> tuple[str, ...]:
-    """Files as they are; of a folder, the Python files in it that are written for ULMEvalKit."""
+    """Return the given files, and for a folder its Python files that are written for ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
@@ -137,16 +136,16 @@ def _registered(entries: Sequence[str]) -> tuple[str, ...]:
 def _dataset(
     entry: str, register: Sequence[str], settings: Settings
 ) -> list[tuple[str, str]]:
-    """The names and references an entry of `--data` stands for."""
+    """Return the names and references of an entry of `--data`."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path, attribute = split_reference(entry)
-        found = tasks_of(entry, options)
+        planned = tasks_of(entry, options)
         if not path.endswith(".py"):
-            return [(task.name, entry) for task in found]
-        # A class that was named is meant even where another class of the file knows the same dataset.
+            return [(task.name, entry) for task in planned]
+        # Use the class that was named, even if another class of the file knows the same dataset.
         lead = f"{path}:{attribute.partition('@')[0]}@" if attribute else f"{path}:"
-        names = {task.name for task in found}
+        names = {task.name for task in planned}
         return [
             (name, f"{path}:{name}" if attribute == name else f"{lead}{name}")
             for name in sorted(names)
@@ -174,33 +173,21 @@ def _dataset(
     raise UnknownName("dataset", entry, references, where="--data", hint=hint)
 
 
-BENCHMARKS = {
-    "GenEval": "geneval",
-    "DPGBench": "dpg_bench",
-    "WISE_all": "wise_legacy",
-    "GenEvalPP": "geneval_pp",
-    "ImagineBench": "imagine_bench_ulmeval",
-    "OmniContext": "omnicontext",
-    "GenAI_Bench": "genai_bench",
-}
-"""Benchmarks that ULMEvalKit ships, by its names, and assay's own of the same kind; T2ICompBench has several names."""
-
-
 def built_in(name: str) -> str | None:
-    """What a name of ULMEvalKit's own stands for: assay's benchmark, or, with upstream's rules, the shipped class."""
-    if shipped_class(name) is not None:
-        return name
-    return "t2i_compbench" if name.startswith("T2ICompBench_") else BENCHMARKS.get(name)
+    """Return assay's benchmark for a name of ULMEvalKit's own, or with upstream's rules the name itself."""
+    return name if upstreams_class(name) is not None else assay_benchmark(name)
 
 
 def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:
-    """The name of a model in file names, and the model: a guest's, or the name of one of assay's own."""
+    """Return a model's name in file names, and the model: a user's, or the name of one of assay's own."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     if path.endswith(".py"):
-        found = load_guest(path, force=True).model(attribute)
-        if found is not None:
-            return found[0], adapt(found[1], found[0], args, Path(path).expanduser())
+        definition = load_guest(path, force=True).model(attribute)
+        if definition is not None:
+            return definition[0], adapt(
+                definition[1], definition[0], args, Path(path).expanduser()
+            )
         return entry, entry
     models: dict[str, tuple[Any, Path]] = {}
     for file in register:
@@ -215,6 +202,8 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
         return entry, entry
     if entry in supported_ULM:
         return entry, adapt(supported_ULM[entry], entry, args, None)
+    if settings.mode == "eval":
+        return entry, entry  # no model is called, so a name from its files is enough
     raise UnknownName(
         "model",
         entry,
@@ -225,7 +214,7 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
 
 
 def _imported(settings: Settings) -> dict[str, Any]:
-    """The predictions of `--result-file`, under the name that `--model` gives them."""
+    """Return the predictions of `--result-file`, under the name that `--model` gives."""
     if settings.result_file is None:
         return {}
     path = Path(settings.result_file).expanduser()

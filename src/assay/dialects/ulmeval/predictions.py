@@ -1,14 +1,24 @@
-"""Predictions: the table a guest's `evaluate` loads, its images opened one by one from the run's own files."""
+"""The prediction table that a user's `evaluate` loads, and old prediction files as models that answer with them.
+
+Images of the table are opened one by one from the run's files. Reading an old pickle needs consent.
+"""
 
 import io
+import json
 import pickle
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
-from ...core import Candidate, Media, Output, Sample
-from ..kits.suffix_files import objects
+from ...code.userfiles import file_digest
+from ...core import Abilities, Candidate, Media, Output, Sample, UsageError
+from ...store.file_ledger import FileLedger
+from ..kits.imported_answers import ImportedAnswers, questions_in
+from ..kits.suffix_files import load_pickle, objects
+from .drawing import as_medium, is_image
 from .rows import GuestData
 
 if TYPE_CHECKING:
@@ -16,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Images(list[Any]):
-    """The images drawn for one prompt, in the order they were drawn; each is opened when it is looked at.
+    """The images drawn for one prompt, in order; each is opened on access.
 
-    An image that somebody still holds is given out again as the same object.
+    While user code still holds an image, it gets the same object again.
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
@@ -30,23 +40,23 @@ class Images(list[Any]):
 
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
-        at = range(len(self))[place]
-        medium = self._media[at]
+            return [self[index] for index in range(*place.indices(len(self)))]
+        index = range(len(self))[place]
+        medium = self._media[index]
         if isinstance(medium, str):
             return medium
-        reference = self._held[at]
+        reference = self._held[index]
         image = reference() if reference is not None else None
         if image is None:
             image = opened(medium.data())
-            self._held[at] = weakref.ref(image)
+            self._held[index] = weakref.ref(image)
         return image
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[at] for at in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     def __reversed__(self) -> Iterator[Any]:
-        return (self[at] for at in reversed(range(len(self))))
+        return (self[index] for index in reversed(range(len(self))))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, list) and list(self) == list(other)
@@ -60,7 +70,7 @@ class Images(list[Any]):
         return [image.copy() if hasattr(image, "copy") else image for image in self]
 
     def __reduce__(self) -> Any:
-        # As a plain list of images in their own format: readable by everybody who has Pillow.
+        # Pickle a plain list of images in their own format, readable with Pillow alone.
         return list, (
             tuple(
                 _Packed(m.data()) if isinstance(m, Media) else m for m in self._media
@@ -81,7 +91,7 @@ class _Packed:
 
 
 def opened(data: bytes) -> "PilImage":
-    """The image in a file's bytes, decoded."""
+    """Decode the image in a file's bytes."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))
@@ -90,7 +100,7 @@ def opened(data: bytes) -> "PilImage":
 
 
 def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
-    """The guest's own rows that were answered, with `prediction` beside them: a list of images in each."""
+    """Return the user's answered rows with `prediction`: a list of images in each."""
     frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(
         drop=True
     )
@@ -100,7 +110,72 @@ def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> 
 
 
 def write_pickle(table: Any, path: Path) -> None:
-    """The table as ULMEvalKit keeps it: written for its readers, never read back by assay."""
+    """Write the table in ULMEvalKit's format, for its readers; assay never reads it back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         pickle.dump(table, file)
+
+
+NOTED = "predictions_sha256.json"
+
+
+@dataclass(frozen=True)
+class Imported(ImportedAnswers):
+    """The images of a prediction file."""
+
+    abilities: ClassVar[Abilities] = Abilities(
+        frozenset({"text", "image"}), frozenset({"image"})
+    )
+
+    @property
+    def most(self) -> int:
+        """The largest number of images of one row."""
+        return max((len(images) for images in self.predictions.values()), default=1)
+
+    def output_of(self, index: str) -> Output:
+        """Return the images of a row."""
+        images = self.predictions.get(index)
+        if images is None:
+            return self.missing(f"the file has no row {index!r}")
+        wrong = next((image for image in images if not is_image(image)), None)
+        if wrong is not None or not images:
+            message = f"row {index!r} has {wrong!r} in place of an image"
+            return self.missing(message[:200])
+        return Output(tuple(Candidate((as_medium(image),)) for image in images))
+
+
+def imported(path: Path, name: str, *, trust: bool) -> Imported:
+    """Read the predictions of a file with the columns `index` and `prediction`."""
+    if not path.is_file():
+        raise UsageError("no such prediction file", where=str(path))
+    table = load_pickle(path, trust=trust)
+    if not {"index", "prediction"} <= set(getattr(table, "columns", ())):
+        raise UsageError("not a table with `index` and `prediction`", where=str(path))
+    predictions = {
+        str(index): list(images) if isinstance(images, (list, tuple)) else [images]
+        for index, images in zip(table["index"], table["prediction"], strict=True)
+    }
+    identity = {"imported": file_digest(path)}
+    return Imported(name, identity, predictions, questions_in(table), path)
+
+
+def prediction_file(home: Path, stem: str) -> Path | None:
+    """Return the newest prediction file below a model's folder, or None."""
+    paths = [home / f"{stem}.pkl", *home.glob(f"T*/{escape(stem)}.pkl")]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return max(files, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def noted_digests(folder: Path) -> list[str]:
+    """Return the digests of the prediction files that a run read or wrote; none for runs of earlier versions."""
+    try:
+        noted = json.loads((folder / NOTED).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [str(digest) for digest in noted]
+
+
+def note_digests(folder: Path, digests: Sequence[str]) -> None:
+    """Keep the digests of the prediction files that belong to a run."""
+    path = FileLedger(folder).claim(folder / NOTED)
+    path.write_text(json.dumps(list(dict.fromkeys(digests))), encoding="utf-8")

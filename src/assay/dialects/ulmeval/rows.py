@@ -1,7 +1,7 @@
-"""Rows of a guest's dataset object as samples: each knows its place in the data frame the guest's methods work on.
+"""Rows of a user's dataset object as samples; each knows its row number in the user's data frame.
 
-The dataset object is built when its rows are first asked for. Its digest is that of the frame, so that a changed table
-is seen whatever `load_data` did to read it.
+The dataset object is built when its rows are first read. Its digest is that of the frame, so that a changed table is
+noticed, regardless of how `load_data` reads it.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from ..kits.suffix_files import import_pandas, objects
 from .tables import FAULTS, TABLE
 
 DIGEST_ROWS = 256
-"""Rows whose cells are written out at once; an image in a cell may have megabytes."""
+"""How many rows are serialized at once; an image in a cell may have megabytes."""
 
 
 class GuestData:
-    """One dataset of a guest's class."""
+    """One dataset of a user's class."""
 
     def __init__(
         self,
@@ -41,18 +41,18 @@ class GuestData:
 
     @property
     def frame(self) -> Any:
-        """Its data frame; `index` is text, as it is in a run of ULMEvalKit."""
+        """The data frame; `index` is text, as in a run of ULMEvalKit."""
         return self.dataset.data
 
     def line(self, sample: Sample) -> Any:
-        """The row of a sample, as `build_prompt` expects it."""
+        """Return the row of a sample, as `build_prompt` expects it."""
         return self.frame.iloc[self.place(sample)]
 
     def place(self, sample: Sample) -> int:
-        """Where the row of a sample is in the frame."""
+        """Return the row number of a sample in the frame."""
         fields = sample.fields
         if not isinstance(fields, Line):
-            raise UsageError(f"sample {sample.id!r} is no row of {self.name!r}")
+            raise UsageError(f"sample {sample.id!r} is not a row of {self.name!r}")
         return fields.place
 
     @cached_property
@@ -62,7 +62,7 @@ class GuestData:
 
     @cached_property
     def row_digests(self) -> list[str]:
-        """A digest of each row, of all at once: cell by cell, pandas takes a hundred times as long."""
+        """Digests of all rows, computed together: cell by cell, pandas takes a hundred times as long."""
         try:
             return [
                 str(number)
@@ -70,14 +70,14 @@ class GuestData:
                     self.frame, index=False
                 )
             ]
-        except TypeError:  # cells that cannot be hashed, as lists
+        except TypeError:  # cells that cannot be hashed, such as lists
             return [
                 repr(cells) for cells in self.frame.itertuples(index=False, name=None)
             ]
 
     @cached_property
     def dataset(self) -> Any:
-        """The guest's own object."""
+        """The user's own object."""
         where = f"dataset class {self.cls.__name__}({self.name!r})"
         import_pandas()
         try:
@@ -96,7 +96,7 @@ class GuestData:
             texts = objects([str(value) for value in data["index"]], data)
             dataset.data = data.assign(
                 index=texts
-            ).copy()  # a copy lies in one piece: rows are taken out quicker
+            ).copy()  # a contiguous copy: rows are read faster
         except AssayError:
             raise
         except Exception as error:
@@ -108,7 +108,7 @@ class GuestData:
 
 
 class Line(Mapping[str, Any]):
-    """The cells of one row, looked up in the frame when they are asked for."""
+    """The cells of one row, looked up in the frame on access."""
 
     __slots__ = ("data", "place")
 
@@ -121,7 +121,7 @@ class Line(Mapping[str, Any]):
 
     @property
     def row_digest(self) -> str:
-        """Another where a cell is."""
+        """Return a digest that changes with any cell."""
         return self.data.row_digests[self.place]
 
     def __iter__(self) -> Iterator[str]:
@@ -132,7 +132,7 @@ class Line(Mapping[str, Any]):
 
 
 class FrameRows:
-    """The rows of a guest's frame, counted from 1, then the rows that never got into it."""
+    """The rows of a user's frame, counted from 1, then the rows that could not be used."""
 
     path: Path | None = None
     columns: tuple[str, ...] | None = None
@@ -153,16 +153,16 @@ class FrameRows:
         return len(self._data.ids) + len(self._data.faults)
 
     def rows(self) -> Iterator[Row]:
-        """The samples in the order of the frame."""
+        """Yield the samples in the order of the frame."""
         data = self._data
         _ = data.dataset
-        for place, index in enumerate(data.ids):
-            yield place + 1, 0, Sample(index, fields=Line(data, place))
+        for row_number, index in enumerate(data.ids):
+            yield row_number + 1, 0, Sample(index, fields=Line(data, row_number))
         for number, fault in enumerate(data.faults, len(data.ids) + 1):
             yield number, 0, fault
 
     def row_at(self, number: int, offset: int) -> RowData:
-        """The row with this number."""
+        """Return the row with this number."""
         data = self._data
         if number <= len(data.ids):
             return Sample(data.ids[number - 1], fields=Line(data, number - 1))
@@ -170,27 +170,30 @@ class FrameRows:
 
 
 class GuestSamples(Samples):
-    """The samples of a guest's dataset, known by the digest of its frame; a table of `--data` is read by its class."""
+    """The samples of a user's dataset, identified by the digest of its frame.
+
+    Its class reads a table of `--data`.
+    """
 
     def __init__(self, data: GuestData) -> None:
         super().__init__([FrameRows(data)])
         self.data = data
 
     def reading_from(self, data: str | None) -> "GuestSamples":
-        """The samples; the guest's class already knows about `data`."""
+        """Return the samples; the user's class already knows `data`."""
         return GuestSamples(self.data)
 
     @property
     def head(self) -> Head:
-        """Finished samples; the guest's own `build_prompt` knows the columns."""
+        """Return a head for finished samples; the user's own `build_prompt` knows the columns."""
         return Head(None, True, "unknown")
 
     def fingerprint(self) -> dict[str, Any]:
-        """The dataset's name and the digest of its frame."""
+        """Return the dataset's name and the digest of its frame."""
         return {"dataset": self.data.name, "frame_sha256": self.data.digest}
 
     def digest(self) -> str:
-        """The digest of the frame."""
+        """Return the digest of the frame."""
         return self.data.digest
 
 

@@ -1,4 +1,4 @@
-"""A benchmark's TSV as the data frame its class works on; rows that cannot be used are kept apart as faults.
+"""A benchmark's TSV as the data frame for its class; unusable rows are collected as faults.
 
 Only `index` is required. Cells of `image` are resolved (other rows' images, list literals) without running them.
 """
@@ -17,7 +17,7 @@ from ..kits.state import current
 from ..kits.suffix_files import frame_of, objects
 
 ALWAYS_TEXT = ("index", "prompt", "text")
-"""What names a row or is said to a model is read as text, even where every cell looks like a number."""
+"""Columns that are always text, even if every cell looks like a number: they name a row or are sent to a model."""
 FAULTS = "_assay_faults"
 """Attribute of a dataset object: the rows of its table that cannot be used."""
 TABLE = "_assay_table"
@@ -27,7 +27,7 @@ TABLE = "_assay_table"
 def fetched_table(
     url: str, path: Path, checksum: str | None, legacy: Path | None = None
 ) -> Path:
-    """The table a class declares: `--data`, the file that is there, or what the URL gives, checked after it came."""
+    """Return the table that a class declares: `--data`, an existing file, or a download that is then checked."""
     surroundings = current()
     if surroundings.data is not None:
         return surroundings.data
@@ -54,7 +54,7 @@ def fetched_table(
 
 
 def read_table(path: Path, owner: Any) -> Any:
-    """The good rows of a table as a data frame; the others become faults of `owner`."""
+    """Return the good rows of a table as a data frame; the others become faults of `owner`."""
     vars(owner)[TABLE] = path
     rows: list[Mapping[str, Any]] = []
     shard = open_file(path)
@@ -78,12 +78,12 @@ def read_table(path: Path, owner: Any) -> Any:
 
 
 def add_fault(owner: Any, fault: DataError) -> None:
-    """Notes a row that cannot be used."""
+    """Record a row that cannot be used."""
     vars(owner).setdefault(FAULTS, []).append(fault)
 
 
 def with_index(data: Any) -> Any:
-    """The frame with `index` as whole numbers where all are, else as text."""
+    """Return the frame with `index` as integers if all are, else as text."""
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
         return data.assign(index=[int(text) for text in texts])
@@ -96,7 +96,7 @@ def _is_whole(text: str) -> bool:
 
 
 def with_images(data: Any, owner: Any, name: str) -> Any:
-    """The frame with `image` as base64 or a list of it, `image_path` as a path or a list; faulty rows taken out."""
+    """Return the frame with `image` as base64 or a list, `image_path` as a path or a list, and without faulty rows."""
     texts = [str(value) for value in data["index"]]
     cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}
     images = RowImages(cells.get)
@@ -106,13 +106,13 @@ def with_images(data: Any, owner: Any, name: str) -> Any:
     }
     for number, row in enumerate(data.to_dict("records"), 2):
         try:
-            found = {column: _pieces(images, row, column) for column in resolved}
+            row_pieces = {column: _pieces(images, row, column) for column in resolved}
         except RowFault as fault:
             add_fault(owner, fault.at(name, number))
             is_good.append(False)
             continue
         is_good.append(True)
-        for column, pieces in found.items():
+        for column, pieces in row_pieces.items():
             resolved[column].append(pieces)
     if not all(is_good):
         data = data[is_good]

@@ -1,4 +1,4 @@
-"""VLMEvalKit as a dialect: its TSV benchmarks, dataset classes and model classes, run unchanged."""
+"""VLMEvalKit compatibility: its TSV benchmarks, dataset classes and model classes run unchanged."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The tasks of a guest file; what they need is imported when they are asked for."""
+    """Return the tasks of a user's file; imports happen on demand."""
     from . import planning
 
     return planning.tasks(reference, run)
 
 
 def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
-    """The tasks with VLMEvalKit's own rules; its names mean upstream's for the rest of the process."""
+    """Return the tasks with VLMEvalKit's own rules, which then apply to the rest of the process."""
     from ..protocol import UPSTREAM, choose
     from . import planning
 
@@ -25,7 +25,7 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
-    """The model a guest file defines; `None` if it defines none."""
+    """Return the model that a user's file defines, or None."""
     from . import models
 
     return models.model(reference, args)

@@ -1,4 +1,4 @@
-"""Dataset classes that users write: which are in a file, how one is built, and where its rows come from."""
+"""Users' dataset classes: find those in a file, build one, and read its rows."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -8,24 +8,24 @@ from typing import Any
 
 from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
+from ..kits.checkout import Toolkit
 from ..kits.guest_files import most_derived, own_classes
-from .kinds import Kind, kind_of
-from .loading import parameters_of
-from .places import DATASET_URLS, added_url, data_root
-from .rows import FrameRows, Source
-from .tables import RowsWithImages
+from .claims import NAMES
+from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
+from .loading import load_guest, parameters_of
+from .rows import FrameRows, RowsWithImages, Source
 
 _KINDS: dict[str, Kind] = {
-    "MCQ": "MCQ",
-    "MULTI-CHOICE": "MCQ",
-    "Y/N": "Y/N",
-    "VQA": "VQA",
-    "QA": "VQA",
-    "MT": "MT",
-    "VIDEO-MCQ": "MCQ",
+    "MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA", "MT": "MT", "VIDEO-MCQ": "MCQ",
     "VIDEO-VQA": "VQA",
-}
-FACADE = "assay.dialects.vlmeval.facade"
+}  # fmt: skip
+OWN_MODULES = __package__
+"""How the names of assay's own modules for this toolkit begin."""
+OWN_DATASET_FILES = frozenset(
+    f"{name.rpartition('.')[2]}.py"
+    for name in NAMES
+    if name.startswith("vlmeval.dataset.") and "utils" not in name
+)
 
 
 def dataset_classes(
@@ -35,7 +35,7 @@ def dataset_classes(
     *,
     quiet: bool = False,
 ) -> list[tuple[type, str]]:
-    """Classes with the names of the datasets they stand for; `attribute` is a class, a dataset, or `Class@dataset`."""
+    """Return classes with the names of their datasets; `attribute` is a class, a dataset, or `Class@dataset`."""
     classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
     if not classes and not quiet:
         raise UsageError(
@@ -52,9 +52,9 @@ def dataset_classes(
                 for name in names_of(kind, data_name, quiet=quiet)
             ]
         )
-    wanted, _, dataset = attribute.partition("@")
+    name_wanted, _, dataset = attribute.partition("@")
     for kind in classes:
-        if kind.__name__ == wanted:
+        if kind.__name__ == name_wanted:
             return (
                 [(kind, dataset)]
                 if dataset
@@ -62,9 +62,9 @@ def dataset_classes(
             )
     named = most_derived(
         [
-            (kind, wanted)
+            (kind, name_wanted)
             for kind in classes
-            if wanted in names_of(kind, None, quiet=True)
+            if name_wanted in names_of(kind, None, quiet=True)
         ]
     )
     if named:
@@ -72,15 +72,23 @@ def dataset_classes(
     names = [kind.__name__ for kind in classes]
     raise UnknownName(
         "dataset class",
-        wanted,
+        name_wanted,
         names,
         where=str(module.__file__),
         hint=f"it has {', '.join(names)}",
     )
 
 
+def _datasets_of(file: Path) -> list[tuple[type, str]]:
+    """Return the dataset classes of a file with the names of their datasets."""
+    return dataset_classes(load_guest(file), None, None, quiet=True)
+
+
+TOOLKIT = Toolkit("vlmeval", ("vlm", "api"), OWN_DATASET_FILES, _datasets_of)
+
+
 def idle_classes(module: ModuleType) -> list[type]:
-    """Dataset classes that stand for no dataset of their own: they are used only where somebody names them."""
+    """Return dataset classes without a dataset of their own, which are used only if a user names them."""
     classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
     return [
         kind
@@ -90,7 +98,7 @@ def idle_classes(module: ModuleType) -> list[type]:
 
 
 def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
-    """Whether a class is there for others of its file to build on: one derives from it, and it names no dataset."""
+    """Return True if a class only serves as a base in its file: another derives from it, and it names no dataset."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
     return not declares and any(
         issubclass(other, kind) for other in classes if other is not kind
@@ -98,7 +106,7 @@ def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
 
 
 def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
-    """The datasets a class stands for: what it declares, else the file given by `--data`, else one named after it."""
+    """Return the datasets of a class: those it declares, else the file given by `--data`, else one named after it."""
     supported: Any = getattr(kind, "supported_datasets", None)
     declared = [
         str(name)
@@ -117,21 +125,21 @@ def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[
         if name and (data_root() / f"{name}.tsv").exists()
     ]
     added = [name for name in DATASET_URLS if added_url(name)]
-    found = (
+    names = (
         present[:1] or added or ([default] if default and _loads_itself(kind) else [])
     )
-    if not found and _loads_itself(kind):
-        found = [kind.__name__]
-    if not found and not quiet:
+    if not names and _loads_itself(kind):
+        names = [kind.__name__]
+    if not names and not quiet:
         raise UsageError(
             f"class {kind.__name__} does not say which dataset it reads",
             fix=f"--data FILE.tsv, or put {kind.__name__}.tsv into {data_root()}, or declare DATASET_URL",
         )
-    return found
+    return names
 
 
 class ClassDataset:
-    """One user's class for one dataset; built when its rows are first asked for."""
+    """One user's class for one dataset, built when its rows are first read."""
 
     def __init__(
         self,
@@ -180,13 +188,13 @@ class ClassDataset:
                 error,
                 f"class {self.kind_class.__name__} of {self._file}",
             ) from error
-        # Asked of the class: the instance would look for its own file, and fetch it.
+        # Ask the class: an instance would look for its own file, and download it.
         if self._data is not None and hasattr(self.kind_class, "data_file"):
             instance.data_file = self._data
         return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
-        """As upstream builds it, by keyword; by position where the user's constructor calls the name otherwise."""
+        """Build the class by keyword as upstream does, or by position if its constructor uses another name."""
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
         ):
@@ -195,7 +203,7 @@ class ClassDataset:
 
     @cached_property
     def path(self) -> Path | None:
-        """The TSV whose rows are passed one by one; `None` where the class made a data frame of its own."""
+        """The TSV whose rows are passed one by one, or None if the class made its own data frame."""
         if self._data is not None:
             return self._data
         instance = self.instance
@@ -206,7 +214,7 @@ class ClassDataset:
 
     @cached_property
     def source(self) -> Source:
-        """Where rows come from."""
+        """The source of the rows."""
         frame = None if self.path is not None else self._frame()
         source = Source(self.name, self.path, frame, self.instance)
         if hasattr(self.instance, "rows_source"):
@@ -215,7 +223,7 @@ class ClassDataset:
 
     @property
     def rows(self) -> Any:
-        """The rows as a task's dataset: the file where they stream, else the frame's rows."""
+        """The rows as a task's dataset: the file if it can be streamed, else the frame's rows."""
         if self.path is None:
             return FrameRows(self._frame())
         return (
@@ -226,7 +234,7 @@ class ClassDataset:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether a row is several turns, of which `build_prompt` gives all."""
+        """Whether a row has several turns, all given by `build_prompt`."""
         return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
 
     @property
@@ -247,10 +255,10 @@ class ClassDataset:
         evaluate = getattr(self.kind_class, "evaluate", None)
         return evaluate is not None and not str(
             getattr(evaluate, "__module__", "")
-        ).startswith(FACADE)
+        ).startswith(OWN_MODULES)
 
     def kind(self, columns: frozenset[str]) -> Kind:
-        """What the class says of its answers, else what its name and columns say."""
+        """Return the kind of answers that the class declares, or that its name and columns imply."""
         declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
         return _KINDS.get(declared) or kind_of(self.name, columns)
 
@@ -266,7 +274,7 @@ class ClassDataset:
 
 
 def columns_of(path: Path) -> frozenset[str]:
-    """The columns of a table: those of its header, else of its first row."""
+    """Return the columns of a table, from its header or its first row."""
     shard = open_file(path)
     if shard.columns is not None:
         return frozenset(shard.columns)
@@ -284,11 +292,11 @@ def _is_dataset(kind: type) -> bool:
 
 
 def _default_dataset(kind: type) -> str | None:
-    """The default of the `dataset` parameter that the user's own constructor declares."""
+    """Return the default of the `dataset` parameter in the user's own constructor."""
     import inspect
 
     constructor = _constructor(kind)
-    if getattr(constructor, "__module__", "").startswith(FACADE):
+    if getattr(constructor, "__module__", "").startswith(OWN_MODULES):
         return None
     try:
         parameter = inspect.signature(constructor).parameters.get("dataset")
@@ -302,11 +310,11 @@ def _default_dataset(kind: type) -> str | None:
 
 
 def _loads_itself(kind: type) -> bool:
-    """Whether the user's class makes its own data."""
+    """Return True if the user's class makes its own data."""
     methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
     return any(
         method not in (None, object.__init__)
-        and not getattr(method, "__module__", "").startswith(FACADE)
+        and not getattr(method, "__module__", "").startswith(OWN_MODULES)
         for method in methods
     )
 

@@ -1,34 +1,35 @@
-"""`assay vlmeval`: the command line of VLMEvalKit's `run.py`, ending in the same runner as everything else."""
+"""`assay vlmeval`: the command line of VLMEvalKit's `run.py`, executed by assay's runner."""
 
 import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Task, UsageError
+from ...datasets import open_dataset
 from ...datasets.excel import need_excel
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ..file_names import file_name
+from ..kits.imported_answers import refuse_other_dataset
 from ..kits.judging import assay_name
-from ..kits.smp.result_files import get_pred_file_format
+from ..kits.smp.file import get_pred_file_format
 from ..kits.state import working_in
 from ..protocol import DOCUMENTED, UPSTREAM, choose
-from .config_file import Pair
-from .era import note_newest
+from .dataset_facts import SNAPSHOT
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
-from .imported import imported, prediction_file
+from .imported import Imported, imported, new_prediction_file, prediction_files
 from .judging import model_args
 from .models import is_early
-from .outputs import noted_revision, write_files
-from .pairs import json_object, pairs_of
-from .places import SNAPSHOT
+from .outputs import noted_digests, noted_revision, write_files
+from .pairs import Pair, json_object, pairs_of
 from .planning import tasks
 
 GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
@@ -37,9 +38,9 @@ GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty
 def evaluate(
     arguments: Sequence[str], watcher: Watcher | None = None
 ) -> Iterator[RunResult | AssayError]:
-    """Runs every model on every dataset, writes the promised files, and gives the results one after another.
+    """Run every model on every dataset, write VLMEvalKit's files, and yield the results one after another.
 
-    A pair that cannot be run gives the reason in place of a result, unless it is the only one.
+    A pair that cannot be run yields the error instead of a result, unless it is the only one.
     """
     flags = parse(arguments)
     if flags.upstream:
@@ -51,8 +52,6 @@ def evaluate(
         documented = _is_documented(pair, work_dir)
         if flags.upstream:
             choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
-        if not documented:
-            note_newest()
         try:
             yield _run(
                 pair, flags, work_dir, stamp, watcher or Silent(), documented=documented
@@ -64,7 +63,7 @@ def evaluate(
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
-    """The given flags that change nothing, to be named to the user."""
+    """Return the given flags that have no effect, to report them to the user."""
     return idle(parse(arguments))
 
 
@@ -77,23 +76,24 @@ def _run(
     *,
     documented: bool,
 ) -> RunResult:
-    """One model on one dataset; `documented` says which revision's files are promised."""
+    """Run one model on one dataset; `documented` selects the revision whose files are written."""
     options = _options(pair, flags)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
     earlier, answers = _earlier(home, name), None
-    if earlier is None and (flags.mode == "eval" or flags.reuse):
-        found = prediction_file(home, f"{pair.label}_{name}")
-        if found is None and flags.mode == "eval":
-            what = f"no predictions of {pair.label} on {pair.name}"
-            raise UsageError(what, where=str(home), fix="run --mode infer first")
-        if found is not None:
-            answers, options, flags = (
-                imported(found, pair.label),
-                options.but(model_args={}),
-                _scored(flags),
-            )
-    fresh = earlier is None or (flags.fresh and flags.mode != "eval")
+    if flags.mode == "eval" or flags.reuse:
+        file = _file_to_read(home, earlier, pair, name)
+        if file is None and earlier is None and flags.mode == "eval":
+            problem = f"no predictions of {pair.label} on {pair.name}"
+            raise UsageError(problem, where=str(home), fix="run --mode infer first")
+        if file is not None:
+            answers = imported(file, pair.label)
+            options = options.but(model_args={})
+            flags = _scored(flags)
+            _refuse_other_dataset(answers, options, pair.name)
+    fresh = (
+        earlier is None or answers is not None or (flags.fresh and flags.mode != "eval")
+    )
     folder = (
         _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
     )
@@ -133,19 +133,52 @@ def _run(
             run_folder,
             result,
             documented=documented,
+            imported=answers.identity["imported"] if answers is not None else None,
         )
+    if answers is not None:
+        note = f"{pair.name}: predictions read from {answers.path}"
+        result = replace(result, notes=(note, *result.notes))
     return result
 
 
+def _file_to_read(
+    home: Path, earlier: Path | None, pair: Pair, name: str
+) -> Path | None:
+    """Return the prediction file to read: the only one there is, or one that replaced assay's."""
+    stem = f"{pair.label}_{name}"
+    if earlier is None:
+        files = prediction_files(home, stem)
+        return files[-1] if files else None
+    digests: set[str] = set()
+    for folder in home.glob("T*/"):
+        digests |= noted_digests(folder, pair.name)
+    of_latest = noted_digests(earlier.parent, pair.name)
+    if not of_latest:
+        return None  # an older version recorded none: use the run itself
+    latest = earlier.parent / f"{stem}.{get_pred_file_format()}"
+    return new_prediction_file(home, stem, frozenset(digests), of_latest, latest)
+
+
+def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> None:
+    task = _task(options)
+    source = task.dataset
+    if hasattr(source, "reading_from"):
+        source = source.reading_from(None)
+    samples = open_dataset(
+        source, to_sample=task.to_sample, where=f"task {task.name!r}"
+    )
+    refuse_other_dataset(answers.questions, samples, name, str(answers.path))
+
+
 def _scored(flags: argparse.Namespace) -> argparse.Namespace:
-    """The same flags for answers that are read from a file: they are read and evaluated in one go."""
+    """Return the flags for answers from a file, which are read and evaluated together."""
     return argparse.Namespace(
         **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
     )
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:
-    """Whether a pair is of the documented revision: by the model's class; without its file, by what was noted then."""
+    """Return True if a pair belongs to the documented revision: by the model's class, else by the recorded status."""
     if (
         not is_reference(pair.model)
         or Path(split_reference(pair.model)[0]).expanduser().is_file()
@@ -159,7 +192,7 @@ def _is_documented(pair: Pair, work_dir: Path) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Whether options will be matched: what came of it is an Excel file whatever `$PRED_FORMAT` says."""
+    """Return True if options will be matched; their result is an Excel file regardless of `$PRED_FORMAT`."""
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers
@@ -203,11 +236,12 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
         trust_pickle=flags.trust_pickle,
         allow_private_urls=flags.allow_private_urls,
         media_root=flags.media_root,
+        on_error="continue",  # VLMEvalKit writes a failure for each row
     )
 
 
 def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
-    """The options with the judge: all of its arguments for an `evaluate`, those of the model alone for our scorers."""
+    """Return the options with the judge: all its arguments for an `evaluate`, only the model's for assay's scorers."""
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
     )
@@ -258,24 +292,24 @@ def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
 
 
 def _task(options: RunOptions) -> Task:
-    found = tasks(options.tasks[0], options.but(scorers=()))
-    if len(found) != 1:
-        names = ", ".join(task.name for task in found)
+    planned = tasks(options.tasks[0], options.but(scorers=()))
+    if len(planned) != 1:
+        names = ", ".join(task.name for task in planned)
         raise UsageError(
             f"{options.tasks[0]} holds several datasets: {names}",
             fix="name one as file.py:Class@dataset",
         )
-    return found[0]
+    return planned[0]
 
 
 def _earlier(home: Path, name: str) -> Path | None:
-    """The newest run of a dataset under a model's folder."""
-    found = sorted(home.glob(f"T*/run_{name}/run.json"))
-    return found[-1].parent if found else None
+    """Return the newest run of a dataset in a model's folder."""
+    manifests = sorted(home.glob(f"T*/run_{name}/run.json"))
+    return manifests[-1].parent if manifests else None
 
 
 def _new_folder(home: Path, name: str, stamp: str) -> Path:
-    """The folder of this command, named after the time; another where that one has a run of this dataset already."""
+    """Return the folder of this command, named after the time; another if that one has a run of this dataset."""
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
         folder, number = home / f"{stamp}-{number}", number + 1
@@ -283,7 +317,7 @@ def _new_folder(home: Path, name: str, stamp: str) -> Path:
 
 
 def _has_data(options: RunOptions) -> bool:
-    """Whether the rows are on this machine."""
+    """Return True if the rows are on this machine."""
     try:
         source = _task(options).dataset
     except (UsageError, OSError):

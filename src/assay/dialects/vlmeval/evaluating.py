@@ -1,50 +1,52 @@
-"""Set-level evaluation: a user's `evaluate(eval_file, **judge_kwargs)` over the predictions of a run.
+"""Evaluate a whole set: a user's `evaluate(eval_file, **judge_kwargs)` over the predictions of a run.
 
-The prediction file is really written, for code that opens it itself; but what `load(eval_file)` gives comes from the
-run's journal, so that no prediction makes a lossy trip through a spreadsheet.
+The prediction file is written for code that opens it, but `load(eval_file)` returns the predictions of the run's
+journal, so that no prediction is altered by a spreadsheet.
 """
 
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Output, Sample, digest_of
+from ...core import EMPTY, Output, Sample, digest_of, shorten
 from ...runner.options import RunOptions
-from ...runner.plan.cell import Cell
+from ...runner.plan.planned_task import PlannedTask
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
-from ..kits.judge_desk import Desk
+from ..kits.judging import Desk
 from ..kits.numbers import as_numbers
-from ..kits.smp.result_files import get_pred_file_format
+from ..kits.smp.file import get_pred_file_format
 from ..kits.state import around, of_process
 from ..kits.suffix_files import frame_of, write_table
+from ..returned import defined_at
 from .classes import ClassDataset
 from .judging import model_args
 
 FILES = "vlmeval"
-"""Folder of a run for prediction files and what an `evaluate` writes beside them."""
+"""The run's folder for prediction files and what an `evaluate` writes beside them."""
 NO_JUDGE = "exact_matching"
 Rows = Sequence[tuple[Sample, Output]]
 
 
 @dataclass(frozen=True)
 class SetEvaluation:
-    """Hands a run's predictions to the user's `evaluate`, and its numbers to the summary."""
+    """Passes a run's predictions to the user's `evaluate`, and its numbers to the summary."""
 
     dataset_name: str
     code: str
     """Digest of the user's file: an edit makes earlier numbers stale."""
     judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What `evaluate` is given beside its file."""
+    """The further arguments of `evaluate`."""
     dialogue: bool = False
     """Whether predictions are lists of answers, one for each turn."""
     dataset: Any = field(default=None, compare=False, repr=False)
-    cell: Cell | None = field(default=None, compare=False, repr=False)
+    cell: PlannedTask | None = field(default=None, compare=False, repr=False)
     writer: RunWriter | None = field(default=None, compare=False, repr=False)
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[None] = None
@@ -53,9 +55,9 @@ class SetEvaluation:
     def of(
         cls, dataset: ClassDataset, run: RunOptions, name: str, code: str
     ) -> "SetEvaluation":
-        """The evaluation of one dataset, with the judge's name as file names carry it."""
+        """Build the evaluation of one dataset, with the judge's name as in file names."""
         judge = run.judges.get("judge")
-        # How the judge is reached is the run's affair.
+        # How the judge is reached is the run's concern.
         args = {
             name: arg
             for name, arg in run.judge_args.items()
@@ -65,17 +67,18 @@ class SetEvaluation:
         kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
         return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
 
-    def in_run(self, cell: Cell, writer: RunWriter) -> "SetEvaluation":
-        """The same for one task and model of a run."""
+    def in_run(self, cell: PlannedTask, writer: RunWriter) -> "SetEvaluation":
+        """Return a copy for one task and model of a run."""
         return replace(self, cell=cell, writer=writer)
 
     def score_all(self, rows: Rows) -> dict[str, Any]:
-        """What `evaluate` returns, as numbers; the count of rows where it returns none."""
+        """Return the numbers that `evaluate` returns, or the count of rows if it returns none."""
         if self.cell is None or self.writer is None:
             raise RuntimeError("an evaluation belongs to a run")
         if not rows:
             return {}
-        run, process = self.cell.run, of_process()
+        run = self.cell.run
+        process = of_process()
         folder = process.work_folder or self.writer.layout.folder.absolute() / FILES
         label = process.label or label_among(self.cell.model_name, run.models)
         stem = f"{label}_{file_name(self.dataset_name, 80)}"
@@ -92,10 +95,17 @@ class SetEvaluation:
         )
         with closing(desk), around(inside), files:
             result = self._evaluate(str(eval_file), run.concurrency or 4)
-        return as_numbers(result) or {"rows": float(len(rows))}
+        numbers = as_numbers(result)
+        if result is not None and not numbers:
+            where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
+            warnings.warn(
+                f"{where}: evaluate returned no numbers: {shorten(result)}",
+                stacklevel=2,
+            )
+        return numbers or {"rows": float(len(rows))}
 
     def _digest(self, judge: str | None) -> str:
-        """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
+        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
         return digest_of(
             [self.code, judge_digest(judge), repr(sorted(self.judge_kwargs.items()))]
         )
@@ -116,7 +126,7 @@ class SetEvaluation:
 def prediction_rows(
     rows: Rows, dialogue: bool = False
 ) -> tuple[list[str], list[list[Any]]]:
-    """The table of a prediction file: every column but the image itself, and the prediction."""
+    """Return the table of a prediction file: every column except the image, and the prediction."""
     names = dict.fromkeys(
         name
         for sample, _ in rows
@@ -135,7 +145,7 @@ def prediction_rows(
 
 
 def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
-    """The same table as the data frame that `load` gives: columns typed, predictions exactly as they were made."""
+    """Return the same table as the data frame that `load` gives: typed columns, unchanged predictions."""
     entries = [
         {
             **{name: cell for name, cell in sample.fields.items() if name != "image"},
@@ -147,7 +157,7 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
 
 
 def prediction_of(output: Output, dialogue: bool) -> str:
-    """The answer; of a dialogue the literal of a list of all answers, which is what upstream's files give back."""
+    """Return the answer; for a dialogue, the literal of the list of answers, as in upstream's files."""
     return (
         repr(list(output.details.get("rounds") or [output.text]))
         if dialogue
@@ -156,7 +166,7 @@ def prediction_of(output: Output, dialogue: bool) -> str:
 
 
 def label_among(name: str, models: Sequence[str]) -> str:
-    """A model's name as file names carry it, whole where another model of the run has the same short one."""
+    """Return a model's label in file names; the full name if another model of the run has the same label."""
     label = model_label(name)
     return (
         label
@@ -166,7 +176,7 @@ def label_among(name: str, models: Sequence[str]) -> str:
 
 
 def model_label(name: str) -> str:
-    """A model's name as file names carry it: of `file.py:Class` the class, of `openai/x` the `x`."""
+    """Return a model's label in file names: the class of `file.py:Class`, the `x` of `openai/x`."""
     bare = (
         name.rpartition(":")[2]
         if ".py:" in name
@@ -178,7 +188,7 @@ def model_label(name: str) -> str:
 
 
 def plain_cell(value: Any) -> Any:
-    """A cell as a file holds it: nothing where it is empty, the literal of what is no plain value."""
+    """Return a cell as a file holds it: None if it is empty, text for a value that is not plain."""
     if value is None or value == "":
         return None
     return value if isinstance(value, (str, int, float, bool)) else str(value)

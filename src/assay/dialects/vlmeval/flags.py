@@ -1,4 +1,4 @@
-"""The flags of VLMEvalKit's `run.py`: which are served, which change nothing here, and which are refused, with why."""
+"""The flags of VLMEvalKit's `run.py`: those supported, those without effect here, and those refused, with reasons."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from typing import NoReturn
 from ...core import UsageError, nearest
 
 IDLE = ("ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
-"""Flags that are taken and change nothing: assay retries, resumes and spreads the work by itself."""
+"""Accepted flags without effect: assay retries, resumes and parallelizes by itself."""
 REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
     "custom_prompt": "prompts of VLMEvalKit's own models are not here: write use_custom_prompt and build_prompt",
@@ -18,7 +18,7 @@ REFUSED = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Faults as `UsageError`s, with the nearest option for a typo."""
+    """Reports errors as `UsageError`, with the nearest option for a typo."""
 
     def error(self, message: str) -> NoReturn:
         words = message.split()
@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The flags of a command line, those that cannot be served refused before anything runs."""
+    """Parse a command line; refuse unsupported flags before anything runs."""
     flags = parser().parse_args(list(arguments))
     for name, why in REFUSED.items():
         if getattr(flags, name):
@@ -54,13 +54,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def idle(flags: argparse.Namespace) -> list[str]:
-    """The given flags that change nothing, to be named to the user."""
+    """Return the given flags that have no effect, to report them to the user."""
     names = [f"--{name.replace('_', '-')}" for name in IDLE if getattr(flags, name)]
     return [*names, "--retry"] if flags.retry is not None and flags.base_url else names
 
 
 def key_variable(flag: str, value: str | None) -> str | None:
-    """The environment variable that `--key` names; a key itself is refused, and never repeated."""
+    """Return the environment variable that `--key` names; refuse a key itself, and never repeat it."""
     if value is None:
         return None
     if not value.isidentifier() or value not in os.environ:
@@ -72,38 +72,39 @@ def key_variable(flag: str, value: str | None) -> str | None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags of `run.py`, and a few of assay's own."""
+    """Build the parser of `run.py`'s flags, and a few of assay's own."""
+    # Long because it lists every flag of VLMEvalKit's run.py, one call each.
     p = _Parser(
         prog="assay vlmeval",
         allow_abbrev=False,
         description="VLMEvalKit's run.py on assay.",
     )
-    what = p.add_argument_group("what")
-    what.add_argument(
+    subjects = p.add_argument_group("what")
+    subjects.add_argument(
         "--data",
         nargs="+",
         default=[],
         help="names in $LMUData, TSV files, file.py[:Class[@name]]",
     )
-    what.add_argument(
+    subjects.add_argument(
         "--model",
         nargs="+",
         default=[],
         help="file.py:Class, names of --register, models of assay",
     )
-    what.add_argument(
+    subjects.add_argument(
         "--config",
         default=None,
         metavar="JSON",
         help='{"model": {name: {"class": …}}, "data": {…}}',
     )
-    what.add_argument(
+    subjects.add_argument(
         "--data-config",
         default=None,
         metavar="JSON",
         help='{name of --data: {"class": …, …}}',
     )
-    what.add_argument(
+    subjects.add_argument(
         "--register",
         action="extend",
         nargs="+",
@@ -111,8 +112,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="users' files to load first",
     )
-    what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
-    what.add_argument("--limit", default=None)
+    subjects.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
+    subjects.add_argument("--limit", default=None)
     model = p.add_argument_group("model")
     model.add_argument(
         "--base-url", default=None, help="an OpenAI-compatible endpoint, up to /v1"

@@ -1,60 +1,84 @@
-"""Predictions in a file that VLMEvalKit itself wrote, as a model that answers with them.
+"""Use a prediction file that VLMEvalKit itself wrote as a model that answers with it.
 
-`<model>_<dataset>.xlsx` (or `.tsv`, `.json`) lies in the model's folder, or in one named after the time below it.
+`<model>_<dataset>.xlsx` (or `.tsv`, `.json`) is in the model's folder, or in one named after the time below it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ...code.userfiles import file_digest
-from ...core import Abilities, Candidate, Output, Request, Text, UsageError
+from ...core import Abilities, Candidate, Output, Text, UsageError
 from ...datasets.tsv_images import is_blank
+from ..kits.imported_answers import (
+    ImportedAnswers,
+    questions_in,
+    refuse_conflicting_rows,
+)
 from ..kits.suffix_files import load_by_suffix
 
 SUFFIXES = ("xlsx", "tsv", "json")
 FAILED = "Failed to obtain answer via API."
-"""What upstream writes where no answer came."""
+"""Upstream's text for a missing answer."""
 
 
 @dataclass(frozen=True)
-class Imported:
-    """The answers of a prediction file, by the index of their row."""
+class Imported(ImportedAnswers):
+    """The answers of a prediction file."""
 
-    name: str
-    identity: Mapping[str, Any]
-    predictions: Mapping[str, Any] = field(repr=False)
     abilities: ClassVar[Abilities] = Abilities(
         frozenset({"text", "image", "video", "audio"})
     )
 
-    def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The answer of each row; a row without one is a failure of that row."""
-        return [self._output(request.id) for request in requests]
-
-    def _output(self, index: str) -> Output:
+    def output_of(self, index: str) -> Output:
+        """Return the text of a row; upstream's failure message counts as no answer."""
         answer = self.predictions.get(index)
         if is_blank(answer) or FAILED in str(answer):
             why = "no answer" if index in self.predictions else "no such row"
-            return Output.failed(
-                "missing",
-                f"the prediction file has {why} for index {index!r}",
-                retryable=False,
-            )
+            return self.missing(f"the prediction file has {why} for index {index!r}")
         return Output((Candidate((Text(str(answer)),)),))
 
 
-def prediction_file(home: Path, stem: str) -> Path | None:
-    """The newest prediction file of a model's folder, or of the folders of its evaluations; `None` without any."""
-    places = [*home.glob("T*/"), home]
-    found = [place / f"{stem}.{suffix}" for place in places for suffix in SUFFIXES]
-    files = [path for path in found if path.is_file() and not path.is_symlink()]
-    return max(files, key=lambda path: path.stat().st_mtime, default=None)
+def prediction_files(home: Path, stem: str) -> list[Path]:
+    """Return the prediction files of a model's folder and of the folders of its evaluations, the newest last."""
+    folders = [*home.glob("T*/"), home]
+    paths = [folder / f"{stem}.{suffix}" for folder in folders for suffix in SUFFIXES]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return sorted(files, key=_time)
+
+
+def new_prediction_file(
+    home: Path,
+    stem: str,
+    all_digests: frozenset[str],
+    of_latest: frozenset[str],
+    latest: Path,
+) -> Path | None:
+    """Return the newest prediction file that no run here has read or written, or None.
+
+    `all_digests` are those of all files that runs here read or wrote, `of_latest` those of the
+    latest run. A file of an
+    earlier run that was put into the model's folder again, after the latest run, counts as new too.
+    """
+    new: list[Path] = []
+    for file in prediction_files(home, stem):
+        digest = file_digest(file)
+        is_put_back = (
+            file.parent == home
+            and digest not in of_latest
+            and _time(file) > _time(latest)
+        )
+        if digest not in all_digests or is_put_back:
+            new.append(file)
+    return new[-1] if new else None
+
+
+def _time(file: Path) -> int:
+    return file.stat().st_mtime_ns if file.exists() else 0
 
 
 def imported(path: Path, name: str) -> Imported:
-    """The predictions of a file with the columns `index` and `prediction`."""
+    """Read the predictions of a file with the columns `index` and `prediction`."""
     table = load_by_suffix(path)
     if isinstance(table, (list, dict)):
         table = _frame(table, path)
@@ -65,15 +89,17 @@ def imported(path: Path, name: str) -> Imported:
             f"not a prediction file: it needs `index` and `prediction`, and has {has}",
             where=str(path),
         )
+    refuse_conflicting_rows(table, str(path))
     answers = {
         str(index): answer
         for index, answer in zip(table["index"], table["prediction"], strict=True)
     }
-    return Imported(name, {"imported": file_digest(path)}, answers)
+    identity = {"imported": file_digest(path)}
+    return Imported(name, identity, answers, questions_in(table), path)
 
 
 def _frame(plain: Any, path: Path) -> Any:
-    """A table that JSON holds as records, or as columns."""
+    """Return a table that JSON holds as records or as columns."""
     import pandas
 
     try:

@@ -1,4 +1,4 @@
-"""The judge as a user's `evaluate` asks it: plain blocking calls, each answer kept in the run's journal."""
+"""The judge for a user's `evaluate`: plain blocking calls, each answer kept in the run's journal."""
 
 import inspect
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ EVALUATES_OWN = frozenset(
 
 
 class GuestJudge(Judge):
-    """A model behind `generate(prompt, **options)`, as guest code knows judges."""
+    """A model behind `generate(prompt, **options)`, the interface of judges in user code."""
 
     fail_msg = "Failed to obtain answer via API."
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """The judge the user gave to this run; in a script of its own, the one that is asked for."""
+        """Use the run's judge; in a standalone script, the model that the settings name."""
         wished = str(settings.get("model", "judge"))
         run = current()
         if run.desk is not None and run.judge is None:
@@ -46,15 +46,15 @@ class GuestJudge(Judge):
         self._system = settings.get("system_prompt")
 
     def working(self) -> bool:
-        """True: a judge that cannot answer says so at the question."""
+        """Return True: a judge that cannot answer reports it per question."""
         return True
 
     def generate(self, message: Any, **options: Any) -> str:
-        """The answer; `fail_msg` if there is none after the usual tries."""
+        """Return the answer, or `fail_msg` if there is none after the usual attempts."""
         return self.generate_inner(message, **options)[1]
 
     def generate_inner(self, message: Any, **options: Any) -> tuple[int, str, str]:
-        """Code, answer and log, as API classes answer."""
+        """Return code, answer and log, as API classes do."""
         system = None if self._system is None else str(self._system)
         output = self.ask(message_turns(message), system, options)
         return (
@@ -64,8 +64,16 @@ class GuestJudge(Judge):
         )
 
 
+def OpenAIWrapper(model: str = "gpt-3.5-turbo-0613", **settings: Any) -> GuestJudge:
+    """Return the run's judge, or in a script the model of that name: the judge of the documented revision."""
+    return GuestJudge({"model": model, **settings})
+
+
+OpenAIWrapperInternal = OpenAIWrapper
+
+
 def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The judge arguments that build the model; all others are `evaluate`'s own."""
+    """Return the judge arguments that build the model; all others belong to `evaluate`."""
     arguments = {
         name: value for name, value in args.items() if name not in EVALUATES_OWN
     }
@@ -80,3 +88,14 @@ def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
     ):
         accepted = {field.name for field in fields(kind)}
     return {name: value for name, value in arguments.items() if name in accepted}
+
+
+DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its key in the environment."
+
+
+def build_judge(**kwargs: Any) -> GuestJudge:
+    """Return the model given by `--judge`.
+
+    The requested name is only a hint, its options go with the questions.
+    """
+    return GuestJudge(kwargs)

@@ -1,4 +1,4 @@
-"""User files of this dialect, and what their functions take."""
+"""Load users' files, and find the parameters of their functions."""
 
 import inspect
 from functools import lru_cache
@@ -11,12 +11,12 @@ from .claims import NAMES
 
 
 def load_guest(path: str | Path) -> ModuleType:
-    """The module of a guest file, with `vlmeval` importable in it; loaded once for each state of its source."""
+    """Load a user's file with `vlmeval` importable; once for each state of its source."""
     return load_once("vlmeval", NAMES, path, lambda guest, file: guest.load(file))
 
 
 def parameters_of(function: Any) -> tuple[str, ...]:
-    """The names of a function's parameters, of a method without `self`; `*` and `**` stand for any."""
+    """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
     inner = getattr(function, "__func__", None)
     names = _names(function if inner is None else inner)
     return (
@@ -27,7 +27,7 @@ def parameters_of(function: Any) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _names(function: Any) -> tuple[str, ...]:
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
     return tuple(
@@ -36,5 +36,5 @@ def _names(function: Any) -> tuple[str, ...]:
         else "*"
         if p.kind is p.VAR_POSITIONAL
         else p.name
-        for p in found
+        for p in parameters
     )

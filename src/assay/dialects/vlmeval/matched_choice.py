@@ -1,15 +1,31 @@
-"""Multiple choice as both revisions of VLMEvalKit evaluate it: letters by rule, the rest by a judge, rotations as one.
+"""Multiple choice as both revisions of VLMEvalKit evaluate it: letters by rule, else by a judge, rotations as one.
 
-Which rule reads a letter is the caller's; what is written into logs is upstream's format. No letter is ever drawn by
-chance unless upstream's way was chosen: an answer that the judge cannot settle means none of the options.
+The functions of `vlmeval.dataset.utils.multiple_choice` are here too. Logs are in upstream's format. A letter is drawn
+at random only under upstream's rules: an answer that the judge cannot assign counts as none of the options.
 """
 
+import os
 import random
+import string
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from ...datasets.tsv_images import is_blank
+from ..kits.many_calls import track_progress_rich
+from ..kits.smp.file import dump, load
+from ..kits.smp.images import build_option_str
+from .dataset_facts import ROTATION
 from .era import upstreams_rule
+from .judging import DEBUG_MESSAGE as DEBUG_MESSAGE
+from .judging import build_judge as build_judge
+from .letters import can_infer as either_can_infer
+from .reports import ABBREVIATIONS, accuracy_table
 
+STANDS_IN = True
+"""Upstream's own file is used instead of the names here where there is one."""
+
+MMB_abbrs = ABBREVIATIONS
 FAILED = "Failed to obtain answer via API"
 TRIES = 3
 NO_JUDGE = (
@@ -17,7 +33,7 @@ NO_JUDGE = (
 )
 
 Reader = Callable[[Any], Any]
-"""The letter of an answer; anything false if there is none."""
+"""Reads the letter of an answer; returns a false value if there is none."""
 
 
 def judged_letter(
@@ -28,17 +44,17 @@ def judged_letter(
     letters: Sequence[str],
     none: str,
 ) -> dict[str, Any]:
-    """`opt` and `log` of one answer: by rule, by the judge in three tries, else none of the options."""
-    found = read(prediction)
-    if found:
-        return {"opt": found, "log": prediction}
+    """Return `opt` and `log` of one answer: by rule, by the judge in three attempts, else none of the options."""
+    letter = read(prediction)
+    if letter:
+        return {"opt": letter, "log": prediction}
     if model is None:
         return {"opt": none, "log": NO_JUDGE}
     for _ in range(TRIES):
         reply = model.generate(prompt)
-        found = read(reply) if FAILED not in reply else None
-        if found:
-            return {"opt": found, "log": reply}
+        letter = read(reply) if FAILED not in reply else None
+        if letter:
+            return {"opt": letter, "log": reply}
     if upstreams_rule():
         return {
             "opt": random.choice([*letters, none]),
@@ -50,16 +66,16 @@ def judged_letter(
 def prefetched(
     answers: Sequence[Any], read: Sequence[Any], predictions: Sequence[Any]
 ) -> dict[str, Any] | None:
-    """The verdict on a question whose rotations settle it by rule alone; `None` where a judge is needed.
+    """Return the verdict on a question if its rotations decide it by rule alone, or None if a judge is needed.
 
-    One rotation that is read and wrong ends it.
+    One rotation that is read and wrong decides it.
     """
-    for place, (answer, letter, prediction) in enumerate(
+    for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
     ):
         if letter and letter != answer:
             log = (
-                f"Failed in Prefetching Rolling {place}: Answer is {answer}, Prediction is {prediction}, "
+                f"Failed in Prefetching Rolling {number}: Answer is {answer}, Prediction is {prediction}, "
                 f"Pre-fetched is {letter}. "
             )
             return {"hit": 0, "log": log}
@@ -76,32 +92,35 @@ def judged_rotations(
     predictions: Sequence[Any],
     ask: Callable[[int], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The verdict on one question's rotations, by rule and then by the judge; the first wrong one ends it."""
-    settled = prefetched(answers, read, predictions)
-    if settled is not None:
-        return settled
+    """Return the verdict on one question's rotations, by rule and then by the judge.
+
+    The first wrong one decides.
+    """
+    verdict_by_rule = prefetched(answers, read, predictions)
+    if verdict_by_rule is not None:
+        return verdict_by_rule
     log = ""
-    for place, (answer, letter, prediction) in enumerate(
+    for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
     ):
         if letter:
-            log += f"Rolling {place} Matched.\n"
+            log += f"Rolling {number} Matched.\n"
             continue
-        found = ask(place)
-        if found["opt"] != answer:
+        judged = ask(number)
+        if judged["opt"] != answer:
             log += (
-                f"Failed in Rolling {place}: Answer is {answer}; Prediction is {prediction}; "
-                f"Pre-fetched is {found['opt']}; Match Log is {found['log']}.\n"
+                f"Failed in Rolling {number}: Answer is {answer}; Prediction is {prediction}; "
+                f"Pre-fetched is {judged['opt']}; Match Log is {judged['log']}.\n"
             )
             return {"hit": 0, "log": log}
-        log += f"Rolling {place}: Answer is {answer}, Prediction is {prediction}, Pre-fetched is {found['opt']}.\n"
+        log += f"Rolling {number}: Answer is {answer}, Prediction is {prediction}, Pre-fetched is {judged['opt']}.\n"
     return {"hit": 1, "log": log}
 
 
 def prefetched_rotations(
     answers: list[Any], read: list[Any], predictions: list[Any], verbose: bool
 ) -> Any:
-    """The verdict on one question's rotations by rule alone; with `verbose`, answers and letters too."""
+    """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
     verdict = prefetched(answers, read, predictions)
     if not verbose or (verdict is not None and not verdict["hit"]):
         return verdict
@@ -109,9 +128,181 @@ def prefetched_rotations(
 
 
 def which_option(question: Any, options: str, prediction: Any, none: str) -> str:
-    """What the judge is asked, in our words."""
+    """Return the judge's prompt, in assay's words."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {none} if the answer means none of the options.\n\n"
         f"Question: {question}?\nOptions: {options}\nAnswer: {prediction}\nLetter: "
     )
+
+
+NONE = "Z"
+
+can_infer = partial(either_can_infer, documented=False)
+
+
+def report_acc(df: Any) -> Any:
+    """Return one row for each split: `split`, `Overall`, then a column for each l2-category and each category."""
+    return accuracy_table(df, documented=False)
+
+
+def build_choices(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a row by letter."""
+    return {
+        c: item[c]
+        for c in string.ascii_uppercase
+        if c in item and (item[c] == "" or not is_blank(item[c]))
+    }
+
+
+def build_prompt(question: Any, options: str, prediction: Any) -> str:
+    """Return the judge's prompt, in assay's words."""
+    return which_option(question, options, prediction, NONE)
+
+
+build_prompt_cn = build_prompt_wemath = build_prompt_blink = build_prompt
+
+
+def prefetch_answer(item: Mapping[str, Any]) -> Any:
+    """Return the letter of a row's prediction by rule alone, or `False` if there is none."""
+    return can_infer(item["prediction"], build_choices(item))
+
+
+def extract_answer_from_item(
+    model: Any, item: Mapping[str, Any], dataset_name: str | None = None
+) -> dict[str, Any]:
+    """Return `opt` and `log` of a row: by rule, else by the judge; without a judge `Z`."""
+    choices = build_choices(item)
+    options = build_option_str(choices)
+    prompt = build_prompt(item["question"], options, item["prediction"])
+    return judged_letter(
+        model,
+        prompt,
+        item["prediction"],
+        lambda text: can_infer(text, choices),
+        list(choices),
+        NONE,
+    )
+
+
+def prefetch_circular_group(sub_data: Any, verbose: bool = False) -> Any:
+    """Return the verdict on one question's rotations by rule alone; with `verbose`, also answers and letters."""
+    answers, read, predictions, _ = _group(sub_data)
+    return prefetched_rotations(answers, read, predictions, verbose)
+
+
+def eval_circular_group(
+    model: Any, sub_data: Any, dataset_name: str | None = None
+) -> dict[str, Any]:
+    """Return the verdict on one question's rotations, by rule and then by the judge."""
+    answers, read, predictions, rows = _group(sub_data)
+    return judged_rotations(
+        answers,
+        read,
+        predictions,
+        lambda place: extract_answer_from_item(model, rows[place], dataset_name),
+    )
+
+
+def eval_vanilla(
+    model: Any, item: Mapping[str, Any], dataset_name: str | None = None
+) -> dict[str, Any]:
+    """Return the verdict on one row."""
+    extracted = extract_answer_from_item(model, item, dataset_name=dataset_name)
+    return {
+        "hit": int(extracted["opt"] == item["GT"]),
+        "log": f"Match Log: {extracted['log']}. ",
+    }
+
+
+def mcq_vanilla_eval(
+    model: Any,
+    data: Any,
+    meta: Any,
+    nproc: int,
+    result_file: str,
+    dataset_name: str | None = None,
+) -> Any:
+    """Return the rows of `data` with `hit` and `log`; `result_file` keeps verdicts by index."""
+    result: dict[Any, Any] = load(result_file) if os.path.exists(result_file) else {}
+    answers = dict(zip(meta["index"], meta["answer"], strict=True))
+    data = data[data["index"].isin(answers)].copy()
+    data["GT"] = [answers[index] for index in data["index"]]
+    rows = [
+        row
+        for number in range(len(data))
+        if (row := data.iloc[number])["index"] not in result
+    ]
+    jobs = [{"model": model, "item": row, "dataset_name": dataset_name} for row in rows]
+    if jobs:
+        track_progress_rich(
+            eval_vanilla,
+            jobs,
+            nproc=nproc,
+            save=result_file,
+            keys=[row["index"] for row in rows],
+        )
+        result = load(result_file)
+    return _with_verdicts(data, result)
+
+
+def mcq_circular_eval(
+    model: Any,
+    data: Any,
+    meta: Any,
+    nproc: int,
+    result_file: str,
+    dataset_name: str | None = None,
+) -> Any:
+    """Return the first rows of all questions with `hit` and `log`; a question is right if every rotation is."""
+    result: dict[Any, Any] = load(result_file) if os.path.exists(result_file) else {}
+    answers = dict(zip(meta["index"], meta["answer"], strict=True))
+    if "g_index" not in data:
+        data["g_index"] = [int(index % ROTATION) for index in data["index"]]
+    data = data[data["index"].isin(answers)].copy()
+    data["GT"] = [answers[index] for index in data["index"]]
+    first = data[data["index"] == data["g_index"]].copy()
+    groups = [
+        (index, data[data["g_index"] == index])
+        for index in first["index"]
+        if index not in result
+    ]
+    settled = {index: prefetch_circular_group(group) for index, group in groups}
+    result.update(
+        {index: verdict for index, verdict in settled.items() if verdict is not None}
+    )
+    left = [(index, group) for index, group in groups if settled[index] is None]
+    dump(
+        result, result_file
+    )  # without questions that only a judge could decide: a later judge is asked about them
+    if model is None:
+        result.update({index: {"hit": 0, "log": NO_JUDGE} for index, _ in left})
+    if left and model is not None:
+        jobs = [
+            {"model": model, "sub_data": group, "dataset_name": dataset_name}
+            for _, group in left
+        ]
+        keys = [index for index, _ in left]
+        track_progress_rich(
+            eval_circular_group, jobs, nproc=nproc, save=result_file, keys=keys
+        )
+        result = load(result_file)
+    return _with_verdicts(first.reset_index(drop=True), result)
+
+
+def _group(sub_data: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return answers, letters read by rule, predictions and rows of one question's rotations."""
+    rows = [sub_data.iloc[number] for number in range(len(sub_data))]
+    return (
+        [r["GT"] for r in rows],
+        [prefetch_answer(r) for r in rows],
+        [r["prediction"] for r in rows],
+        rows,
+    )
+
+
+def _with_verdicts(data: Any, result: Mapping[Any, Any]) -> Any:
+    data["hit"] = [result[index]["hit"] for index in data["index"]]
+    data["log"] = [result[index]["log"] for index in data["index"]]
+    data.pop("GT")
+    return data

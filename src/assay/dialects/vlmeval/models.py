@@ -1,13 +1,13 @@
-"""Model classes that users write for VLMEvalKit, as models of assay: both generations of the interface.
+"""Users' VLMEvalKit model classes as models of assay: both generations of the interface.
 
 Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths, prompt, dataset=None)`, and a
-`build_prompt` that always wins. Newer: `generate_inner(message, dataset=None)`, and a `build_prompt` that is used when
-`use_custom_prompt(dataset)` says so. A class that has `generate_inner` is a newer one.
+`build_prompt` that is always used. Newer: `generate_inner(message, dataset=None)`, and a
+`build_prompt` that is used if
+`use_custom_prompt(dataset)` returns True. A class with `generate_inner` is a newer one.
 """
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from ...code.userfiles import is_reference, split_reference
 from ...core import (
     Abilities,
     Image,
-    ModelError,
     Output,
     Prompt,
     Request,
@@ -28,22 +27,26 @@ from ...core import (
     UsageError,
     shorten,
 )
-from ...models.answers import failure
-from ...models.building import Builder
 from ..kits.guest_files import own_classes
-from ..kits.image_files import file_path, media_file
 from ..kits.message_lists import chat_list, flat_list, message_turns
-from ..kits.row_images import file_names, image_file_path, is_written
+from ..kits.request_models import RequestModel, ThreadedRequestModel
+from ..kits.row_images import (
+    file_names,
+    file_path,
+    image_file_path,
+    is_written,
+    media_file,
+)
+from .dataset_facts import IMAGE_FOLDERS, data_root
 from .era import upstreams_rule
-from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of
-from .places import IMAGE_FOLDERS, data_root
 from .prompts import IMAGE_LIST, list_details, named_image, with_names_for_unreadable
+from .registry import supported_VLM
 from .rows import LineRow
 
 
 def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
-    """The model a guest file defines; `None` if it defines none."""
+    """Return the model that a user's file defines, or None."""
     path, attribute = split_reference(reference)
     before = set(supported_VLM)
     module = load_guest(path)
@@ -76,7 +79,7 @@ def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
 
 
 def is_early(reference: str) -> bool:
-    """Whether a model is a class of the documented revision: it has `generate(image_path, prompt)` alone."""
+    """Return True if a model's class belongs to the documented revision: it only has `generate(image_path, prompt)`."""
     if not is_reference(reference):
         return False
     path, attribute = split_reference(reference)
@@ -99,19 +102,17 @@ def is_early(reference: str) -> bool:
     )
 
 
-class GuestModel:
-    """One user's class; built when it is first needed, asked one sample at a time."""
+class GuestModel(RequestModel):
+    """One user's class of either generation."""
 
     batch_size = 1
-    prompt: Callable[[Sample, Prompt], Prompt | None]
 
     def __init__(
         self, target: Any, kind: Any, reference: str, args: Mapping[str, Any]
     ) -> None:
-        self.reference = reference
+        super().__init__(target, reference, args)
         self.kind = kind
         self.is_newer = callable(getattr(kind, "generate_inner", None))
-        self._builder = Builder(target, args, reference)
         path, attribute = split_reference(reference)
         self.identity = {
             "file": Path(path).name,
@@ -123,38 +124,16 @@ class GuestModel:
             {"video"} if getattr(kind, "VIDEO_LLM", False) else set()
         )
         accepts = {"text", "image"} | ({"video"} & takes)
-        several = self.is_newer or callable(getattr(kind, "multi_generate", None))
-        self.abilities = Abilities(
-            accepts=frozenset(accepts),
-            images_per_prompt=None if several else 1,
-            interleaved=bool(getattr(kind, "INTERLEAVE", False)) or self.is_newer,
-        )
+        self.abilities = Abilities(accepts=frozenset(accepts))
         self._takes_videos = bool(getattr(kind, "VIDEO_LLM", False))
         self._prompts_itself = self._builds_prompts()
         if self._prompts_itself or self._takes_videos:
             self.prompt = self._own_prompt
 
-    def load(self) -> None:
-        """Builds the user's class."""
-        self._builder.build()
-
-    def generate(self, requests: Sequence[Request]) -> Any:
-        """One answer for each request; what the user's code raises is the failure of that sample alone."""
-        return [self._answer(request) for request in requests]
-
-    def _answer(self, request: Request) -> Output:
-        try:
-            built = self._builder.build()
-            value = (
-                self._ask_newer(built, request)
-                if self.is_newer
-                else self._ask_early(built, request)
-            )
-            return _read_answer(value, self.reference)
-        except ModelError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            return failure(error, self.reference)
+    def answer(self, model: Any, request: Request) -> Output:
+        """Return the answer to one request."""
+        ask = self._ask_newer if self.is_newer else self._ask_early
+        return _read_answer(ask(model, request), self.name)
 
     def _ask_early(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
@@ -184,7 +163,7 @@ class GuestModel:
         )
 
     def _early_files(self, request: Request) -> list[str]:
-        """The images of a prompt as files: of a table's row `<index>.jpg`, of several those that the row names."""
+        """Return the images of a prompt as files: `<index>.jpg` for one, the names in the row for several."""
         parts = [
             part
             for message in request.messages
@@ -195,7 +174,7 @@ class GuestModel:
         names = (
             [f"{request.id}.jpg"]
             if is_only
-            else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
+            else [f"{request.id}_{number}.jpg" for number in range(len(parts))]
         )
         return [
             named_image(part)
@@ -206,13 +185,16 @@ class GuestModel:
         ]
 
     def _newer_file(self, request: Request) -> Callable[[Any], str]:
-        """How media of a request become files: as the row names them, else `<index>.png`, `<index>_<place>.png`."""
+        """Return a function that writes a request's media as files, under the row's names or as `<index>.png`."""
         media = request.prompt.media
         names = file_names(request.id, len(media), (), ".png")
         name_of = {id(medium): name for medium, name in zip(media, names, strict=True)}
-        return lambda medium: self._file(
-            medium, medium.name or name_of.get(id(medium), ""), request
-        )
+
+        def write(medium: Any) -> str:
+            name = medium.name or name_of.get(id(medium), "")
+            return self._file(medium, name, request)
+
+        return write
 
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
@@ -241,7 +223,7 @@ class GuestModel:
         return "dataset" in accepted or "**" in accepted
 
     def _file(self, medium: Any, name: str, request: Request) -> str:
-        """The file of a medium: its own, else one under the name that upstream would give it."""
+        """Return the file of a medium: its own, else one under upstream's name."""
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
         path = file_path(medium)
@@ -277,21 +259,18 @@ class GuestModel:
         return not self.is_newer or not is_ours
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """The prompt of the user's model in place of the task's; `None` where the model leaves it to the task."""
+        """Return the prompt of the user's model instead of the task's, or None if the model leaves it to the task."""
         row = sample.fields
         if not isinstance(row, LineRow):
-            return None  # a task of another kind: its rows are no lines of a TSV
+            return None  # another kind of task: its rows are not lines of a TSV
         source = row.source
         if self._takes_videos and source.whole_video is not None:
             return replace(source.whole_video(sample), details={"prompt_by": "model"})
         if not self._prompts_itself or source.is_dialogue:
             return None
-        try:
-            built = self._builder.build()
-        except ModelError:
-            return (
-                None  # no row's fault: `load` says it once, before the first question
-            )
+        built = self.built_for_prompt()
+        if built is None:
+            return None
         if self.is_newer:
             if getattr(
                 source.dataset, "force_use_dataset_prompt", False
@@ -308,28 +287,19 @@ class GuestModel:
         details = {"prompt_by": "model", **list_details(value)}
         return Prompt(with_names_for_unreadable(turns), details=details)
 
-    def close(self) -> None:
-        """Closes what the user's class opened, if it can be closed."""
-        close = getattr(self._builder.built, "close", None)
-        if callable(close):
-            close()
-
     def __repr__(self) -> str:
-        return f"GuestModel({self.reference!r})"
+        return f"GuestModel({self.name!r})"
 
 
-class GuestApiModel(GuestModel):
-    """A user's API class: it waits for a server, so several samples are asked at once, each in a thread."""
-
-    concurrency = 8
-
-    async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One answer for each request."""
-        return [await asyncio.to_thread(self._answer, request) for request in requests]
+class GuestApiModel(ThreadedRequestModel, GuestModel):
+    """A user's API class."""
 
 
 def _read_answer(value: Any, reference: str) -> Output:
-    """An output from what a model returned; falsy answers are kept, a wrong shape is an error that names the model."""
+    """Convert what a model returned into an output.
+
+    Falsy answers count, a wrong type is an error that names the model.
+    """
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
         code, answer, log = value
         if code != 0:
@@ -347,13 +317,15 @@ def _read_answer(value: Any, reference: str) -> Output:
 
 
 def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
-    """Calls a user's method by keywords where it has the documented names, else by position."""
+    """Call a user's method by keyword if it has the documented names, else by position."""
     accepted = parameters_of(function)
-    if "**" in accepted or {name for name, _ in arguments} <= set(accepted):
-        return function(**dict(arguments))
-    if "*" in accepted:
-        return function(*(value for _, value in arguments))
-    return function(*(value for _, value in arguments[: len(accepted)]))
+    keywords = dict(arguments)
+    if "**" in accepted or keywords.keys() <= set(accepted):
+        return function(**keywords)
+    values = [value for _, value in arguments]
+    if "*" not in accepted:
+        values = values[: len(accepted)]
+    return function(*values)
 
 
 def _is_model(thing: Any) -> bool:

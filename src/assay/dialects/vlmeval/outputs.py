@@ -1,4 +1,4 @@
-"""The files VLMEvalKit promises, made from a run: predictions, score tables, `status.json`, links one level up."""
+"""Write VLMEvalKit's files from a run: predictions, score tables, `status.json`, links one level up."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -7,27 +7,36 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest
 from ...core import Output, Sample, ScoreRecord, Task
 from ...datasets import open_dataset
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
+from ...scorers.vision.mmvet import MmVet
+from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, link_up, table_digest
-from ..kits.smp.result_files import get_eval_file_format, get_pred_file_format
-from .choice_files import choice_files, prefetch_files
+from ..kits.smp.file import get_eval_file_format, get_pred_file_format
+from .dataset_facts import SNAPSHOT, is_mme
 from .era import upstreams_rule
 from .evaluating import model_label, plain_cell, prediction_of
-from .frames import prediction_frame, put_frame, put_table
-from .kinds import is_mme
-from .places import SNAPSHOT
 from .reports import capability_tables
+from .score_files import (
+    choice_files,
+    prediction_frame,
+    prefetch_files,
+    prefetch_rating,
+    put_frame,
+    put_table,
+    yes_no_files,
+    yes_no_frame,
+)
 from .scoring import YES_NO, rule_record
-from .yes_no_files import prefetch_rating, yes_no_files, yes_no_frame
 
 
 class Predictions:
-    """The answered rows of one model on one dataset, as often as they are asked for."""
+    """The answered rows of one model on one dataset; can be read repeatedly."""
 
     def __init__(self, reader: RunReader, task: Task, model: str, samples: Any) -> None:
         self._reader = reader
@@ -35,26 +44,37 @@ class Predictions:
         self._samples = samples
         self._is_dialogue = task.hints.get("type") == "MT"
         self.dataset = str(task.hints.get("dataset", task.name))
-        first = next((sample for sample in samples if isinstance(sample, Sample)), None)
-        names = first.fields if first is not None else ()
-        self._own = [name for name in names if name not in ("image", "prediction")]
+        self._own = self._columns_of(samples)
+        self._has_index = "index" in self._own
+
+    @staticmethod
+    def _columns_of(samples: Any) -> list[str]:
+        """Return the columns of the first usable row, without the image and an earlier prediction."""
+        for sample in samples:
+            if isinstance(sample, Sample):
+                hidden = ("image", "prediction")
+                return [name for name in sample.fields if name not in hidden]
+        return []
 
     @property
     def columns(self) -> list[str]:
-        """Every column of the table but the image, and what was answered."""
-        return [*self._own, "prediction"]
+        """Every column of the table except the image, and the prediction."""
+        index = [] if self._has_index else ["index"]
+        return [*index, *self._own, "prediction"]
 
     def rows(self) -> Iterator[list[Any]]:
-        """The cells of each answered row."""
+        """Yield the cells of each answered row."""
         for sample, text in self.answered():
-            yield [*(plain_cell(sample.fields.get(name)) for name in self._own), text]
+            index = [] if self._has_index else [sample.id]
+            cells = [plain_cell(sample.fields.get(name)) for name in self._own]
+            yield [*index, *cells, text]
 
     def frame(self) -> Any:
-        """The same as a data frame."""
+        """Return the same rows as a data frame."""
         return prediction_frame(self.columns, self.rows())
 
     def answered(self) -> Iterator[tuple[Sample, str]]:
-        """The samples that were answered, with their answers as files carry them."""
+        """Yield the answered samples with their answers as in the files."""
         for sample in self._samples:
             stored = (
                 self._answers.get((sample.id, 0))
@@ -65,12 +85,12 @@ class Predictions:
                 continue
             texts = []
             for answer in stored:
-                found = (
+                candidates = (
                     ()
                     if answer is None
                     else self._reader.index.output(answer).output.get("candidates", ())
                 )
-                texts.append(str(found[0].get("text", "")) if found else "")
+                texts.append(str(candidates[0].get("text", "")) if candidates else "")
             if self._is_dialogue:
                 yield sample, prediction_of(Output(details={"rounds": texts}), True)
             else:
@@ -86,8 +106,12 @@ def write_files(
     result: RunResult,
     *,
     documented: bool = False,
+    imported: str | None = None,
 ) -> list[str]:
-    """All promised files of one model on one dataset, in the formats of one revision; returns their names."""
+    """Write all promised files of one model on one dataset, in the formats of one revision; return their names.
+
+    `imported` is the digest of the prediction file that was read, if one was.
+    """
     reader = RunReader(run_folder)
     source = (
         task.dataset.reading_from(data)
@@ -102,20 +126,24 @@ def write_files(
     model = next(
         cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name
     )
-    found = Predictions(reader, task, model, samples)
+    table_rows = Predictions(reader, task, model, samples)
     predictions = f"{stem}.{get_pred_file_format()}"
-    digest = table_digest(found.columns, found.rows())
-    # Tables of a judge that is not asked this time stay as long as they are about these predictions.
+    digest = table_digest(table_rows.columns, table_rows.rows())
+    # Keep tables of a judge that is not used this time, if they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
         names = _ScoreTables(
-            folder, stem, task, reader, model, found, documented
+            folder, stem, task, reader, model, table_rows, documented
         ).write()
     if f"{stem}.{get_pred_file_format()}" not in names:
-        put_table(folder / predictions, found.columns, found.rows())
+        put_table(folder / predictions, table_rows.columns, table_rows.rows())
         names = [predictions, *names]
-    _write_status(
-        folder, task.name, result, names, "documented" if documented else "newest"
-    )
+    digests = [file_digest(folder / predictions)]
+    if imported is not None:
+        digests.append(imported)
+    else:
+        digests += sorted(noted_digests(folder, task.name))
+    revision = "documented" if documented else "newest"
+    _write_status(folder, task.name, result, names, revision, digests)
     files = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
     for name in sorted({*names, *files}):
         link_up(folder / name)
@@ -125,18 +153,18 @@ def write_files(
 
 @dataclass(frozen=True)
 class _ScoreTables:
-    """What our own scorers have to say, in upstream's files."""
+    """Writes the results of assay's own scorers in upstream's files."""
 
     folder: Path
     stem: str
     task: Task
     reader: RunReader
     model: str
-    found: Predictions
+    predictions: Predictions
     documented: bool
 
     def write(self) -> list[str]:
-        """Writes them; returns their names."""
+        """Write the tables and return their names."""
         scorers = self.reader.scorers(self.task.name, self.model)
         scorer_names = {
             getattr(scorer, "name", "") or type(scorer).__name__
@@ -144,7 +172,7 @@ class _ScoreTables:
         }
         names: list[str] = []
         if "exact_matching" in scorer_names:
-            names += prefetch_files(self.folder, self.stem, self.found.answered())
+            names += prefetch_files(self.folder, self.stem, self.predictions.answered())
         if scorer_names & YES_NO:
             names += self._yes_no(
                 [scorer for scorer in scorers if scorer in {*YES_NO, "judge"}]
@@ -154,19 +182,28 @@ class _ScoreTables:
                 scorer == "judge" and not scorer_names & YES_NO
             ):
                 names += self._choice(scorer)
-            elif scorer in ("mmvet", "mmvet_vlmeval"):
-                records, frame = self._records(scorer), self.found.frame()
+            elif scorer in self._mmvet_scorers:
+                records, frame = self._records(scorer), self.predictions.frame()
                 names += mmvet_files(
                     self.folder, self.stem, model_label(self._judge), records, frame
                 )
         return names
+
+    @property
+    def _mmvet_scorers(self) -> set[str]:
+        """The names of the scorers that grade MM-Vet, assay's or upstream's."""
+        return {
+            str(getattr(scorer, "name", "") or type(scorer).__name__)
+            for scorer in self.task.scorers
+            if isinstance(scorer, (MmVet, MmVetVlmeval))
+        }
 
     def _records(self, scorer: str) -> Sequence[ScoreRecord]:
         return self.reader.scores(self.task.name, self.model, scorer)
 
     def _choice(self, scorer: str) -> list[str]:
         is_judged = scorer == "judge"
-        # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
+        # The documented revision calls every OpenAI judge `openai` here, but uses its name for MM-Vet.
         is_openai = self._judge.startswith("openai/") or (
             self.documented and upstreams_rule()
         )
@@ -180,16 +217,19 @@ class _ScoreTables:
             self.stem,
             label,
             self._records(scorer),
-            self.found.frame(),
+            self.predictions.frame(),
             is_judged=is_judged,
             documented=self.documented,
         )
 
     def _yes_no(self, scorers: Sequence[str]) -> list[str]:
-        """With the judge's verdicts where there are any; the documented revision's word is part of the predictions."""
-        frame = self.found.frame()
+        """Write yes-or-no files, with the judge's verdicts if any.
+
+        The documented revision puts them in the predictions.
+        """
+        frame = self.predictions.frame()
         names: list[str] = []
-        if self.documented and is_mme(self.found.dataset):
+        if self.documented and is_mme(self.predictions.dataset):
             by_rule = yes_no_frame(
                 frame, self._rule_records(frame, scorers), documented=True
             )
@@ -199,14 +239,14 @@ class _ScoreTables:
                 )
             )
             names += prefetch_rating(
-                self.folder, self.stem, self.found.dataset, by_rule
+                self.folder, self.stem, self.predictions.dataset, by_rule
             )
         if scorers:
             chosen = "judge" if "judge" in scorers else scorers[-1]
             names += yes_no_files(
                 self.folder,
                 self.stem,
-                self.found.dataset,
+                self.predictions.dataset,
                 self._records(chosen),
                 frame,
                 documented=self.documented,
@@ -216,13 +256,13 @@ class _ScoreTables:
     def _rule_records(
         self, frame: Any, scorers: Sequence[str]
     ) -> Sequence[ScoreRecord]:
-        """The verdicts of the rule: those of the run, else made now, as after inference alone."""
+        """Return the rule's verdicts: the run's, or new ones after inference alone."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
         return [
             rule_record(self.task, sample, text)
-            for sample, text in self.found.answered()
+            for sample, text in self.predictions.answered()
         ]
 
     @property
@@ -236,7 +276,7 @@ class _ScoreTables:
 def mmvet_files(
     folder: Path, stem: str, judge: str, records: Sequence[ScoreRecord], frame: Any
 ) -> list[str]:
-    """Every prediction with its grade and what the judge said; means by capability and by combination."""
+    """Write every prediction with its grade and the judge's replies, and means by capability and by combination."""
     graded = {record.id: record for record in records}
     row_records = [graded.get(str(index)) for index in frame["index"]]
     table = frame.copy()
@@ -265,7 +305,7 @@ def mmvet_files(
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
-    """Keeps the rows of a run, so that they can be judged elsewhere."""
+    """Save the rows of a run, so that they can be judged elsewhere."""
     path = FileLedger(run_folder).claim(run_folder / SNAPSHOT)
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
@@ -279,12 +319,12 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
 
 
 def _is_reference(cell: Any) -> bool:
-    """Whether an image cell names another row: that tells which questions are rotations of one."""
+    """Return True if an image cell names another row, which shows which questions are rotations of one."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
 def noted_revision(folder: Path, dataset: str) -> str | None:
-    """The revision whose files were written for a dataset, as the folder's status says."""
+    """Return the revision whose files were written for a dataset, according to the folder's status."""
     try:
         return str(
             json.loads((folder / "status.json").read_bytes())[dataset]["revision"]
@@ -293,8 +333,22 @@ def noted_revision(folder: Path, dataset: str) -> str | None:
         return None
 
 
+def noted_digests(folder: Path, dataset: str) -> frozenset[str]:
+    """Return the digests of the prediction files that a folder's run of a dataset read or wrote."""
+    try:
+        status = json.loads((folder / "status.json").read_bytes())
+        return frozenset(status[dataset]["predictions_sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()
+
+
 def _write_status(
-    folder: Path, dataset: str, result: RunResult, files: Sequence[str], revision: str
+    folder: Path,
+    dataset: str,
+    result: RunResult,
+    files: Sequence[str],
+    revision: str,
+    digests: Sequence[str],
 ) -> None:
     path = FileLedger(folder).claim(folder / "status.json")
     status = json.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -304,6 +358,7 @@ def _write_status(
         "failures": {r.metric: dict(r.outcomes) for r in result.results},
         "files": list(files),
         "revision": revision,
+        "predictions_sha256": list(dict.fromkeys(digests)),
     }
     path.write_text(
         json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8"
@@ -311,7 +366,7 @@ def _write_status(
 
 
 def _unlink_dangling(home: Path) -> None:
-    """Removes our links to files that are no longer there."""
+    """Remove assay's links to files that no longer exist."""
     ledger = FileLedger(home)
     for link in home.iterdir():
         if link.is_symlink() and not link.exists() and ledger.holds(link):

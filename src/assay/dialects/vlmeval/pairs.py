@@ -1,27 +1,151 @@
-"""Pairs: which models run on which datasets, from the names of a command line or of a JSON config."""
+"""Pair models with datasets, from the names of a command line or of a JSON config.
+
+Classes of a config are looked up in the files given by `--register`, then among VLMEvalKit's. The reference of a
+config's dataset is `config.json#name`, so that it can be scored again.
+"""
 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ...code.userfiles import is_reference, split_reference
-from ...core import UnknownName, UsageError, digest_of
+from ...core import EMPTY, UnknownName, UsageError, digest_of
+from ...core.request import OPTION_NAMES
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
-from ..kits.guest_files import HINT, checked_config, read_config
-from .classes import dataset_classes
-from .config_file import Pair, dataset_entry, model_entry, registered_model
+from ..file_names import file_name
+from ..kits.guest_files import HINT, checked_config, own_classes, read_config
+from . import dataset_names as datasets
+from .claims import NAMES
+from .classes import TOOLKIT, dataset_classes
+from .dataset_facts import data_root
 from .evaluating import model_label
-from .facade.config import supported_VLM
 from .loading import load_guest, parameters_of
+from .registry import supported_VLM
+
+ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
+"""Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
+Entry = tuple[type, str, str | None, Mapping[str, Any]]
+"""A dataset of a config: its class, the name it is built with, the user's file that defines it, further arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One model on one dataset."""
+
+    model: str
+    label: str
+    """The model's name in folders and files."""
+    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: str = ""
+    """The dataset as a reference that a run can be repeated from; empty as long as only the model is known."""
+    name: str = ""
+    """The dataset's name in files."""
+
+
+def dataset_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Entry | None:
+    """Return the dataset of a config entry, or None for an empty entry, which is found by its name alone."""
+    if not entry:
+        return None
+    settings = dict(entry)
+    class_name = settings.pop("class", None)
+    if class_name is None:
+        raise UsageError(
+            "no `class`",
+            where=f"{where}, key `data.{name}`",
+            fix='{"class": "MyDataset", "dataset": …}',
+        )
+    classes: dict[str, tuple[type, str | None]] = {
+        label: (shipped, None)
+        for label in NAMES["vlmeval.dataset"].partition(":")[2].split()
+        if isinstance(shipped := getattr(datasets, label), type)
+    }
+    for file in register:
+        classes |= {
+            kind.__name__: (kind, file) for kind in own_classes(load_guest(file))
+        }
+    if class_name not in classes:
+        raise UnknownName(
+            "dataset class",
+            str(class_name),
+            classes,
+            where=f"{where}, key `data.{name}.class`",
+            hint=HINT,
+        )
+    kind, file_of = classes[class_name]
+    return kind, str(settings.pop("dataset", name)), file_of, settings
+
+
+def model_entry(
+    name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
+) -> Pair:
+    """Return the model of a config entry under assay's name, with its options."""
+    settings, label = dict(entry), file_name(name, 80)
+    class_name = settings.pop("class", None)
+    if class_name is None:
+        return Pair(registered_model(name, register) or name, label, settings)
+    if class_name in ENDPOINTS:
+        return endpoint_pair(name, settings, f"{where}, key `model.{name}`")
+    files: dict[str, str] = {}
+    for file in register:
+        files |= {kind.__name__: file for kind in own_classes(load_guest(file))}
+    if class_name not in files:
+        names = [*files, *ENDPOINTS]
+        raise UnknownName(
+            "model class",
+            str(class_name),
+            names,
+            where=f"{where}, key `model.{name}.class`",
+            hint=HINT,
+        )
+    return Pair(f"{files[class_name]}:{class_name}", label, settings)
+
+
+def registered_model(name: str, register: Sequence[str]) -> str | None:
+    """Return `file.py:name` for a class or a `supported_VLM` name that a registered file defines, or None."""
+    for file in register:
+        before = set(supported_VLM)
+        module = load_guest(file)
+        if (
+            any(kind.__name__ == name for kind in own_classes(module))
+            or name in set(supported_VLM) - before
+        ):
+            return f"{file}:{name}"
+    return f"{register[-1]}:{name}" if name in supported_VLM and register else None
+
+
+def endpoint_pair(name: str, settings: dict[str, Any], where: str) -> Pair:
+    """Return assay's own endpoint model for a class of VLMEvalKit that calls an endpoint."""
+    if "key" in settings:
+        raise UsageError(
+            "a key does not belong in a config",
+            where=where,
+            fix='"api_key_env": the environment variable with the key',
+        )
+    model = settings.pop("model", name)
+    if "api_base" in settings:
+        settings["base_url"] = (
+            str(settings.pop("api_base"))
+            .removesuffix("/")
+            .removesuffix("/chat/completions")
+        )
+    for idle in ("retry", "wait", "verbose", "img_size", "img_detail", "use_azure"):
+        settings.pop(idle, None)
+    generation = {
+        key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES
+    }
+    return Pair(f"openai/{model}", file_name(name, 80), settings, generation)
 
 
 def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
-    """Every model with every dataset; a name that nobody knows is an error before anything runs."""
+    """Return every model with every dataset; raise for an unknown name before anything runs."""
     for file in flags.register:
         load_guest(file)
     if flags.config:
@@ -35,7 +159,10 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
     else:
         config_data = _data_config(flags, work_dir)
         data = [
-            config_data.get(name) or (name, dataset_name(name)) for name in flags.data
+            config_data.get(name)
+            or _of_checkout(name, flags, work_dir)
+            or (name, dataset_name(name))
+            for name in flags.data
         ]
         models = [_model(name, flags) for name in flags.model]
     if not data or not models:
@@ -56,23 +183,23 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
 
 
 def dataset_name(data: str) -> str:
-    """What files call a dataset that was given as a name, a file, or `file.py:Class@name`."""
+    """Return the file name of a dataset given as a name, a file, or `file.py:Class@name`."""
     path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
     if (
         path.endswith(".py")
         and "@" not in attribute
         and Path(path).expanduser().is_file()
     ):
-        found = dataset_classes(load_guest(path), attribute or None, None, quiet=True)
-        if len(found) == 1:
-            return found[0][1]
+        classes = dataset_classes(load_guest(path), attribute or None, None, quiet=True)
+        if len(classes) == 1:
+            return classes[0][1]
     if attribute:
         return attribute.partition("@")[2] or attribute
     return Path(data).name.split(".")[0] if Path(path).suffix else data
 
 
 def json_object(text: str | None, where: str) -> dict[str, Any]:
-    """A JSON object given on a command line."""
+    """Parse a JSON object from the command line."""
     if not text or not text.strip():
         return {}
     try:
@@ -87,16 +214,54 @@ def json_object(text: str | None, where: str) -> dict[str, Any]:
 def _configured(
     data: Mapping[str, Any], path: Path, register: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """References and names of a config's datasets; a class that nobody defines is found here."""
+    """Return references and names of a config's datasets; raise for an undefined class."""
     for name, entry in data.items():
         dataset_entry(name, entry, register, str(path))
     return [(f"{path}#{name}", name) for name in data]
 
 
+def _of_checkout(
+    name: str, flags: argparse.Namespace, work_dir: Path
+) -> tuple[str, str] | None:
+    """Return the reference of a dataset in the checkout around the working folder, or None."""
+    checkout = TOOLKIT.checkout()
+    is_path = is_reference(name) or bool(Path(name).suffix) or Path(name).exists()
+    if checkout is None or is_path or _is_registered(name, flags):
+        return None
+    has_table = (data_root() / f"{name}.tsv").exists()
+    defined = checkout.dataset(name, with_own=not has_table)
+    if defined is None:
+        return None
+    if not defined.arguments:
+        return f"{defined.file}:{defined.cls}@{name}", name
+    flags.register = [*flags.register, str(defined.file)]
+    entry = {"class": defined.cls, **defined.arguments}
+    return _kept_config({"data": {name: entry}}, work_dir, name), name
+
+
+def _is_registered(name: str, flags: argparse.Namespace) -> bool:
+    for file in flags.register:
+        for kind, dataset in dataset_classes(load_guest(file), None, None, quiet=True):
+            if name in (dataset, kind.__name__):
+                return True
+    return False
+
+
+def _kept_config(config: Mapping[str, Any], work_dir: Path, name: str) -> str:
+    """Write a config of datasets, since a run must be repeatable; return the reference of one of them."""
+    path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
+    text = json.dumps(config, indent=2, ensure_ascii=False)
+    FileLedger(work_dir).claim(path).write_text(text, "utf-8")
+    return f"{path}#{name}"
+
+
 def _data_config(
     flags: argparse.Namespace, work_dir: Path
 ) -> dict[str, tuple[str, str]]:
-    """The datasets of `--data-config` by name; kept as a file, since a run must be repeatable."""
+    """Return the datasets of `--data-config` by name.
+
+    They are written to a file, since a run must be repeatable.
+    """
     plain = json_object(flags.data_config, "--data-config")
     if not plain:
         return {}
@@ -112,15 +277,11 @@ def _data_config(
     config = checked_config({"data": plain}, ("data",), "--data-config")
     for name, entry in config["data"].items():
         dataset_entry(name, entry, flags.register, "--data-config")
-    path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
-    FileLedger(work_dir).claim(path).write_text(
-        json.dumps(config, indent=2, ensure_ascii=False), "utf-8"
-    )
-    return {name: (f"{path}#{name}", name) for name in plain}
+    return {name: (_kept_config(config, work_dir, name), name) for name in plain}
 
 
 def _model(name: str, flags: argparse.Namespace) -> Pair:
-    """A model as assay names it: of a registered file `file.py:name`, at an endpoint `openai/name`."""
+    """Return a model under assay's name: `file.py:name` for a registered file, `openai/name` for an endpoint."""
     reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
         is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
@@ -131,8 +292,16 @@ def _model(name: str, flags: argparse.Namespace) -> Pair:
             reference = name
         elif flags.base_url:
             reference = f"openai/{name}"
+        elif (defined := _model_of_checkout(name)) is not None:
+            return defined
+        elif flags.mode == "eval":
+            reference = (
+                name  # no model is called, so a name from upstream's files is enough
+            )
         else:
-            names = [*supported_VLM, *registry.names(), *CATALOGUE]
+            checkout = TOOLKIT.checkout()
+            of_checkout = checkout.model_names() if checkout is not None else []
+            names = [*supported_VLM, *of_checkout, *registry.names(), *CATALOGUE]
             raise UnknownName(
                 "model",
                 name,
@@ -143,8 +312,20 @@ def _model(name: str, flags: argparse.Namespace) -> Pair:
     return Pair(reference, model_label(name))
 
 
+def _model_of_checkout(name: str) -> Pair | None:
+    """Return a model that the configuration of the checkout around the working folder names, or None."""
+    checkout = TOOLKIT.checkout()
+    defined = checkout.model(name) if checkout is not None else None
+    if defined is None:
+        return None
+    settings = dict(defined.arguments)
+    if defined.cls in ENDPOINTS:
+        return endpoint_pair(name, settings, f"--model {name}")
+    return Pair(f"{defined.file}:{defined.cls}", model_label(name), settings)
+
+
 def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of a model's class: those of the config, and the flags it has a parameter for."""
+    """Return the arguments of a model's class: those of the config, and the flags for which it has a parameter."""
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:
         return args

@@ -1,5 +1,7 @@
-"""From what a user points at to tasks: a TSV, a file with dataset classes, an entry of a JSON config, or a dataset's
-name in `$LMUData`."""
+"""Plan tasks for what a user names: a TSV, a file with dataset classes, an entry of a JSON config, or a dataset.
+
+A dataset's name stands for its file in `$LMUData`.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,13 +20,12 @@ from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
 from ..kits.guest_files import read_config
 from ..kits.state import of_process
-from .classes import ClassDataset, columns_of, dataset_classes, idle_classes
-from .config_file import dataset_entry
+from .classes import TOOLKIT, ClassDataset, columns_of, dataset_classes, idle_classes
+from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
 from .era import upstreams_rule
 from .evaluating import SetEvaluation, model_label
-from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest, parameters_of
-from .places import SNAPSHOT, added_url, data_root
+from .pairs import dataset_entry
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
 from .samples import ToSample
@@ -49,7 +50,7 @@ TOLD_OF_THE_MODEL = (
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
+    """Return the tasks of `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
     process = of_process()
     process.trust_pickle, process.allow_private_urls = (
         run.trust_pickle,
@@ -63,8 +64,8 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
         data_name = Path(run.data).name.split(".")[0] if run.data else None
-        found = dataset_classes(load_guest(path), attribute, data_name)
-        return [_class_task(kind, name, path, run) for kind, name in found]
+        named_classes = dataset_classes(load_guest(path), attribute, data_name)
+        return [_class_task(kind, name, path, run) for kind, name in named_classes]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
         file = Path(path).expanduser()
         name = file.name.split(".")[0]
@@ -74,7 +75,10 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _check_data(data: str | None) -> None:
-    """`--data` is a file here; whoever gives a dataset's name, as the original command line takes it, is told how."""
+    """Raise if `--data` is not a file.
+
+    If it is a dataset's name, as in the original command, say how to give it.
+    """
     if data is None or Path(data).expanduser().exists():
         return
     table = data_root() / f"{data}.tsv"
@@ -87,7 +91,7 @@ def _check_data(data: str | None) -> None:
 
 
 def table_task(path: Path, name: str, run: RunOptions) -> Task:
-    """A plain TSV under VLMEvalKit's rules for its name and its columns."""
+    """Build the task of a plain TSV under VLMEvalKit's rules for its name and its columns."""
     source_path = Path(run.data) if run.data else path
     if not source_path.exists():
         raise UsageError("no such file", where=str(source_path))
@@ -117,16 +121,19 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
 
 
 def protocol_of(name: str) -> str:
-    """The id of what is measured: whose rules read the answers is part of it."""
+    """Return the protocol id, which includes whose rules read the answers."""
     return f"vlmeval/{name}{'@upstream' if upstreams_rule() else ''}"
 
 
 def judged_by(
     kind: Kind, name: str, run: RunOptions, *, has_answers: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Scorers and summarizers of a kind of benchmark; rules and judge side by side where a judge is given."""
+    """Return scorers and summarizers for a kind of benchmark.
+
+    If a judge is given, the rules and the judge are both included.
+    """
     if not has_answers or kind == "MT":
-        return (answered,), ()  # no rule says what a right dialogue is
+        return (answered,), ()  # no rule defines a right dialogue
     with_judge = "judge" in run.judges
     if kind == "MCQ":
         return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (
@@ -141,21 +148,21 @@ def judged_by(
 
 
 def _from_config(path: Path, name: str, run: RunOptions) -> Task:
-    """A dataset of a JSON config: its class, built with the arguments that stand there."""
+    """Build a dataset of a JSON config: its class, with the arguments given there."""
     data = read_config(path, ("data",))["data"]
     if name not in data:
         raise UnknownName(
             "dataset", name, data, where=str(path), hint=f"it has {', '.join(data)}"
         )
-    found = dataset_entry(name, data[name], run.register, str(path))
-    if found is None:
+    configured = dataset_entry(name, data[name], run.register, str(path))
+    if configured is None:
         return _named(name, run)
-    kind, dataset, file, settings = found
+    kind, dataset, file, settings = configured
     return _class_task(kind, dataset, file, run, settings, name)
 
 
 def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:
-    """The model's name, for the datasets that upstream's command tells who will answer them."""
+    """Return the model's name, for datasets whose class upstream's command passes it to."""
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
@@ -171,7 +178,7 @@ def _class_task(
     settings: Mapping[str, Any] = EMPTY,
     name: str | None = None,
 ) -> Task:
-    """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
+    """Build a task from a user's dataset class: its rows, its prompts, and its own `evaluate` if it has one."""
     name = name or dataset_name
     arguments = {**_told_of_the_model(kind, dataset_name, run), **settings}
     dataset = ClassDataset(
@@ -206,7 +213,7 @@ def _class_task(
 
 
 def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
-    """How rows of a class become prompts: a dialogue turn by turn, a video as images unless the model sees videos."""
+    """Return the template of a class: dialogues turn by turn, videos as images unless the model takes videos."""
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
         dataset.source.whole_video = partial(video, whole=True)
@@ -218,7 +225,7 @@ def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
 
 
 def _named(name: str, run: RunOptions) -> Task:
-    """A dataset by its name: of a registered file's class, or `$LMUData/<name>.tsv`."""
+    """Find a dataset by its name: a class of a registered file, or `$LMUData/<name>.tsv`."""
     for file in run.register:
         module = load_guest(file)
         for kind, dataset in dataset_classes(module, None, None, quiet=True):
@@ -231,18 +238,20 @@ def _named(name: str, run: RunOptions) -> Task:
         path = fetch_declared(url, path, allow_private=run.allow_private_urls)
     if not path.exists():
         known_names = [file.stem for file in data_root().glob("*.tsv")]
+        checkout = TOOLKIT.checkout()
+        searched = f" no file of {checkout.dataset_folder} has it;" if checkout else ""
         raise UnknownName(
             "dataset",
             name,
             known_names,
             where=str(data_root()),
-            hint=f"put {name}.tsv into {data_root()}, or name the file",
+            hint=f"{searched} put {name}.tsv into {data_root()}, or name the file".strip(),
         )
     return table_task(path, name, run)
 
 
 def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
-    """Says which registered classes are left unused because they name no dataset, before a plain table is read."""
+    """Warn about registered classes that are not used because they name no dataset, before a plain table is read."""
     for file in run.register:
         for kind in idle_classes(load_guest(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"

@@ -1,4 +1,4 @@
-"""Prompts of this dialect: VLMEvalKit's own for plain TSVs, and whatever a user's `build_prompt` returns."""
+"""Prompts: VLMEvalKit's own for plain TSVs, and the result of a user's `build_prompt`."""
 
 import string
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ from ...core import (
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
-from .kinds import Kind
+from .dataset_facts import Kind
 from .loading import parameters_of
 from .rows import LineRow
 
 IMAGE_LIST = "image_list"
-"""Detail of a prompt whose images came as a list: an early model is asked by `multi_generate` even for one."""
+"""Detail of a prompt whose images came as a list: an early model gets them by `multi_generate`, even a single one."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
 def question_with_options(row: Mapping[str, Any]) -> str:
-    """Hint, question, options and the request to select one, as VLMEvalKit words them."""
+    """Return hint, question, options and the request to select one, in VLMEvalKit's words."""
     lines = [] if is_blank(row.get("hint")) else [f"Hint: {row['hint']}"]
     lines.append(f"Question: {row['question']}")
     options = options_of(row)
@@ -40,7 +40,7 @@ def question_with_options(row: Mapping[str, Any]) -> str:
 
 
 def documented_question(row: Mapping[str, Any]) -> str:
-    """The same as the documented revision words it: options A to E, and the request even where there is none."""
+    """Return the same in the words of the documented revision: options A to E, and always the request."""
     lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
     options = [
         f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
@@ -55,7 +55,7 @@ def _is_absent(row: Mapping[str, Any], name: str) -> bool:
 
 
 def options_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """The options of a row by their letters; empty cells are none."""
+    """Return the non-empty options of a row by letter."""
     return {
         letter: str(row[letter])
         for letter in string.ascii_uppercase
@@ -64,7 +64,7 @@ def options_of(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 class TsvPrompt:
-    """The prompt of a plain TSV's row: its images, then its question."""
+    """Builds the prompt of a plain TSV's row: its images, then its question."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -84,14 +84,13 @@ class TsvPrompt:
             else row.get("image_path")
         )
         details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
-        return checked(
-            Prompt((Message("user", (*sample.media, Text(text))),), details=details),
-            sample,
-        )  # type: ignore[arg-type]
+        media: tuple[Any, ...] = sample.media
+        turn = Message("user", (*media, Text(text)))
+        return checked(Prompt((turn,), details=details), sample)
 
 
 class GuestPrompt:
-    """The prompt that a user's `build_prompt` makes of a line."""
+    """Builds a prompt with the user's `build_prompt`."""
 
     def __init__(self, dataset: Any, name: str, code: str) -> None:
         self._dataset = dataset
@@ -117,8 +116,10 @@ class GuestPrompt:
 
 
 class DialoguePrompt(GuestPrompt):
-    """A dialogue that a user's `build_prompt` gives whole, its answers included: each of its turns is asked after the
-    model's own answer to the one before."""
+    """A dialogue that a user's `build_prompt` returns as a whole, with answers.
+
+    Each turn is asked after the model's own answer to the previous one.
+    """
 
     def __call__(self, sample: Sample) -> Prompt:
         return checked(Prompt(self._turns(sample)[0]), sample)
@@ -126,13 +127,13 @@ class DialoguePrompt(GuestPrompt):
     def next(
         self, sample: Sample, history: Sequence[Message]
     ) -> tuple[Message, ...] | None:
-        """The turn after those that were asked; `None` when there is none left."""
+        """Return the next turn, or None if there is none left."""
         turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
         return turns[turn] if turn < len(turns) else None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
-        """The user's turns, each with what is said to the model before it; the answers in between are references."""
+        """Return the user's turns, each with the messages before it; the answers in between are references."""
         turns: list[tuple[Message, ...]] = []
         before: tuple[Message, ...] = ()
         for message in super().__call__(sample).messages:
@@ -149,7 +150,7 @@ class DialoguePrompt(GuestPrompt):
 
 
 class VideoPrompt(GuestPrompt):
-    """The prompt that a user's `build_prompt(line, video_llm)` makes: the video as images, or whole."""
+    """Builds a prompt with `build_prompt(line, video_llm)`: the video as images, or whole."""
 
     def __init__(self, dataset: Any, name: str, code: str) -> None:
         super().__init__(dataset, name, code)
@@ -163,17 +164,18 @@ class VideoPrompt(GuestPrompt):
         return checked(Prompt(message_turns(message)), sample)
 
     def _place(self, sample: Sample) -> int:
-        """The number of a row in the data frame, which is what upstream passes."""
-        places = self._places
-        if places is None:
-            places = self._places = {
-                str(index): at for at, index in enumerate(self._dataset.data["index"])
+        """Return the number of a row in the data frame, which upstream passes."""
+        numbers = self._places
+        if numbers is None:
+            numbers = self._places = {
+                str(index): number
+                for number, index in enumerate(self._dataset.data["index"])
             }
-        return places[sample.id]
+        return numbers[sample.id]
 
 
 def list_details(message: Any) -> Mapping[str, Any]:
-    """That a `build_prompt` gave its images as a list, of one too."""
+    """Return details that record that `build_prompt` gave its images as a list, even of one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
@@ -181,9 +183,9 @@ def list_details(message: Any) -> Mapping[str, Any]:
 
 
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
-    """The turns of a model's own prompt, with the bare name in place of an image that is no readable file.
+    """Replace each image that is not a readable file by its bare name, in a model's own prompt.
 
-    What such a name means is the model's business: it may hold the image under it, or draw it itself.
+    The model decides what such a name means: it may hold the image, or draw it itself.
     """
     return tuple(
         turn
@@ -204,12 +206,15 @@ def _readable_or_name(part: Any) -> Any:
 
 
 def named_image(part: Any) -> str | None:
-    """The bare name that stands in place of an image; `None` for an image that can be read."""
+    """Return the bare name that replaces an image, or None for a readable image."""
     return str(part.value["value"]) if isinstance(part, Json) else None
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:
-    """A prompt whose media can be read; one that cannot is the fault of its row, found before anybody is asked."""
+    """Return the prompt if its media can be read.
+
+    Otherwise raise an error for its row before any model is asked.
+    """
     try:
         for medium in prompt.media:
             _ = medium.digest

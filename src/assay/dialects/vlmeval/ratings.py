@@ -1,20 +1,22 @@
-"""Ratings of yes-or-no benchmarks in VLMEvalKit's formats: MME's sums, HallusionBench's shares, POPE's F1."""
+"""Ratings of yes-or-no benchmarks in VLMEvalKit's formats: MME's sums, HallusionBench's shares, POPE's F1.
 
-from collections.abc import Iterable, Mapping, Sequence
+The functions of `vlmeval.dataset.utils.yorn` read answers, by words or by a judge, and rate a file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
+from ...scorers.choice.yes_no import read_words
+from ..kits.smp.file import load
+from .era import upstreams_rule
+
+STANDS_IN = True
+"""Upstream's own file is used instead of the names here where there is one."""
+
 PERCEPTION = (
-    "OCR",
-    "artwork",
-    "celebrity",
-    "color",
-    "count",
-    "existence",
-    "landmark",
-    "position",
-    "posters",
-    "scene",
-)
+    "OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene",
+)  # fmt: skip
 REASONING = (
     "code_reasoning",
     "commonsense_reasoning",
@@ -34,10 +36,11 @@ AMBER_KINDS = {
 def mme_rating(
     rows: Iterable[tuple[str, str, Any]], *, strict: bool = False
 ) -> dict[str, float]:
-    """MME's sums and its categories in the order they appear; rows are category, image and whether it is right.
+    """Return MME's sums and its categories in order of appearance; rows are category, image and whether it is right.
 
-    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right. Upstream cannot
-    do without any of the fourteen categories, nor with an image that has a single question: `strict` neither.
+    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions
+    right. With `strict`, as
+    upstream, all fourteen categories and both questions of each image are required.
     """
     images: dict[str, dict[str, list[float]]] = {}
     for category, image, right in rows:
@@ -57,24 +60,28 @@ def mme_rating(
 
 
 def _mme_score(images: Iterable[Sequence[float]], strict: bool) -> float:
-    questions = list(images)
-    values = [value for pair in questions for value in pair]
-    pairs = questions if strict else [pair for pair in questions if len(pair) > 1]
-    both = [pair[0] * pair[1] for pair in pairs]
-    return sum(values) / len(values) * 100 + (
-        sum(both) / len(both) * 100 if both else 0.0
-    )
+    """Return 100 acc + 100 acc+ of one category, given the verdicts of each image."""
+    verdicts: list[float] = []
+    both_right: list[float] = []
+    for pair in images:
+        verdicts.extend(pair)
+        if strict or len(pair) > 1:
+            both_right.append(pair[0] * pair[1])
+    accuracy = sum(verdicts) / len(verdicts) * 100
+    if not both_right:
+        return accuracy
+    return accuracy + sum(both_right) / len(both_right) * 100
 
 
 def hallusion_rating(frame: Any) -> Any:
-    """aAcc of questions, fAcc of figures, qAcc of questions over figures: overall, by category, by l2-category."""
+    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category, by l2-category."""
     import pandas
 
-    places = [str(index).split("_")[3:6] for index in frame["index"]]
+    index_parts = [str(index).split("_")[3:6] for index in frame["index"]]
     above = frame["l2-category"] if "l2-category" in frame else [""] * len(frame)
     rows = [
         (bool(score), f"{group}_{cell[0]}_{cell[1]}", f"{group}_{cell[0]}_{cell[2]}")
-        for score, group, cell in zip(frame["score"], above, places, strict=True)
+        for score, group, cell in zip(frame["score"], above, index_parts, strict=True)
     ]
     table = [["Overall", *_shares(rows)]]
     for column in ("category", "l2-category"):
@@ -90,36 +97,40 @@ def hallusion_rating(frame: Any) -> Any:
 
 
 def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
-    shares = [sum(right for right, _, _ in rows) / len(rows) * 100]
-    for place in (1, 2):
+    """Return the shares of 100 of right rows, and of figures and questions with all rows right."""
+    right_count = sum(right for right, _, _ in rows)
+    shares = [right_count / len(rows) * 100]
+    for column in (1, 2):
         groups: dict[Any, list[bool]] = {}
         for row in rows:
-            groups.setdefault(row[place], []).append(row[0])
-        shares.append(
-            sum(all(verdicts) for verdicts in groups.values()) / len(groups) * 100
-        )
+            groups.setdefault(row[column], []).append(row[0])
+        all_right = sum(map(all, groups.values()))
+        shares.append(all_right / len(groups) * 100)
     return shares
 
 
 def yes_f1(answers: Iterable[Any], read: Iterable[Any]) -> tuple[float, float, float]:
-    """F1, precision and recall of yes."""
+    """Return F1, precision and recall of yes."""
     pairs = [
         (answer == "Yes", verdict == "Yes")
         for answer, verdict in zip(answers, read, strict=True)
     ]
-    hit = sum(answer and verdict for answer, verdict in pairs)
-    verdict = sum(verdict for _, verdict in pairs)
-    true = sum(answer for answer, _ in pairs)
-    precision, recall = hit / verdict if verdict else 0.0, hit / true if true else 0.0
-    return (
-        2 * (precision * recall) / (precision + recall) if precision + recall else 0.0,
-        precision,
-        recall,
-    )
+    hits = sum(answer and verdict for answer, verdict in pairs)
+    said_yes = sum(verdict for _, verdict in pairs)
+    is_yes = sum(answer for answer, _ in pairs)
+    precision = hits / said_yes if said_yes else 0.0
+    recall = hits / is_yes if is_yes else 0.0
+    if precision + recall == 0:
+        return 0.0, precision, recall
+    f1 = 2 * (precision * recall) / (precision + recall)
+    return f1, precision, recall
 
 
 def pope_rating(frame: Any) -> Any:
-    """F1 of yes (as `Overall`), acc, precision and recall of 100: overall and by category; a row may be of several."""
+    """Return F1 of yes (as `Overall`), acc, precision and recall of 100, overall and by category.
+
+    A row may have several categories.
+    """
     import pandas
 
     every = [
@@ -147,7 +158,7 @@ def pope_rating(frame: Any) -> Any:
 
 
 def vsr_rating(frame: Any) -> dict[str, float]:
-    """Precision, recall and acc of 100, and F1 of 1."""
+    """Return precision, recall and acc of 100, and F1 of 1."""
     f1, precision, recall = yes_f1(frame["answer"], frame["extracted"])
     return {
         "precision": precision * 100,
@@ -158,7 +169,7 @@ def vsr_rating(frame: Any) -> dict[str, float]:
 
 
 def amber_rating(frame: Any) -> dict[str, float]:
-    """Acc of attributes, existence and relations, and the mean of these."""
+    """Return the accuracy of attributes, existence and relations, and their mean."""
     groups: dict[str, list[Any]] = {}
     for category, score in zip(frame["category"], frame["score"], strict=True):
         groups.setdefault(AMBER_KINDS.get(category, category), []).append(score)
@@ -166,13 +177,17 @@ def amber_rating(frame: Any) -> dict[str, float]:
     return {**scores, "Avg ACC": sum(scores.values()) / len(scores)}
 
 
-def default_rating(frame: Any) -> dict[str, float]:
-    """Acc of 100: overall, by category and by l2-category."""
+def category_rating(frame: Any) -> dict[str, float]:
+    """Return accuracy of 100: overall, by category and by l2-category."""
     rates = {"Overall": _mean(frame["score"])}
     for column in ("category", "l2-category"):
-        if column in frame:
-            for value in sorted({cell for cell in frame[column] if cell == cell}):
-                rates[value] = _mean(frame[frame[column] == value]["score"])
+        if column not in frame:
+            continue
+        # NaN is the only value that differs from itself.
+        values = {cell for cell in frame[column] if cell == cell}
+        for value in sorted(values):
+            has_value = frame[column] == value
+            rates[value] = _mean(frame[has_value]["score"])
     return rates
 
 
@@ -182,7 +197,60 @@ def _mean(scores: Iterable[Any]) -> float:
 
 
 def one_row(numbers: Mapping[str, Any]) -> Any:
-    """Numbers by name as a data frame of one row."""
+    """Return named numbers as a data frame with one row."""
     import pandas
 
     return pandas.DataFrame({name: [value] for name, value in numbers.items()})
+
+
+TRIES = 5
+VERDICTS = {"yes": "Yes", "no": "No", None: "Unknown"}
+
+
+def YOrN_Extraction(output: str) -> str:
+    """Return Yes or No if exactly one of the two is among the words."""
+    return VERDICTS[read_words(output)]
+
+
+def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
+    """Return the judge's prompt, in assay's words."""
+    return (
+        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
+        f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['prediction']}\nVerdict: "
+    )
+
+
+def YOrN_auxeval(model: Any, line: Mapping[str, Any]) -> str:
+    """Return the judge's reading of an answer, asked up to five times."""
+    prompt = YOrN_match_prompt(line)
+    for attempt in range(TRIES):
+        verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * attempt))
+        if verdict != "Unknown":
+            return verdict
+    return "Unknown"
+
+
+def MME_rating(data_file: str) -> Any:
+    """Return acc and acc+ of each category added up, and their sums over perception and reasoning."""
+    data = load(data_file)
+    rows = zip(data["category"], data["image_path"], data["score"], strict=True)
+    return one_row(mme_rating(rows, strict=upstreams_rule()))
+
+
+def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """Turn a rating of a data frame into one of a file that returns a frame, as in upstream."""
+
+    @wraps(rate)
+    def rating(data_file: str) -> Any:
+        numbers = rate(load(data_file))
+        return one_row(numbers) if isinstance(numbers, dict) else numbers
+
+    return rating
+
+
+Hallusion_rating, POPE_rating = (
+    _of_file(hallusion_rating),
+    _of_file(pope_rating),
+)
+AMBER_rating, VSR_rating = _of_file(amber_rating), _of_file(vsr_rating)
+default_rating = _of_file(category_rating)

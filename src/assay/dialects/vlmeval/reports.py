@@ -1,4 +1,4 @@
-"""Tables of accuracy in VLMEvalKit's formats: by split and category, what could be matched, by capability."""
+"""Tables of accuracy in VLMEvalKit's formats: by split and category, matched shares, by capability."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,11 @@ OVERALL = "Overall"
 
 
 def accuracy_table(frame: Any, *, documented: bool) -> Any:
-    """`split`, `Overall`, then a column for each l2-category and each category; `hit` holds the verdicts.
+    """Return `split`, `Overall`, then a column for each l2-category and each category; `hit` holds the verdicts.
 
-    The documented revision has the rows full, dev and test where there are splits, else the one row dev; the newest
-    has one row for each split, else one called none.
+    The documented revision has the rows full, dev and test if there are splits, else the single row
+    dev; the newest has one
+    row for each split, else one called none.
     """
     import pandas
 
@@ -56,7 +57,7 @@ def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
-    """How many answers could be matched, and how many of those are right; rows are category, letter read, answer."""
+    """Count matched answers and how many of those are right; rows are category, letter read, answer."""
     import pandas
 
     counts: dict[Any, list[int]] = {OVERALL: [0, 0, 0]}
@@ -86,10 +87,11 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
 def capability_tables(
     graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False
 ) -> tuple[Any, Any]:
-    """Means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
+    """Return means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
 
-    A capability that no item has is left out; upstream divides by zero there. Items of a single capability stand in
-    both tables, once in each; upstream counts them in both twice, which `counts_twice` does too.
+    A capability without items is left out; upstream divides by zero there. Items of a single
+    capability are in both tables,
+    once in each; upstream counts them twice in both, and so does `counts_twice`.
     """
     if counts_twice:
         return _counted_twice(graded)
@@ -114,18 +116,21 @@ def capability_tables(
 
 
 def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
-    """Both tables from one count: a capability and a combination of the same name are the same entry."""
+    """Return both tables from one count: a capability and a combination of the same name are the same entry."""
     entries: dict[str, list[float]] = {}
     combinations: list[str] = []
     for category, grade in graded:
         combination = category.replace(",", "_")
-        combinations += [] if combination in combinations else [combination]
-        for name in (*(c for c in CAPABILITIES if c in category), OVERALL, combination):
+        if combination not in combinations:
+            combinations.append(combination)
+        names = [name for name in CAPABILITIES if name in category]
+        for name in (*names, OVERALL, combination):
             entries.setdefault(name, []).append(float(grade))
-    return tuple(  # type: ignore[return-value]
-        _mean_table([(name, entries.get(name, [])) for name in (*names, OVERALL)])
-        for names in (CAPABILITIES, combinations)
-    )
+
+    def table_of(names: Sequence[str]) -> Any:
+        return _mean_table([(name, entries.get(name, [])) for name in names])
+
+    return table_of([*CAPABILITIES, OVERALL]), table_of([*combinations, OVERALL])
 
 
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:

@@ -1,7 +1,8 @@
-"""`circular`: a table of choices with every question under every rotation of its options.
+"""`circular`: write a table of choices with every question under every rotation of its options.
 
-The copy rotated k times has the index i + k * offset and the image of row i; `g_index` says which question it is of.
-A question whose options speak of each other by letter, or whose answer is no letter of its own, is kept as it is.
+The copy rotated k times has the index i + k * offset and the image of row i; `g_index` identifies
+its question. A question
+whose options refer to each other by letter, or whose answer is not one of its letters, is kept unchanged.
 """
 
 import string
@@ -14,12 +15,12 @@ from ...datasets.files import open_file
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...store.file_ledger import own_file
 from ..kits.suffix_files import write_table
-from .kinds import ROTATION, whole_index
+from .dataset_facts import ROTATION, whole_index
 from .prompts import options_of
 
 
 def write_circular(path: Path) -> tuple[Path, int, int]:
-    """Writes `<name>_circular.tsv` beside a TSV; the file, and how many rows there were and are."""
+    """Write `<name>_circular.tsv` beside a TSV; return the file and the numbers of rows before and after."""
     if path.suffix != ".tsv" or not path.is_file():
         raise UsageError("no such TSV", where=str(path))
     columns = list(open_file(path).columns or ())
@@ -52,7 +53,7 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
 def rotations(
     row: Mapping[str, Any], offset: int = ROTATION
 ) -> Iterator[dict[str, Any]]:
-    """A question and its rotated copies; alone where it cannot be rotated."""
+    """Yield a question and its rotated copies, or only the question if it cannot be rotated."""
     first = {**row, "g_index": row["index"]}
     yield first
     letters = "".join(options_of(row))
@@ -62,8 +63,8 @@ def rotations(
     assert index is not None
     for turn in range(1, len(letters)):
         moved = {
-            letter: letters[(place - turn) % len(letters)]
-            for place, letter in enumerate(letters)
+            letter: letters[(position - turn) % len(letters)]
+            for position, letter in enumerate(letters)
         }
         copy = {
             **first,
@@ -77,7 +78,7 @@ def rotations(
         ):
             copy["image"] = str(
                 index
-            )  # one hop: a row that itself borrows its image lends it on as it is
+            )  # one hop: a row that borrows its image passes the reference on
         yield copy
 
 
@@ -90,7 +91,7 @@ def _is_rotatable(row: Mapping[str, Any], letters: str) -> bool:
 
 
 def _names_options(text: str, letters: str) -> bool:
-    """Whether an option is a letter itself, or names more than one: `both A and C`."""
+    """Return True if an option is itself a letter, or names more than one: `both A and C`."""
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
     named = {
         word
@@ -102,13 +103,13 @@ def _names_options(text: str, letters: str) -> bool:
 
 
 def _offset(path: Path) -> int:
-    """A million, or the power of ten that is larger than every index."""
+    """Return a million, or the next power of ten above every index."""
     largest = 0
     for row in _rows(path):
         index = whole_index(row["index"])
         if index is None:
             raise UsageError(
-                f"index {row['index']!r} is no whole number", where=str(path)
+                f"index {row['index']!r} is not an integer", where=str(path)
             )
         largest = max(largest, index)
     offset = ROTATION

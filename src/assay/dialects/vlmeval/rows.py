@@ -1,4 +1,7 @@
-"""Rows as guest code sees them: a `line` that is a pandas Series, made only when a user's method asks for one."""
+"""Rows for user code: a `line` is a pandas Series, made only when a user's method needs one.
+
+Tables that a class streams hold the rows with an image, as `skip_noimg=True` requires.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,20 +12,36 @@ from typing import Any
 from ...core import Image, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
+from ...datasets.files import open_file
 from ...datasets.reach import is_inside
-from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
+from ...datasets.samples import SPLIT_COLUMN
+from ...datasets.shards import Row, RowData, Shard
+from ...datasets.tsv_images import (
+    RowImages,
+    TableLookup,
+    inline,
+    is_blank,
+    is_image_path,
+)
 from ..kits.base64_images import needs_rgb
-from ..kits.image_files import file_path
-from ..kits.row_images import file_names, image_file_path
+from ..kits.row_images import file_names, file_path, image_file_path
 from ..kits.state import current
 from ..kits.suffix_files import import_pandas
+from .dataset_facts import (
+    ROTATION,
+    SNAPSHOT,
+    added_url,
+    data_root,
+    image_folder,
+    is_circular,
+    is_mme,
+    whole_index,
+)
 from .era import upstreams_rule
-from .kinds import ROTATION, is_circular, is_mme, whole_index
-from .places import added_url, data_root, image_folder
 
 
 class Source:
-    """Where rows come from, with what is needed to understand their cells."""
+    """The source of rows, with what is needed to interpret their cells."""
 
     def __init__(
         self,
@@ -32,21 +51,21 @@ class Source:
         dataset: Any = None,
     ) -> None:
         self.name = name
-        """The benchmark's name, as its author gave it: guest models switch on it."""
+        """The benchmark's name as given by its author; users' models switch on it."""
         self.path = path
         self.dataset = dataset
-        """The user's dataset object, where there is one."""
+        """The user's dataset object, if there is one."""
         self.dumped: dict[str, Image] = {}
         """The images of the row at hand by the files they were written to: a prompt need not read them again."""
         self.is_dialogue = False
-        """Whether rows are dialogues: their turns are the dataset's, whatever prompts a model builds by itself."""
+        """Whether rows are dialogues: their turns come from the dataset, even if a model builds its own prompts."""
         self.whole_video: Callable[[Sample], Prompt] | None = None
-        """The prompt of a row about a video, for a model that takes videos as they are."""
+        """The prompt of a row about a video, for models that take whole videos."""
         self._cell: Any = None
         self._made: tuple[Any, Any, int] = (None, None, 0)
-        """The last line with an image, its index, and the place of the image's cell."""
+        """The last line with an image, its index, and the position of the image's cell."""
         self._called: tuple[int, Sequence[str]] = (-1, ())
-        """Where the index of the line made last stands, and what its `image_path` names."""
+        """The position of the index in the last line, and the names in its `image_path`."""
         self._frame = frame
         self._layouts: dict[tuple[str, ...], tuple[Any, list[type | None]]] = {}
         """By the names of columns: the index of a line, and the type of each column."""
@@ -62,7 +81,7 @@ class Source:
 
     @cached_property
     def folder(self) -> Path:
-        """Where images of this dataset lie."""
+        """The folder of this dataset's images."""
         return image_folder(self.name)
 
     @cached_property
@@ -85,10 +104,7 @@ class Source:
 
     @property
     def _is_own(self) -> bool:
-        """Whether the rows are the user's own: made by the class's code, or a table put into `$LMUData` by hand.
-
-        A table with a URL may have come from anywhere; what it names stays inside the data folder.
-        """
+        """Whether the rows are the user's own: made by the class's code, or a table put into `$LMUData` by hand."""
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
@@ -102,7 +118,7 @@ class Source:
         )
 
     def line(self, row: Mapping[str, Any]) -> Any:
-        """A row as a Series: columns typed, empty cells NaN, the image's base64 in place of a reference to it."""
+        """Return a row as a Series: typed columns, NaN for empty cells, image data instead of a reference."""
         self.dumped.clear()
         try:
             return self._series(row)
@@ -117,21 +133,21 @@ class Source:
             kinds = [self.types.get(name) for name in names]
             layout = self._layouts[names] = (pandas.Index(names, dtype=object), kinds)
         index, kinds = layout
-        # An array of objects is taken as it is, where pandas would look at every cell of a list.
+        # An array of objects is taken as it is, while pandas would inspect every cell of a list.
         cells = self._empty_line(len(names))
-        for place, cell in enumerate(row.values()):
-            kind = kinds[place]
-            cells[place] = (
+        for position, cell in enumerate(row.values()):
+            kind = kinds[position]
+            cells[position] = (
                 cell
                 if kind is None and type(cell) is str and cell
                 else typed(cell, kind)
             )
-        place = -1
+        position = -1
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
-                place = names.index("image")
-                cells[place] = self._cell = (
+                position = names.index("image")
+                cells[position] = self._cell = (
                     pieces[0] if len(pieces) == 1 else list(pieces)
                 )
         paths: Sequence[str] = ()
@@ -143,7 +159,7 @@ class Source:
                 )
         self._called = (names.index("index") if "index" in row else -1, paths)
         line = pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
-        self._made = (line, line.index, place) if place >= 0 else (None, None, 0)
+        self._made = (line, line.index, position) if position >= 0 else (None, None, 0)
         return line
 
     @cached_property
@@ -154,7 +170,7 @@ class Source:
         return lambda length: numpy.empty(length, dtype=kind)
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
-        """The images of a line as files, under the names upstream gives them."""
+        """Write the images of a line as files under upstream's names, and return their paths."""
         try:
             images = self._at_hand(line) or self.images.of(line)
             if not images:
@@ -171,27 +187,27 @@ class Source:
         names: Sequence[str] | None = None
         paths = []
         encodes = upstreams_rule()
-        for place, image in enumerate(images):
+        for index, image in enumerate(images):
             path = file_path(image)
             if path is None:
                 if names is None:
                     names = self._names_of(line, len(images))
                 path = image_file_path(
-                    image, self.target_folder, names[place], encodes=encodes
+                    image, self.target_folder, names[index], encodes=encodes
                 )
                 if not encodes and not needs_rgb(
                     image
-                ):  # the file has the image's own bytes
+                ):  # the file holds exactly the image's bytes
                     image.name = path
                     self.dumped[path] = image
             paths.append(path)
         return paths
 
     def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
-        """What the images of a line are called; of the line made last without asking pandas for its cells."""
-        place, named = self._called
-        if line is self._made[0] and place >= 0:
-            return file_names(line.values[place], count, named, ".png")  # type: ignore[index]
+        """Return the image names of a line; for the last line, without asking pandas for its cells."""
+        position, named = self._called
+        if line is self._made[0] and position >= 0:
+            return file_names(line.values[position], count, named, ".png")  # type: ignore[index]
         return file_names(
             line.get("index"),
             count,
@@ -201,18 +217,18 @@ class Source:
 
     @property
     def target_folder(self) -> str:
-        """Where images of these rows are written: the dataset object's `img_root`, which a user may have set."""
+        """The folder for images of these rows: the dataset object's `img_root`, which a user may have set."""
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The one image of the line made last, whose cell was understood then; none if this is another line."""
+        """Return the image of the last line, whose cell was decoded then; nothing for another line."""
         cell = self._cell
         if type(cell) is not str or is_image_path(cell):
             return ()
-        latest, index, place = self._made
+        latest, index, position = self._made
         if line is latest and line.index is index:  # type: ignore[attr-defined]
-            # What the user's code may have put there meanwhile, at a tenth of the price of asking by name.
-            there = line.values[place]  # type: ignore[index]
+            # User code may have changed the cell; access by position costs a tenth of access by name.
+            there = line.values[position]  # type: ignore[index]
         else:
             there = line.get("image")
         return (inline(cell),) if there is cell else ()
@@ -220,12 +236,12 @@ class Source:
     def _in_frame(self, index: str) -> Any:
         if self._frame is None or "image" not in self._frame:
             return None
-        found = self._frame.loc[self._frame["index"].astype(str) == index, "image"]
-        return found.iloc[0] if len(found) else None
+        matching = self._frame.loc[self._frame["index"].astype(str) == index, "image"]
+        return matching.iloc[0] if len(matching) else None
 
 
 class LineRow(dict[str, Any]):
-    """A row that knows where it comes from."""
+    """A row that knows its source."""
 
     __slots__ = ("_line", "source")
 
@@ -236,7 +252,7 @@ class LineRow(dict[str, Any]):
 
     @property
     def line(self) -> Any:
-        """The row as a Series, made when first asked for."""
+        """The row as a Series, built on first use."""
         if self._line is None:
             self._line = self.source.line(self)
         return self._line
@@ -253,7 +269,7 @@ class FrameRows(Sequence[dict[str, Any]]):
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
+            return [self[number] for number in range(*place.indices(len(self)))]
         names = [str(name) for name in self._frame.columns]
         return {
             name: _bare(value)
@@ -269,7 +285,7 @@ class FrameRows(Sequence[dict[str, Any]]):
 
 
 def _prompt_fault(fault: RowFault) -> TemplateError:
-    """A fault of a row, met while its prompt is made."""
+    """Convert a fault of a row into a prompt error."""
     return TemplateError(
         fault.what,
         where=f"column {fault.column!r}" if fault.column else None,
@@ -278,7 +294,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def lender(name: str, row: Mapping[str, Any]) -> str | None:
-    """The index of the row whose image an empty cell stands for, where the benchmark's name says so."""
+    """Return the index of the row that lends its image to an empty cell, according to the benchmark's name."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -288,9 +304,80 @@ def lender(name: str, row: Mapping[str, Any]) -> str | None:
 
 
 def _bare(value: Any) -> Any:
-    """A value without numpy's wrapping; NaN as no value."""
+    """Return a value without numpy's wrapping, and an empty text for NaN."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     return (
         "" if value is None or (isinstance(value, float) and value != value) else value
     )
+
+
+class RowsWithImages:
+    """The rows of a table, except those without an own image, a lent image or an image path."""
+
+    known_length: int | None = None
+
+    def __init__(self, path: Path, dataset: str, split: str | None = None) -> None:
+        self.path: Path | None = path
+        self._path = path
+        self._dataset = dataset
+        self._split = split
+
+    def reading_from(self, data: str | None) -> Any:
+        """Return the rows of another file; a run's snapshot holds only rows that were asked, without images."""
+        if data is None:
+            return self
+        path = Path(data).expanduser()
+        return path if path.name == SNAPSHOT else RowsWithImages(path, self._dataset)
+
+    def of_split(self, split: str | None) -> "RowsWithImages":
+        """Return the rows of one split, or all if `split` is None."""
+        return (
+            self if split is None else RowsWithImages(self._path, self._dataset, split)
+        )
+
+    @cached_property
+    def _table(self) -> Shard:
+        return open_file(self._path)
+
+    @property
+    def name(self) -> str:
+        """How faults name it."""
+        return self._table.name
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """All columns, if there is a header."""
+        return self._table.columns
+
+    @property
+    def seekable(self) -> bool:
+        """Whether single rows can be read without the previous ones."""
+        return self._table.seekable
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows with an image, with their numbers in the file."""
+        all_splits = self._split is None
+        for entry in self._table.rows():
+            row = entry[2]
+            # Most rows hold their image: pass those on without a closer look.
+            holds_one = type(row) is dict and all_splits and row.get("image")
+            if holds_one or not isinstance(row, Mapping):
+                yield entry
+                continue
+            is_chosen = all_splits or str(row.get(SPLIT_COLUMN, "")) == self._split
+            if is_chosen and (
+                "image" not in row
+                or not is_blank(row["image"])
+                or shows_images(row, self._dataset)
+            ):
+                yield entry
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """Read one row again."""
+        return self._table.row_at(number, offset)
+
+
+def shows_images(row: Mapping[str, Any], dataset: str) -> bool:
+    """Return True if a row with an empty `image` still has an image: a lent one, or a file name."""
+    return not is_blank(row.get("image_path")) or lender(dataset, row) is not None

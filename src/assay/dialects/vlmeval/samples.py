@@ -1,4 +1,4 @@
-"""From a row of a VLMEvalKit table to a sample: id, question, options, answer, breakdowns and groups."""
+"""Turn a row of a VLMEvalKit table into a sample: id, question, options, answer, breakdowns and groups."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from ...datasets.choices import LETTERS, letter_of
 from ...datasets.faults import RowFault
 from ...datasets.list_literals import looks_like_list, parse_list
 from ...datasets.tsv_images import is_blank
-from .kinds import ROTATION, Kind, is_circular, is_mme, whole_index
+from .dataset_facts import ROTATION, Kind, is_circular, is_mme, whole_index
 from .prompts import options_of
 from .rows import LineRow, Source
 
@@ -16,7 +16,7 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 
 class ToSample:
-    """Makes samples of rows; for a user's class, images are left to its own `build_prompt`."""
+    """Turns rows into samples; for a user's class, its own `build_prompt` handles images."""
 
     def __init__(self, source: Source, kind: Kind, *, with_images: bool) -> None:
         self._source = source
@@ -71,7 +71,7 @@ class ToSample:
             try:
                 return tuple(parse_list(str(answer), "answer"))
             except RowFault:
-                return answer  # an answer may well be an interval or a matrix
+                return answer  # an answer may be an interval or a matrix
         return str(answer)
 
     def _group(self, row: Mapping[str, Any]) -> str | None:
@@ -89,7 +89,7 @@ class ToSample:
         )
 
     def _is_rotated(self, row: Mapping[str, Any], index: int) -> bool:
-        """Whether a row of a high index is a copy of another: by the benchmark's name, or as it lends its image."""
+        """Return True if a row with a high index is a rotated copy, by the benchmark's name or its image reference."""
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
@@ -108,7 +108,7 @@ def _tags(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The options in the order of their letters; a letter left out in between keeps its place."""
+    """Return the options in the order of their letters; a missing letter in between becomes an empty option."""
     if not options:
         return ()
     last = LETTERS.index(max(options))
@@ -116,7 +116,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def image_of_mme(row: Mapping[str, Any]) -> str | None:
-    """What the two questions of an image have in common: its path, else the index of the first of them."""
+    """Return what the two questions of an image share: its path, else the index of the first."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

@@ -1,7 +1,8 @@
-"""How plain VLMEvalKit benchmarks are judged: letters, yes or no, words; by a judge too where one is given.
+"""Score plain VLMEvalKit benchmarks: letters, yes or no, words; also with a judge if one is given.
 
-No answer is ever drawn at random, unless upstream's rule was chosen: what neither the rules nor the judge can read is
-counted as unparsed.
+No answer is drawn at random, unless upstream's rule was chosen: an answer that neither the rules
+nor the judge can read
+counts as unparsed.
 """
 
 import random
@@ -36,13 +37,13 @@ from .era import of_documented, upstreams_rule
 from .letters import documented_letter, documented_text
 
 Rule = Literal["assay", "newest", "documented"]
-"""Whose rule reads an answer: ours, or that of a revision of VLMEvalKit."""
+"""The rule that reads an answer: assay's, or that of a revision of VLMEvalKit."""
 YES_NO = frozenset({"yes_no", "YesNo"})
 """Names of the scorer of yes and no in records and tasks."""
 
 
 def chosen_rule() -> Rule:
-    """The rule that this process follows."""
+    """Return the rule that this process follows."""
     if not upstreams_rule():
         return "assay"
     return "documented" if of_documented() else "newest"
@@ -50,7 +51,7 @@ def chosen_rule() -> Rule:
 
 @dataclass(frozen=True)
 class ExactMatching:
-    """The letter an answer takes, read by rules alone; notes how many rotations the question should have."""
+    """The chosen letter, read by rules alone; records how many rotations the question should have."""
 
     rule: Rule = field(default_factory=chosen_rule)
     name: ClassVar[str] = "exact_matching"
@@ -78,14 +79,14 @@ class ExactMatching:
         )
 
     def read(self, text: str, options: Mapping[str, str]) -> str | None:
-        """The letter that the rule of a revision reads off a text."""
+        """Return the letter that a revision's rule reads from a text."""
         if self.rule == "documented":
             return documented_letter(text) or documented_text(text, options) or None
         return match_as_vlmeval(text, options)[0]
 
 
 def options_of_sample(sample: Sample) -> dict[str, str]:
-    """The options of a sample by letter, without those that are empty."""
+    """Return the non-empty options of a sample by letter."""
     return {
         letter: text
         for letter, text in zip(LETTERS, sample.choices, strict=False)
@@ -95,7 +96,7 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class JudgedChoice:
-    """The letter an answer takes: by the rules where they can read it, else by the judge; never by chance."""
+    """The chosen letter: by rules if they can read it, else by the judge; never at random."""
 
     rule: Rule = field(default_factory=chosen_rule)
     models: Mapping[str, Any] = field(
@@ -127,23 +128,25 @@ class JudgedChoice:
                 Outcome.JUDGE_ERROR,
                 details={**details, "reason": reply.error.message},
             )
-        found = extract_choice(reply.text, {**options, "Z": "none of the options"})
-        if found.answer is None:
+        extracted = extract_choice(reply.text, {**options, "Z": "none of the options"})
+        if extracted.answer is None:
             return Score(
                 None,
                 Outcome.JUDGE_ERROR,
                 details={**details, "reason": "the judge named no option"},
             )
-        if found.answer == "Z" and len(options) < len(LETTERS):
+        if extracted.answer == "Z" and len(options) < len(LETTERS):
             return Score(0.0, Outcome.UNPARSED, details=details)
         return Score(
-            float(found.answer == sample.target), answer=found.answer, details=details
+            float(extracted.answer == sample.target),
+            answer=extracted.answer,
+            details=details,
         )
 
     async def _as_upstream(
         self, matching: ExactMatching, sample: Sample, output: Output, by_rules: Score
     ) -> Score:
-        """Three tries, read as the answer itself is read; then a letter by chance, the same for the same sample."""
+        """Ask three times and read replies like answers; then draw a letter, always the same for a sample."""
         options = options_of_sample(sample)
         details = {"options": by_rules.details["options"], "rule": "judge"}
         for chosen in TRIES:
@@ -167,12 +170,12 @@ class JudgedChoice:
 
 
 def yes_no_rule() -> YesNo:
-    """The scorer of yes and no: by words, in the documented revision by letters within words too."""
+    """Return the yes-or-no scorer: by words; in the documented revision also by letters within words."""
     return YesNo("substring" if chosen_rule() == "documented" else "words")
 
 
 def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
-    """What the rule of yes and no says of an answer, as a record."""
+    """Return the yes-or-no rule's verdict on an answer as a record."""
     score = yes_no_rule()(sample, Output.of(text))
     values = {"": float(score.value == 1.0)}
     return ScoreRecord(
@@ -217,24 +220,24 @@ class JudgedYesNo:
 
 @dataclass(frozen=True)
 class Circular:
-    """Questions all of whose rotations are right, where there are rotations; the mean over rows beside it.
+    """Share of questions with all rotations right, if there are rotations, beside the mean over rows.
 
-    A question that lacks a rotation is unresolved, never judged by the rotations that are left.
+    A question that lacks a rotation is unresolved; the remaining rotations do not decide it.
     """
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        sizes, wanted = _sizes(records)
+        sizes, expected = _sizes(records)
         if max(sizes.values(), default=1) < 2:
             yield from Mean()(records, context)
             return
         lacking = {
-            group: wanted[group] - size
+            group: expected[group] - size
             for group, size in sizes.items()
-            if wanted[group] > size
+            if expected[group] > size
         }
-        # A group is all of its rotations, so it has none of its own to be broken down by.
+        # A group combines all rotations, so rotations are not a breakdown of it.
         padded = [
             replace(
                 record,
@@ -263,7 +266,7 @@ class Circular:
 
 @dataclass(frozen=True)
 class MmeScores:
-    """MME's sums under the names VLMEvalKit has for them: perception and reasoning."""
+    """MME's sums under VLMEvalKit's names: perception and reasoning."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
@@ -278,21 +281,23 @@ class MmeScores:
 
 
 def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]]:
-    """How many rows each question has, and how many it should have: one for each option."""
+    """Count the rows of each question, and how many it should have: one for each option."""
     sizes: Counter[str] = Counter()
-    wanted: dict[str, int] = {}
+    expected: dict[str, int] = {}
     for record in records:
-        if record.group is not None and record.epoch == 0:
-            sizes[record.group] += 1
-            options = int(record.details.get("options", 0))
-            wanted[record.group] = max(wanted.get(record.group, 0), options)
-    return sizes, wanted
+        group = record.group
+        if group is None or record.epoch != 0:
+            continue
+        sizes[group] += 1
+        options = int(record.details.get("options", 0))
+        expected[group] = max(expected.get(group, 0), options)
+    return sizes, expected
 
 
 def _missing(
     records: Sequence[ScoreRecord], lacking: Mapping[str, int]
 ) -> Iterator[ScoreRecord]:
-    """A line without a verdict for each rotation that is not there."""
+    """Yield a record without a verdict for each missing rotation."""
     left = dict(lacking)
     for record in records:
         count = left.pop(record.group, 0) if record.group is not None else 0

@@ -1,4 +1,4 @@
-"""Videos as image files: the frames VLMEvalKit takes of them, by number or by rate."""
+"""Extract the frames that VLMEvalKit takes from a video, by number or by rate, as image files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from ...store.file_ledger import FileLedger
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Which frames: `nframe` at equal distances, none at either end, else `fps` for each second from the start."""
+    """Which frames to take: `nframe` evenly spaced without the ends, or `fps` for each second from the start."""
 
     nframe: int
     fps: float
 
     def places(self, total: int, rate: float) -> list[int]:
-        """The numbers of the frames, of a video of `total` frames at `rate` a second."""
+        """Return the frame numbers for a video of `total` frames at `rate` frames per second."""
         if self.nframe > 0:
             return [
                 min(int(part * total / (self.nframe + 1)), total - 1)
@@ -34,13 +34,13 @@ class Spacing:
         )
 
     def name(self, number: int, count: int) -> str:
-        """The file of one frame, counted from 1."""
+        """Return the file name of one frame, counted from 1."""
         rate = "" if self.nframe > 0 else f"-{self.fps}fps"
         return f"frame-{number}-of-{count}{rate}.jpg"
 
 
 def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
-    """The frames as files under `folder`; those that are there and not older than the video are used again."""
+    """Write the frames as files under `folder`; reuse those that are not older than the video."""
     if not video.is_file():
         raise DataError(
             "no such video",
@@ -48,31 +48,34 @@ def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
             fix="put it there, or let `prepare_dataset` say where it is",
         )
     total, rate = _measured(video)
-    places = spacing.places(total, rate)
-    if not places:
+    frame_numbers = spacing.places(total, rate)
+    if not frame_numbers:
         raise DataError(
             "the video is too short for a frame",
             file=str(video),
             fix="give nframe, or a higher fps",
         )
     files = [
-        folder / spacing.name(number, len(places))
-        for number in range(1, len(places) + 1)
+        folder / spacing.name(number, len(frame_numbers))
+        for number in range(1, len(frame_numbers) + 1)
     ]
     of_video = video.stat().st_mtime_ns
     stale = {
-        file: place
-        for file, place in zip(files, places, strict=True)
+        file: frame_number
+        for file, frame_number in zip(files, frame_numbers, strict=True)
         if not (file.exists() and file.stat().st_mtime_ns >= of_video)
     }
     if stale:
         ledger = FileLedger(folder)
-        _write(video, {ledger.claim(file): place for file, place in stale.items()})
+        _write(
+            video,
+            {ledger.claim(file): frame_number for file, frame_number in stale.items()},
+        )
     return [str(file) for file in files]
 
 
 def _measured(video: Path) -> tuple[int, float]:
-    """The number of frames, counted, since containers are often wrong about it; and their rate."""
+    """Count the frames, since containers are often wrong about it, and return them with their rate."""
     with _opened(video) as container:
         stream = container.streams.video[0]
         total = sum(1 for packet in container.demux(stream) if packet.pts is not None)
@@ -84,21 +87,21 @@ def _measured(video: Path) -> tuple[int, float]:
 
 def _write(video: Path, wanted: dict[Path, int]) -> None:
     by_place: dict[int, list[Path]] = {}
-    for file, place in wanted.items():
-        by_place.setdefault(place, []).append(file)
+    for file, frame_number in wanted.items():
+        by_place.setdefault(frame_number, []).append(file)
     image: Any = None
     with _opened(video) as container:
-        for place, frame in enumerate(container.decode(container.streams.video[0])):
-            if place in by_place:
+        for frame_number, frame in enumerate(
+            container.decode(container.streams.video[0])
+        ):
+            if frame_number in by_place:
                 image = frame.to_image()
-                _save(image, by_place.pop(place))
+                _save(image, by_place.pop(frame_number))
             if not by_place:
                 return
     if image is None:
         raise DataError("no frame of the video can be decoded", file=str(video))
-    for files in (
-        by_place.values()
-    ):  # packets that gave no image: the last that did stands for them
+    for files in by_place.values():  # packets without an image: use the last image
         _save(image, files)
 
 

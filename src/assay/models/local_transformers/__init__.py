@@ -1,4 +1,4 @@
-"""Transformers in this process: text, vision, audio and speech models, common prefixes computed once."""
+"""Transformers models in this process: text, vision, audio and speech. Common prefixes are computed once."""
 
 from .model import LocalTransformers
 

@@ -1,6 +1,6 @@
-"""Adapters: small sets of weights made for one model, merged into it before it is asked anything.
+"""Adapters: small sets of weights for one model, merged into it before its first request.
 
-PEFT warns where an adapter does not fit and goes on with random numbers; here such an adapter is refused.
+PEFT only warns if an adapter does not fit, and continues with random numbers. Here such an adapter is refused.
 """
 
 import warnings
@@ -12,11 +12,11 @@ from ..weights import some_of
 
 FIX = "check its name and the network, and that it was made for this model"
 _SHARED = ("vblora_vector_bank", "prompt_encoder")
-"""What PEFT keeps in another place than under the name it says is missing."""
+"""Weights that PEFT stores under another name than the one it reports as missing."""
 
 
 def adapted(model: Any, adapter: str, where: str) -> Any:
-    """The model with an adapter merged into its weights."""
+    """Return the model with an adapter merged into its weights."""
     try:
         return _merged(model, adapter, where)
     except AssayError:
@@ -67,7 +67,9 @@ def _merged(model: Any, adapter: str, where: str) -> Any:
 
 
 def _untie(peft_model: Any) -> None:
-    """Gives weights of its own to each layer that shares an adapted one's: a merge would change them all, or twice."""
+    """Give each layer that shares an adapted layer's weights a copy of its own. A merge would change all of
+    them, or twice.
+    """
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
 

@@ -1,7 +1,9 @@
-"""Attention over shared beginnings: many segments in one pass, each over its own trunk, nothing padded or repeated.
+"""Attention over shared prefixes: many segments in one pass, each with its own prefix, without padding or
+repetition.
 
-transformers lets a model's attention be replaced by name. Here it is handed to the *plan* of the running pass, which
-knows what each token may look at and where keys and values are kept; outside a pass of ours it is the usual one.
+transformers lets a model's attention be replaced by name. The replacement follows the *plan* of the running
+pass, which knows the visible tokens of each token and where keys and values are stored. Outside such a pass it
+is the usual attention.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,11 +16,11 @@ from typing import Any, Protocol
 NAME = "assay_shared"
 _running: ContextVar["Plan | None"] = ContextVar("plan", default=None)
 UNKNOWN_ARGUMENTS = ("s_aux", "position_bias", "head_mask")
-"""What some models pass to their attention and no plan can follow."""
+"""Arguments that some models pass to their attention and that no plan supports."""
 
 
 class CannotShare(Exception):
-    """The model's attention does something a plan does not know."""
+    """The model's attention does something that a plan does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,16 @@ class Style:
 
 
 class Plan(Protocol):
-    """What the tokens of one pass look at."""
+    """What the tokens of one pass attend to."""
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
-        """Heads by tokens by size in; the same for what was looked up."""
+        """Attend. Queries, keys, values and the result are heads by tokens by size."""
         ...
 
 
 @contextmanager
 def passing(plan: Plan) -> Iterator[None]:
-    """Passes of the model inside follow `plan`."""
+    """Make passes of the model follow `plan` inside the block."""
     token = _running.set(plan)
     try:
         yield
@@ -49,7 +51,7 @@ def passing(plan: Plan) -> Iterator[None]:
 
 
 def register() -> None:
-    """Makes the name known to transformers; harmless when done twice."""
+    """Register the attention with transformers. Doing it twice is harmless."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -85,7 +87,7 @@ def _attention(
 
 
 def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
-    """A tensor of whole numbers; by way of numpy, which reads a list several times faster."""
+    """Return a tensor of integers, made by way of numpy, which reads a list several times faster."""
     import numpy as np
     import torch
 
@@ -93,7 +95,7 @@ def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
 
 
 def sent(tensor: Any, device: Any) -> Any:
-    """A tensor on its way to a device; a GPU goes on with what it does meanwhile, and so does whoever feeds it."""
+    """Send a tensor to a device. A GPU and the caller continue during the transfer."""
     import torch
 
     if torch.device(device).type != "cuda":
@@ -102,13 +104,13 @@ def sent(tensor: Any, device: Any) -> Any:
 
 
 class Once:
-    """Tensors that all layers of a pass use, made and brought to a device once."""
+    """Tensors that all layers of a pass use, made once and sent to a device once."""
 
     def __init__(self) -> None:
         self._made: dict[Any, Any] = {}
 
     def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
-        """What is known by a name on a device; `None` where none was made."""
+        """Return the tensor of a name on a device; `None` if it was not made yet."""
         if (name, device) not in self._made:
             tensor = make()
             self._made[name, device] = None if tensor is None else sent(tensor, device)
@@ -116,8 +118,8 @@ class Once:
 
 
 @dataclass(slots=True)
-class Trunk:
-    """Keys and values of a shared beginning, layer by layer."""
+class PrefixCache:
+    """The keys and values of a shared prefix, layer by layer."""
 
     length: int
     keys: dict[int, Any] = field(default_factory=dict)
@@ -126,37 +128,39 @@ class Trunk:
 
 @dataclass
 class Group:
-    """Segments of one pass that hang on the same trunk."""
+    """Segments of one pass with the same prefix."""
 
-    trunk: Trunk | None
+    prefix: PrefixCache | None
     spans: list[tuple[int, int]]
-    """Where each segment stands in the pass, one right after the other."""
+    """Start and end of each segment in the pass. Segments follow each other without gaps."""
     ends: list[list[int]]
-    """For each segment and token, where the part that may look at it ends, counted from the segment's start."""
+    """For each segment and token, the end of the tokens that attend to it, counted from the segment's start."""
     _made: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
-        """Tokens of the trunk."""
-        return 0 if self.trunk is None else self.trunk.length
+        """Number of tokens of the prefix."""
+        return 0 if self.prefix is None else self.prefix.length
 
     @cached_property
     def longest(self) -> int:
-        """Tokens of the longest segment."""
+        """Number of tokens of the longest segment."""
         return max(stop - start for start, stop in self.spans)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether nothing branches and there is no trunk: a causal mask says it all."""
-        return self.trunk is None and all(min(ends) == len(ends) for ends in self.ends)
+        """True if nothing branches and there is no prefix: a causal mask is enough."""
+        return self.prefix is None and all(min(ends) == len(ends) for ends in self.ends)
 
     @cached_property
     def is_even(self) -> bool:
-        """Whether all segments are of one length: they can be looked at where they stand."""
+        """True if all segments have the same length, so that no token needs to be gathered."""
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
-        """Where to gather each segment's tokens from, short ones filled up, and which of what is gathered are real."""
+        """Return the indices to gather each segment's tokens from, padded for short ones, and which of them are
+        real.
+        """
         if ("index", device) not in self._made:
             import torch
 
@@ -173,7 +177,7 @@ class Group:
         return found
 
     def mask(self, positions: Any, window: int | None, dtype: Any, device: Any) -> Any:
-        """What is added to the scores: segments by 1 by tokens by (trunk and tokens)."""
+        """Return what is added to the scores: segments by 1 by tokens by (prefix and tokens)."""
         if (window, dtype, device) not in self._made:
             import torch
 
@@ -217,13 +221,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PackedPlan:
-    """A pass over many segments, each a small tree over its trunk; may keep the keys and values it computes."""
+    """A pass over many segments, each a small tree after its prefix. It can store the keys and values it computes."""
 
     groups: Sequence[Group]
-    """They cover the pass from its start to its end, in order."""
+    """The groups cover the pass from start to end, in order."""
     positions: Any
     keep: Callable[[int, Any, Any], None] | None = None
-    """Called with the layer, the keys and the values of every token."""
+    """Called with the layer, and the keys and values of every token."""
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch
@@ -239,7 +243,7 @@ class PackedPlan:
     def _looked(
         self, layer: int, group: Group, lines: Sequence[Any], style: Style
     ) -> Any:
-        """Segments of one group: tokens by heads by size in and out."""
+        """Attend for the segments of one group: tokens by heads by size in and out."""
         if group.is_even:
             start, stop = group.spans[0][0], group.spans[-1][1]
             shape = (len(group.spans), group.longest)
@@ -269,22 +273,23 @@ class PackedPlan:
             and style.softcap is None
             and (style.window is None or group.longest <= style.window)
         ):
-            return _sdpa(query, key, value, None, style.scale)
-        if group.trunk is not None:
+            return sdpa(query, key, value, None, style.scale)
+        if group.prefix is not None:
             size = len(query)
             key = torch.cat(
-                [group.trunk.keys[layer][None].expand(size, -1, -1, -1), key], 2
+                [group.prefix.keys[layer][None].expand(size, -1, -1, -1), key], 2
             )
             value = torch.cat(
-                [group.trunk.values[layer][None].expand(size, -1, -1, -1), value], 2
+                [group.prefix.values[layer][None].expand(size, -1, -1, -1), value], 2
             )
         mask = group.mask(self.positions, style.window, query.dtype, query.device)
         if style.softcap is not None:
-            return _by_hand(query, key, value, mask, style)
-        return _sdpa(query, key, value, mask, style.scale)
+            return attend_by_hand(query, key, value, mask, style)
+        return sdpa(query, key, value, mask, style.scale)
 
 
-def _sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
+def sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
+    """Attend with torch's kernels; with a causal mask if none is given."""
     from torch.nn.functional import scaled_dot_product_attention
 
     groups = query.shape[1] // key.shape[1]
@@ -306,7 +311,8 @@ def _sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
     )
 
 
-def _by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) -> Any:
+def attend_by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) -> Any:
+    """Attend with soft-capped scores, which torch's kernels do not support."""
     import torch
 
     groups = query.shape[1] // key.shape[1]
@@ -319,5 +325,5 @@ def _by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) -> Any:
 
 
 def capped(scores: Any, softcap: float | None) -> Any:
-    """Scores kept softly below a bound, as some models train them."""
+    """Cap scores softly, as some models are trained."""
     return scores if softcap is None else (scores / softcap).tanh() * softcap

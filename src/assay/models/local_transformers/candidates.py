@@ -1,35 +1,79 @@
-"""What a model has written: where it ends, and what of it is the answer."""
+"""Find where a generated sequence ends, and which part of it is the answer."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import Candidate, Output, Request, Text, Token, Usage
-from .fitting import cut_details
-from .generate import NOT_FINITE, Row, Stops
-from .prompts import special_ids
+from ..prompting.fitting import cut_details
+from ..prompting.renderer import special_ids
+from ..prompting.weighing import not_finite
+from ..reasoning_marks import decode_with_marks, mark_tokens, opening_mark
+from .rows import Row
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Token ids of one answer."""
+    """The token ids of one answer."""
 
     ids: Sequence[int]
     has_ended: bool | None = None
-    """`None` where its last token says so."""
+    """Whether the answer ended; `None` if its last token decides."""
+    prompt: Sequence[int] = ()
+    """Token ids before the answer, if they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopCheck:
+    """Ends an answer at an end token or after a stop string."""
+
+    tokenizer: Any
+    ends: frozenset[int]
+    strings: tuple[str, ...]
+
+    def __call__(self, tokens: Sequence[int]) -> str | None:
+        """Return why to stop after these tokens, or None to go on."""
+        if tokens[-1] in self.ends:
+            return "stop"
+        may_stop = self.strings and self._has_stop(tokens[-self._window :])
+        return "stop" if may_stop and self._has_stop(tokens) else None
+
+    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+        """Return True if one of the last `count` tokens may end the answer."""
+        if not self.ends.isdisjoint(tokens[-count:]):
+            return True
+        return bool(self.strings) and self._has_stop(tokens[-self._window - count :])
+
+    @property
+    def _window(self) -> int:
+        """Return the number of tokens that can contain a new stop string; a character may take several."""
+        return 4 * max(len(string) for string in self.strings) + 8
+
+    def _has_stop(self, tokens: Sequence[int]) -> bool:
+        text = self.tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return any(string in text for string in self.strings)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Token ids of one model as candidates."""
+    """Converts token ids of one model to candidates."""
 
     model: Any
     tokenizer: Any
     turn_ends: Collection[int] = ()
     """Tokens with which the chat template closes an answer."""
+    marks: Mapping[int, str] = field(init=False)
+    """Special tokens that mark reasoning."""
+    tool_marks: Mapping[int, str] = field(init=False)
+    """Special tokens that mark reasoning and tool calls."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "marks", mark_tokens(self.tokenizer))
+        tool_marks = mark_tokens(self.tokenizer, with_tools=True)
+        object.__setattr__(self, "tool_marks", tool_marks)
 
     def ends(self, strings: Sequence[str] = ()) -> set[int]:
-        """Tokens after which the model is done, and those of the stop strings that are one special token."""
+        """Return the end tokens, and the stop strings that are one special token."""
         found = getattr(
             getattr(self.model, "generation_config", None), "eos_token_id", None
         )
@@ -41,31 +85,14 @@ class Answers:
         }
         return {*every, *self.turn_ends, *special_ids(self.tokenizer, strings)}
 
-    def stops(self, strings: Sequence[str]) -> Stops:
-        """Why to stop after what was written: an end token, or a stop string in the text."""
-        decode, ends = self.tokenizer.decode, self.ends(strings)
-        # A character may take several tokens; only the end of the text can hold a stop string that is new.
-        window = 4 * max((len(stop) for stop in strings), default=0) + 8
-
-        def has_stop(tokens: Sequence[int]) -> bool:
-            text = decode(list(tokens), skip_special_tokens=True)
-            return any(stop in text for stop in strings)
-
-        def stops(tokens: Sequence[int]) -> str | None:
-            if tokens[-1] in ends:
-                return "stop"
-            return (
-                "stop"
-                if strings and has_stop(tokens[-window:]) and has_stop(tokens)
-                else None
-            )
-
-        return stops
+    def stops(self, strings: Sequence[str]) -> "StopCheck":
+        """Return what ends an answer: an end token, or a stop string in the text."""
+        return StopCheck(self.tokenizer, frozenset(self.ends(strings)), tuple(strings))
 
     def own(
         self, row: Sequence[int], length: int, strings: Sequence[str] = ()
     ) -> list[int]:
-        """What was written after a prompt of so many tokens, the filling after the end token left out."""
+        """Return the generated tokens after a prompt of `prompt` tokens, without padding after the end token."""
         tokens, ends = list(row[length:]), self.ends(strings)
         return tokens[
             : next(
@@ -77,13 +104,12 @@ class Answers:
     def candidate(
         self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()
     ) -> Candidate:
-        """One answer, up to its end or its first stop string."""
+        """Return one answer, up to its end or its first stop string."""
         stops = request.options.stop
         ends = self.ends(stops if answer.has_ended is None else ())
-        text = self.tokenizer.decode(
-            [token for token in answer.ids if token not in ends],
-            skip_special_tokens=True,
-        )
+        ids = [token for token in answer.ids if token not in ends]
+        marks = self.tool_marks if request.prompt.tools else self.marks
+        text = decode_with_marks(self.tokenizer, ids, marks)
         places = [at for stop in stops if (at := text.find(stop)) >= 0]
         has_ended = (
             bool(answer.ids) and answer.ids[-1] in ends
@@ -91,6 +117,8 @@ class Answers:
             else answer.has_ended
         )
         text = text[: min(places)] if places else text
+        if answer.prompt and request.think_tags is not False:
+            text = opening_mark(self.tokenizer, answer.prompt) + text
         return Candidate(
             (Text(text),),
             "stop" if places or has_ended else "length",
@@ -106,9 +134,10 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """All answers to a prompt of so many tokens; one that was not drawn stands for as many as were asked for.
+        """Return all answers to a prompt of so many tokens. A greedy answer is repeated `n` times.
 
-        `squeezed` is their room where they were to have more, `cut` the tokens left out of the prompt.
+        `squeezed` is the number of tokens for an answer that was to have more, `cut` the number of tokens cut
+        from the prompt.
         """
         every = tuple(candidates) * (request.options.n // len(candidates))
         usage = Usage(length, sum(len(candidate.token_ids) for candidate in every))
@@ -127,17 +156,18 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """The answers that rows have written; a failure where one of them could not go on."""
-        if any(row.is_spoilt for row in rows):
-            return not_finite()
-        candidates = [
-            self.candidate(
-                request,
-                Drawn(row.token_ids, row.stop_reason == "stop"),
-                self._tokens(request, row),
-            )
-            for row in rows
-        ]
+        """Return the answers that rows have written; a failure if one of them could not continue."""
+        for row in rows:
+            if row.failure is not None:
+                return row.failure
+            if row.is_spoilt:
+                return not_finite()
+        candidates = []
+        for row in rows:
+            prompt = row.prompt if row.prompt_ids is None else row.prompt_ids
+            answer = Drawn(row.token_ids, row.stop_reason == "stop", prompt)
+            tokens = self._tokens(request, row)
+            candidates.append(self.candidate(request, answer, tokens))
         return self.output(request, candidates, length, squeezed, cut)
 
     def _tokens(self, request: Request, row: Row) -> tuple[Token, ...]:
@@ -152,8 +182,3 @@ class Answers:
             )
             for one in row.written
         )
-
-
-def not_finite(what: str = NOT_FINITE) -> Output:
-    """The failure of an answer whose numbers are none."""
-    return Output.failed("non_finite", what, retryable=False)

@@ -1,7 +1,8 @@
-"""Unified models that draw: images written as tokens by the language model and decoded by its own decoder.
+"""Models that also draw: the language model writes images as tokens, and its own decoder turns them into
+pixels.
 
-The Janus family's image mode. Each candidate is drawn with a seed of its own, so that the third image of a request is
-the same whether two or ten were asked for.
+This is the image mode of the Janus family. Each candidate has its own seed, so that the third image of a
+request is the same whether two or ten were requested.
 """
 
 from collections.abc import Mapping
@@ -9,25 +10,25 @@ from typing import Any
 
 from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
-from .candidates import not_finite
+from ..prompting.weighing import not_finite
 from .loading import quiet
 from .media_settings import NotFinite
 from .sampling import are_finite, has_penalties
 
 NO_IMAGE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
-"""How strongly the prompt is held against no prompt, as the model's authors draw."""
+"""Guidance scale of the prompt against an empty prompt, as the model's authors use it."""
 
 
 def can_draw(config: Mapping[str, Any]) -> bool:
-    """Whether a model, by its configuration, has an image mode that is known here."""
+    """Return True if the configuration has an image mode that is supported here."""
     return "vq_config" in config and any(
         "Janus" in name for name in config.get("architectures") or ()
     )
 
 
 def prepare(model: Any, tokenizer: Any) -> None:
-    """Tells the model which token begins an image where its generation settings were saved without it."""
+    """Tell the model which token begins an image if its saved generation settings do not."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
         settings.generation_kwargs = {
@@ -50,7 +51,7 @@ def draw(
     request: Request,
     settings: Mapping[str, Any],
 ) -> Output:
-    """`n` images for one prompt, given as its tensors."""
+    """Draw `n` images for one prompt, given as its tensors."""
     import torch
     from transformers import LogitsProcessorList
 
@@ -100,7 +101,7 @@ def draw(
 
 
 def _image(pixels: Any, processor: Any) -> Any:
-    """Decoded pixels, height by width by color, as an image; what the processor does to images is undone."""
+    """Return decoded pixels, height by width by color, as an image. The processor's normalization is reversed."""
     import torch
     from PIL import Image as pillow
 

@@ -1,37 +1,44 @@
-"""The engine: passes of a causal model over trunks, segments and rows, with every token counted.
+"""The engine: passes of a causal model over prefixes, segments and rows. Every token is counted.
 
-A model can be run this way when its attention goes through transformers' interface and positions are given as such.
-Whether it really can is tried on the loaded model itself: both ways must give the same numbers.
+The engine can run a model whose attention goes through transformers' interface and whose positions are
+arguments. At load a trial on the model itself decides: both ways must give the same numbers.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from ...core import Meter
+from ...core import GenerateOptions, Meter
 from .attention import (
     NAME,
+    CannotShare,
     Group,
     PackedPlan,
     Plan,
-    Trunk,
+    PrefixCache,
     integers,
     passing,
     register,
     sent,
 )
-from .few_rows import drop_laid_out, hasten
-from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
+from .few_rows import drop_laid_out
+from .memory import MOST_SLOTS, SPARED, USUAL_ROWS, bytes_of_answer, free_bytes
+from .prefix import MIN_SAVED, Layout, Node, PrefixSpan, Subtree, common, grow, lay_out
+from .rows import NeverStop, Row
 
 T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
-"""How far logits of half precision may lie apart when both ways are right."""
+"""Largest difference between logits of half precision if both ways are right."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
-"""Position codes that depend on the longest sequence of a pass: a neighbour would change the answer."""
+"""Position codes that depend on the longest sequence of a pass: other rows would change the answer."""
 SMALLEST_PACK = 128
-"""Tokens of a pass that is not made smaller when memory runs out."""
+"""The smallest pass, in tokens, when memory runs out."""
+SMALLEST_SEGMENT = 32
+PROBED = 4
+"""Tokens written at load, to compare them with the model's own computation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,80 +46,88 @@ class Budget:
     """How many tokens to compute at once."""
 
     pack: int
-    """In one pass."""
+    """Tokens in one pass."""
     segment: int
-    """That branch off inside one segment: all of them are scored against all of it."""
-    step: int
-    """In a step of generation: up to here drafts cost little, as weights are read once for all rows."""
+    """Tokens that branch off inside one segment. All of them are scored against all of it."""
 
     def halved(self) -> "Budget":
-        """Half as much at once."""
-        return Budget(
-            max(SMALLEST_PACK, self.pack // 2),
-            max(32, self.segment // 2),
-            self.step // 2,
-        )
+        """Return half as much, down to the smallest pass."""
+        pack = max(SMALLEST_PACK, self.pack // 2)
+        segment = max(SMALLEST_SEGMENT, self.segment // 2)
+        return Budget(pack, segment)
 
     @classmethod
     def of(cls, device: str) -> "Budget":
-        """What suits a kind of device: enough rows to fill it, few enough for its caches."""
-        return cls(32768, 512, 256) if device.startswith("cuda") else cls(1024, 256, 48)
+        """Return the usual budget of a kind of device: large enough to fill it, small enough for its caches."""
+        return cls(32768, 512) if device.startswith("cuda") else cls(1024, 256)
 
 
 class TokenCount:
-    """Tokens and passes that went through a model, counted by a hook on the model itself."""
+    """Counts the tokens and passes of a model, with a hook on the model itself."""
 
     def __init__(self, model: Any) -> None:
         self.tokens = 0
         self.passes = 0
         self.meter = Meter()
-        """Whoever watches the run reads it."""
+        """The progress meter of the run."""
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        tensor = next(
-            (x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None
-        )
-        if tensor is None and kwargs.get("inputs_embeds") is not None:
-            tensor = kwargs["inputs_embeds"][..., 0]
+        ids = kwargs.get("input_ids")
+        if ids is None and args:
+            ids = args[0]
+        if ids is None and kwargs.get("inputs_embeds") is not None:
+            ids = kwargs["inputs_embeds"][..., 0]
+        self.add(0 if ids is None else int(ids.numel()))
+
+    def add(self, tokens: int) -> None:
+        """Count one pass over so many tokens."""
         self.passes += 1
-        count = 0 if tensor is None else int(tensor.numel())
-        self.tokens += count
-        self.meter.tokens += count
+        self.tokens += tokens
+        self.meter.tokens += tokens
 
     def remove(self) -> None:
-        """Takes the hook off."""
+        """Remove the hook."""
         self._handle.remove()
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Stands for an engine where the model is asked plainly."""
+    """The counts of a model that runs without an engine."""
 
     count: TokenCount
 
 
 class Engine:
-    """A loaded causal language model that shares beginnings."""
+    """A loaded causal language model that shares prefixes."""
 
-    def __init__(self, model: Any, budget: Budget | None = None) -> None:
+    axes = 0
+    """Number of components of a position, if there are several."""
+
+    def __init__(self, model: Any, rows: int = 0) -> None:
+        from .generate import Generator
+
         self.model = model
-        self.device = model.get_input_embeddings().weight.device
-        self.budget = budget or Budget.of(str(self.device))
+        self.device = device_of(model)
+        is_cuda = self.device.type == "cuda"
+        self.budget = Budget.of(str(self.device))
         self.count = TokenCount(model)
-        self.rows = 1
-        """Answers written at the same time."""
-        self.wrong_drafts = 0
-        """Tokens that went through the model in case they would be written, and were not."""
-        hasten(model)
-        # A trunk is freed as soon as nothing that is still to be computed names it.
-        self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
-        self._kept: tuple[Stretch, tuple[int, ...]] | None = None
+        self.rows = rows or (MOST_SLOTS if is_cuda else USUAL_ROWS)
+        """Maximum number of answers written at the same time."""
+        self.room = int(free_bytes(self.device) * (1 - SPARED))
+        """Bytes for the keys and values of all slots."""
+        self.can_capture = is_cuda and _is_on_one_device(model)
+        self.eager_because: str | None = None
+        """Why the decode step is not a CUDA graph; empty if it is."""
+        # A prefix is freed as soon as nothing that is still to be computed names it.
+        self._prefixes: WeakKeyDictionary[PrefixSpan, PrefixCache] = WeakKeyDictionary()
+        self._kept: tuple[PrefixSpan, tuple[int, ...]] | None = None
+        self.generator = Generator(self)
 
     def run(
         self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
     ) -> Any:
-        """One pass over tokens at positions, a tensor; the logits of the wanted places."""
+        """Run one pass over tokens at positions, and return the logits of the positions in `wanted`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -124,17 +139,30 @@ class Engine:
             )
         return out.logits[0, : len(wanted)]
 
-    def grow_trunk(
+    def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
+        """Run one pass over the next token of every slot; return the logits of all."""
+        with passing(plan):
+            out = self.model(
+                input_ids=tokens[None], position_ids=positions[None], use_cache=False
+            )
+        return out.logits[0]
+
+    def slots_of(self, length: int) -> int:
+        """Return how many slots of `length` tokens fit into memory."""
+        each = bytes_of_answer(self.model, length)
+        return max(1, min(self.rows, self.room // each))
+
+    def compute_prefix(
         self,
-        stretch: Stretch,
+        prefix_span: PrefixSpan,
         sequences: Sequence[Sequence[int]],
         wanted: Sequence[int] = (),
     ) -> Any:
-        """Computes a trunk and keeps it for what hangs on it; the logits of the wanted places of its own tokens."""
+        """Compute a shared prefix and keep it for its segments. Return the logits of the wanted tokens of its own."""
         import torch
 
-        parent = self.trunk(stretch.parent)
-        grown = Trunk(stretch.stop)
+        parent = self.prefix(prefix_span.parent)
+        grown = PrefixCache(prefix_span.stop)
 
         def keep(layer: int, key: Any, value: Any) -> None:
             joined = (
@@ -147,49 +175,53 @@ class Engine:
             )
             grown.keys[layer], grown.values[layer] = (x.contiguous() for x in joined)
 
-        size = stretch.stop - stretch.start
+        size = prefix_span.stop - prefix_span.start
         group = Group(parent, [(0, size)], [[size] * size])
-        positions = torch.arange(stretch.start, stretch.stop)
+        positions = torch.arange(prefix_span.start, prefix_span.stop)
         plan = PackedPlan([group], positions, keep)
         logits = self.run(
-            sequences[stretch.row][stretch.start : stretch.stop],
+            sequences[prefix_span.row][prefix_span.start : prefix_span.stop],
             positions,
             plan,
             wanted,
         )
-        self._trunks[stretch] = grown
-        if len(stretch.rows) == len(sequences):
-            self._kept = stretch, tuple(sequences[stretch.row][: stretch.stop])
+        self._prefixes[prefix_span] = grown
+        if len(prefix_span.rows) == len(sequences):
+            self._kept = (
+                prefix_span,
+                tuple(sequences[prefix_span.row][: prefix_span.stop]),
+            )
         return logits
 
     def kept(
         self, root: Node, sequences: Sequence[Sequence[int]], before: int
-    ) -> Stretch | None:
-        """As much of what the hand-over before began with as all of this one do too, at most `before` tokens."""
+    ) -> PrefixSpan | None:
+        """Return the cached prefix shared by every sequence in this batch, cut to `before` tokens."""
         if self._kept is None:
             return None
         whole, tokens = self._kept
-        length = min(before, common(tokens, sequences[root.row][: root.stop]))
+        length = min(before, common(tokens, tuple(sequences[root.row][: root.stop])))
         if length < MIN_SAVED:
             return None
         if length == whole.stop:
             return whole
-        trunk = self._trunks[whole]
-        part = Stretch(root.row, 0, length, None, ())
-        self._trunks[part] = Trunk(
+        prefix = self._prefixes[whole]
+        part = PrefixSpan(root.row, 0, length, None, ())
+        self._prefixes[part] = PrefixCache(
             length,
-            {layer: key[:, :length] for layer, key in trunk.keys.items()},
-            {layer: value[:, :length] for layer, value in trunk.values.items()},
+            {layer: key[:, :length] for layer, key in prefix.keys.items()},
+            {layer: value[:, :length] for layer, value in prefix.values.items()},
         )
         return part
 
     def forget(self) -> None:
-        """Lets go of the beginnings that are kept in case the next hand-over begins alike."""
-        self._trunks.clear()
+        """Drop the prefixes that are kept for the next batch."""
+        self._prefixes.clear()
         self._kept = None
+        self.generator.drop()
 
     def release(self) -> None:
-        """Gives memory back that is only held in case."""
+        """Free all memory that can be had again."""
         import torch
 
         self.forget()
@@ -197,8 +229,14 @@ class Engine:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
+    def halve(self) -> bool:
+        """Compute half as much in one pass; return False if it is the least already."""
+        before = self.budget
+        self.budget = before.halved()
+        return self.budget != before
+
     def within_memory(self, attempt: Callable[[], T]) -> T:
-        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
+        """Call `attempt`, with half as much at once whenever memory runs out."""
         import torch
 
         ended = self.count.meter.ended
@@ -207,57 +245,65 @@ class Engine:
             try:
                 return attempt()
             except (MemoryError, torch.OutOfMemoryError):
-                if self.budget.pack <= SMALLEST_PACK and self.rows == 1:
+                had_slots = self.generator.drop()
+                if not had_slots and not self.halve():
                     raise
-                self.rows = max(1, self.rows // 2)
-                self.budget = self.budget.halved()
                 self.release()
 
-    def trunk(self, stretch: Stretch | None) -> Trunk | None:
-        """The keys and values of a trunk that was computed."""
-        return None if stretch is None else self._trunks[stretch]
+    def prefix(self, prefix_span: PrefixSpan | None) -> PrefixCache | None:
+        """Return the keys and values of a computed prefix."""
+        return None if prefix_span is None else self._prefixes[prefix_span]
 
     def run_segments(
-        self, bushes: Sequence[Bush], layouts: Sequence[Layout], wanted: Sequence[int]
+        self,
+        subtrees: Sequence[Subtree],
+        layouts: Sequence[Layout],
+        wanted: Sequence[int],
     ) -> Any:
-        """Many segments in one pass; the logits of the wanted places of the whole line."""
+        """Compute many segments in one pass, and return the logits of the wanted positions."""
         tokens = [token for layout in layouts for token in layout.tokens]
         positions = integers([at for layout in layouts for at in layout.positions])
         return self.run(
             tokens,
             positions,
-            PackedPlan(self.groups(bushes, layouts), positions),
+            PackedPlan(self.groups(subtrees, layouts), positions),
             wanted,
         )
 
-    def groups(self, bushes: Sequence[Bush], layouts: Sequence[Layout]) -> list[Group]:
-        """Neighbouring segments of one trunk and of like length: attention fills up a short one to the longest."""
+    def groups(
+        self, subtrees: Sequence[Subtree], layouts: Sequence[Layout]
+    ) -> list[Group]:
+        """Group neighbouring segments with one prefix and similar lengths. Attention pads short ones to the
+        longest.
+        """
         groups: list[Group] = []
-        last: Stretch | None = None
+        last: PrefixSpan | None = None
         at = 0
-        for bush, layout in zip(bushes, layouts, strict=True):
+        for subtree, layout in zip(subtrees, layouts, strict=True):
             group = groups[-1] if groups else None
             size = len(layout.tokens)
             if (
                 group is None
-                or bush.trunk is not last
+                or subtree.prefix is not last
                 or not _are_alike(size, len(group.ends[0]))
             ):
-                group = Group(self.trunk(bush.trunk), [], [])
+                group = Group(self.prefix(subtree.prefix), [], [])
                 groups.append(group)
-                last = bush.trunk
+                last = subtree.prefix
             group.spans.append((at, at + size))
             group.ends.append(layout.ends)
             at += size
         return groups
 
 
-def in_order(bushes: Sequence[Bush]) -> list[Bush]:
-    """Segments as they make the fewest groups: trunk by trunk, and by length within a trunk."""
-    trunks: dict[int, int] = {}
-    for bush in bushes:
-        trunks.setdefault(id(bush.trunk), len(trunks))
-    return sorted(bushes, key=lambda bush: (trunks[id(bush.trunk)], bush.size))
+def in_order(subtrees: Sequence[Subtree]) -> list[Subtree]:
+    """Sort segments into as few groups as possible: by prefix, then by length."""
+    prefixes: dict[int, int] = {}
+    for subtree in subtrees:
+        prefixes.setdefault(id(subtree.prefix), len(prefixes))
+    return sorted(
+        subtrees, key=lambda subtree: (prefixes[id(subtree.prefix)], subtree.size)
+    )
 
 
 def _are_alike(one: int, other: int) -> bool:
@@ -266,92 +312,139 @@ def _are_alike(one: int, other: int) -> bool:
 
 
 def tolerance_of(dtype: Any) -> float:
-    """How far logits of a precision may lie apart when both ways are right."""
+    """Return the largest difference between logits of a precision if both ways are right."""
     return TOLERANCE.get(str(dtype).removeprefix("torch."), LOOSE)
 
 
-def why_not(model: Any) -> str | None:
-    """Why a model cannot share beginnings, or `None`; tried on the model with a few tokens."""
+def why_not(engine: Engine) -> str | None:
+    """Return why a model does not fit the engine, or None; tried with a few tokens."""
     import inspect
 
+    from transformers import GenerationMixin
+
+    model = engine.model
+    if getattr(model.config, "is_encoder_decoder", False):
+        return "it has an encoder and a decoder"
+    if getattr(type(model), "generate", None) is not GenerationMixin.generate:
+        return "it has a `generate` of its own"
     if not getattr(model, "_supports_attention_backend", False):
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
         return "it cannot leave out logits"
-    rows = _probe(model)
+    rows = probe_rows(model)
     return why_apart(
         model,
-        lambda: [_plainly(model, row) for row in rows],
-        lambda: _shared(model, rows),
+        lambda: [plain_logits(model, row)[-1] for row in rows],
+        lambda: _shared(engine, rows),
+        lambda usual: check_written(engine, model, usual),
     )
 
 
 def why_apart(
-    part: Any, plainly: Callable[[], Sequence[Any]], shared: Callable[[], Sequence[Any]]
+    part: Any,
+    plainly: Callable[[], Sequence[Any]],
+    shared: Callable[[], Sequence[Any]],
+    check: Callable[[str | None], None],
 ) -> str | None:
-    """Why the part that reads and writes does not compute the same logits in both ways, or `None`.
+    """Return why shared and plain passes do not compute the same, or None.
 
-    It attends in the shared way from here on where it does, else as before.
+    From here on `part` attends in the shared way if they do, else as before. `check` is
+    given the usual attention, and raises for further reasons.
     """
     rope = getattr(part.config, "rope_parameters", None) or {}
     if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
         return "its positions depend on the longest neighbour"
     usual = getattr(part.config, "_attn_implementation", None)
     register()
+    reason = None
     try:
         expected = plainly()
         part.set_attn_implementation(NAME)
-        found = shared()
-        apart = max(
-            float((a - b).abs().max()) for a, b in zip(expected, found, strict=True)
-        )
-        reason = (
-            None
-            if apart <= tolerance_of(part.dtype)
-            else f"shared and plain logits lie {apart:.2g} apart"
-        )
-    except Exception as error:  # noqa: BLE001 - what a model's own code makes of the trial is the reason
+        for logits, others in zip(expected, shared(), strict=True):
+            apart = float((logits - others).abs().max())
+            if not apart <= tolerance_of(part.dtype):
+                raise CannotShare(f"shared and plain logits are {apart:.2g} apart")
+        check(usual)
+    except CannotShare as error:
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - what a model's own code raises is the reason
         reason = f"{type(error).__name__}: {error}"
     if reason is not None and usual is not None:
         part.set_attn_implementation(usual)
     return reason
 
 
-def _probe(model: Any) -> list[list[int]]:
-    """Three short sequences with a common beginning; two of them share more."""
+def probe_rows(model: Any) -> list[tuple[int, ...]]:
+    """Return three short sequences with a common prefix; two of them share more."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
-    begin = [(7 * i + 3) % top for i in range(9)]
+    start = [(7 * i + 3) % top for i in range(9)]
     ends = ([11, 5, 23], [11, 8], [2, 2, 2, 2])
-    return [[*begin, *(token % top for token in end)] for end in ends]
+    return [(*start, *(token % top for token in end)) for end in ends]
 
 
-def _plainly(model: Any, row: Sequence[int]) -> Any:
+def plain_logits(model: Any, tokens: Sequence[int]) -> Any:
+    """Return the logits of all tokens, as the model itself computes them."""
     import torch
 
-    device = model.get_input_embeddings().weight.device
+    ids = torch.tensor([list(tokens)], device=device_of(model))
     with torch.inference_mode():
-        return (
-            model(input_ids=torch.tensor([list(row)], device=device), use_cache=False)
-            .logits[0, -1]
-            .float()
-        )
+        return model(input_ids=ids, use_cache=False).logits[0].float()
 
 
-def _shared(model: Any, rows: Sequence[Sequence[int]]) -> list[Any]:
-    engine = Engine(model)
-    try:
-        root = grow(rows)
-        trunk = Stretch(0, 0, root.stop, None, tuple(range(len(rows))))
-        engine.grow_trunk(trunk, rows)
-        bushes = [Bush(child, trunk) for child in root.children]
-        layouts = [lay_out(bush, rows) for bush in bushes]
-        wanted, offset = [0] * len(rows), 0
-        for layout in layouts:
-            for row in layout.paths:
-                wanted[row] = offset + layout.place(row, len(rows[row]) - 1)
-            offset += len(layout.tokens)
-        return [
-            logits.float() for logits in engine.run_segments(bushes, layouts, wanted)
-        ]
-    finally:
-        engine.count.remove()
+def check_written(engine: Engine, part: Any, usual: str | None) -> None:
+    """Raise if a token that the engine writes is not the most probable one.
+
+    What it writes is computed again as a whole, by the `usual` attention of `part`.
+    """
+    rows = probe_answers(engine, probe_rows(engine.model))
+    if usual is not None:
+        part.set_attn_implementation(usual)
+    tolerance = tolerance_of(engine.model.dtype)
+    for row in rows:
+        if row.is_spoilt:
+            raise CannotShare("it computed logits that are not finite")
+        logits = plain_logits(engine.model, (*row.prompt, *row.token_ids))
+        for at, token in enumerate(row.token_ids, len(row.prompt) - 1):
+            short = float(logits[at].max() - logits[at, token])
+            if not short <= tolerance:
+                raise CannotShare("written and recomputed tokens differ")
+    part.set_attn_implementation(NAME)
+
+
+def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Row]:
+    """Write a few tokens after each prompt."""
+    options = GenerateOptions()
+    rows = [
+        Row(prompt, options, PROBED, NeverStop(), random.Random) for prompt in prompts
+    ]
+    engine.generator.submit(rows)
+    engine.generator.finish(rows)
+    engine.forget()
+    return rows
+
+
+def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
+    """Return the logits of each row's last token, the common prefix computed once."""
+    root = grow(rows)
+    prefix = PrefixSpan(0, 0, root.stop, None, tuple(range(len(rows))))
+    engine.compute_prefix(prefix, rows)
+    subtrees = [Subtree(child, prefix) for child in root.children]
+    layouts = [lay_out(subtree, rows) for subtree in subtrees]
+    wanted = [0] * len(rows)
+    offset = 0
+    for layout in layouts:
+        for row in layout.paths:
+            wanted[row] = offset + layout.place(row, len(rows[row]) - 1)
+        offset += len(layout.tokens)
+    logits = engine.run_segments(subtrees, layouts, wanted)
+    engine.forget()
+    return [line.float() for line in logits]
+
+
+def device_of(model: Any) -> Any:
+    """Return the device that token ids are given on."""
+    return model.get_input_embeddings().weight.device
+
+
+def _is_on_one_device(model: Any) -> bool:
+    return len({weight.device for weight in model.parameters()}) == 1

@@ -1,25 +1,28 @@
-"""Matrix products over a few rows: on a CPU, from weights that are laid out for them once.
+"""Matrix products over a few rows on a CPU, with weights repacked once.
 
-Given plain weights, the library takes as long for seven rows as for thirty-two: it lays the weights out again in every
-product. A step of generation is such a product in every layer, so the laid-out weights are kept beside the plain ones,
-where there is memory for them; else a few rows are filled up to a whole block, which costs less than their own number.
+With plain weights the library takes as long for seven rows as for thirty-two, because it repacks the weights in
+every product. A generation step is such a product in every layer. So repacked weights are kept next to the
+plain ones if memory allows; otherwise a few rows are padded to a whole block, which is still faster.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from .cuda_kernels import fuse_norms
 from .memory import free_of_machine
 
 FEWEST, MOST = 4, 64
-"""Rows from which and up to which laid-out weights are the faster ones."""
+"""Numbers of rows for which repacked weights are faster."""
 BLOCK, FEWEST_FILLED = 16, 7
-"""Without them: a full block, and the number of rows from which filling it up pays."""
+"""Without repacked weights: a full block, and the number of rows from which padding to it pays."""
 PAYS_AFTER = 8
-"""Products over a few rows before a layer's weights are laid out: a run that only weighs answers makes hardly any."""
+"""Products over a few rows before a layer's weights are repacked. A run that only scores continuations has
+hardly any.
+"""
 SHARE = 0.5
-"""Of the memory that is free, what laid-out weights may take."""
+"""Share of the free memory for repacked weights."""
 APART = 1e-4
-"""How far, relative to the largest number, products of both kinds may lie apart."""
+"""Largest difference between both products, relative to the largest number."""
 
 
 class FewRows:
@@ -51,12 +54,14 @@ class FewRows:
 
 
 def hasten(model: Any, free: int | None = None) -> int:
-    """Makes the linear layers of a model in full precision on a CPU quick on a few rows; how many were changed.
+    """Speed up the linear layers of a float32 model on a CPU. Return how many were changed.
 
-    `free` is the memory there is, in bytes; by default what the machine says.
+    `free` is the available memory in bytes; by default it is read from the system.
     """
     import torch
 
+    if torch.cuda.is_available():
+        fuse_norms(model)
     found = [
         module
         for module in model.modules()
@@ -76,7 +81,7 @@ def hasten(model: Any, free: int | None = None) -> int:
 
 
 def drop_laid_out(model: Any) -> None:
-    """Gives the memory of laid-out weights back, for good."""
+    """Free the memory of repacked weights for good."""
     for module in model.modules():
         forward: Callable[..., Any] | None = vars(module).get("forward")
         if isinstance(forward, FewRows):
@@ -84,21 +89,21 @@ def drop_laid_out(model: Any) -> None:
 
 
 def lay_out_weight(weight: Any) -> Any:
-    """A layer's weights as `product` reads them."""
+    """Return a layer's weights in the layout that `product` reads."""
     import torch
 
     return torch.ops.mkldnn._reorder_linear_weight(weight, BLOCK)
 
 
 def product(rows: Any, laid_out: Any, bias: Any) -> Any:
-    """Rows by a layer's laid-out weights, with its bias."""
+    """Multiply rows by a layer's repacked weights, and add its bias."""
     import torch
 
     return torch.ops.mkldnn._linear_pointwise(rows, laid_out, bias, "none", [], "")
 
 
 def can_lay_out() -> bool:
-    """Whether this build of torch has products from laid-out weights that are right; tried on a small one."""
+    """Return True if torch can multiply by repacked weights, tested on a small product."""
     import torch
 
     if not torch.backends.mkldnn.is_available():

@@ -1,327 +1,498 @@
-"""Generation: rows that hang on shared trunks, written token by token, each leaving when it is done.
+"""Generation: rows in slots, each leaving its slot to the next row when it is done.
 
-Rows stand in slots. A row that ends gives its slot to the next one, or to the last row when none waits, so no step
-computes a finished row. The trunk's keys and values are looked at where they lie, never copied to the rows.
+Callers submit rows and then drive the generator in turns, so rows of one batch are
+admitted while those of the batch before are still being written. On CUDA the pass over
+one token of every slot is a captured graph, run several times between two looks at
+what was written; elsewhere it is run eagerly, and looked at after every token.
 """
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import Any, TypeVar
+import threading
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from ...core import GenerateOptions, Request
-from ..draws import generator_for
-from .attention import Once, PackedPlan, integers
-from .drafts import Drafter, can_draft
-from .engine import Engine, in_order
-from .prefix import Bush, Node, Stretch, chains, grow, lay_out
-from .sampling import Choice, are_finite, choose, is_greedy
-from .slots import Slots, StepPlan
+from ...core import Output
+from .prefix import MIN_SAVED, common
+from .rows import Row, choose_tokens
+from .slots import DecodePlan, PrefillPlan, Segment, SlotCache
 
-Stops = Callable[[Sequence[int]], str | None]
-"""Given what was written, why to stop now; `None` to go on."""
-NOT_FINITE = "the model computed logits that are not finite"
-GROWTH = 64
-"""Tokens by which the room of all rows grows at least."""
+if TYPE_CHECKING:
+    from .engine import Engine
 
-
-@dataclass(slots=True)
-class Row:
-    """One answer being written."""
-
-    prompt: tuple[int, ...]
-    options: GenerateOptions
-    max_tokens: int
-    stops: Stops
-    draw: random.Random
-    written: list[Choice] = field(default_factory=list)
-    token_ids: list[int] = field(default_factory=list)
-    """The tokens of what was written."""
-    stop_reason: str | None = None
-    is_spoilt: bool = False
-    """Whether no token could be chosen."""
-
-    def words(self) -> Sequence[int]:
-        """The prompt as what can be written: token ids."""
-        return self.prompt
-
-    def clear(self) -> None:
-        """Back to the start."""
-        self.written, self.token_ids, self.stop_reason, self.is_spoilt = (
-            [],
-            [],
-            None,
-            False,
-        )
-
-    def take(self, choice: Choice | None) -> bool:
-        """Writes one token, or notes that none could be chosen; whether the row is done."""
-        if choice is None:
-            self.is_spoilt = True
-            return True
-        self.written.append(choice)
-        self.token_ids.append(choice.token)
-        self.stop_reason = self.stops(self.token_ids)
-        if self.stop_reason is None and len(self.written) >= self.max_tokens:
-            self.stop_reason = "length"
-        return self.stop_reason is not None
+WINDOW = 8
+"""Passes of a captured graph between two looks at what was written."""
+LENGTHS = 64
+"""Slot lengths are multiples of this many tokens."""
+FEWEST = 8
+"""Slots of the smallest captured graph."""
+TOO_LARGE = "one prompt and its answer do not fit into the device's memory"
 
 
-R = TypeVar("R", bound=Row)
+class Generator:
+    """Writes the rows of one model."""
 
-
-@dataclass(slots=True)
-class Active:
-    """A row in its slot."""
-
-    row: Row
-    trunk: Stretch | None
-    own: int
-    """Tokens after the trunk that went through the model."""
-    drafter: Drafter | None
-
-
-class Writer:
-    """Writes the answers of many rows, `slots` of them at a time."""
-
-    def __init__(self, engine: Engine, rows: Sequence[Row], slots: int) -> None:
+    def __init__(self, engine: "Engine") -> None:
         self.engine = engine
-        self.rows = rows
-        self.prompts = [row.prompt for row in rows]
-        self.waiting = self._in_order()
-        self.size = min(slots, len(rows))
-        self.active: list[Active] = []
-        """The rows of the slots in use."""
-        self.slots = Slots(self.size, 0)
+        self.is_cuda = engine.can_capture
+        self.cache: SlotCache | None = None
+        self.rows: list[Row | None] = []
+        """The row of each slot."""
+        self._arrived: list[Row] = []
+        self._arrivals = threading.Lock()
+        self._waiting: list[Row] = []
+        self._prompts: list[tuple[tuple[int, ...], int]] = []
+        """What slots hold, also after their row is done: prompts with slots, sorted."""
+        self._steps: dict[Any, DecodeStep] = {}
 
-    def run(self) -> None:
-        """Until every row is done."""
+    def submit(self, rows: Sequence[Row]) -> None:
+        """Queue rows; may be called while another thread drives."""
+        with self._arrivals:
+            self._arrived += rows
+
+    def finish(self, rows: Sequence[Row]) -> None:
+        """Drive until these rows are done, writing all others that have arrived."""
         import torch
 
         with torch.inference_mode():
-            while True:
-                self._fill()
-                if not self.active:
-                    return
-                self._step()
+            try:
+                while not all(row.is_done for row in rows):
+                    self._advance(rows)
+            except BaseException:
+                self._give_up(rows)
+                raise
 
-    def _in_order(self) -> Iterator[tuple[Row, Stretch | None]]:
-        """Rows by what they share; a trunk is computed when the first row that hangs on it is due."""
-        # The last token of a prompt always belongs to the row: its logits begin the answer.
-        root = grow([prompt[:-1] for prompt in self.prompts])
-        trunk = self.engine.kept(root, self.prompts, root.stop)
-        for item in chains(root, pack=self.engine.budget.pack, trunk=trunk):
-            if isinstance(item, Stretch):
-                self.engine.grow_trunk(item, self.prompts)
-            else:
-                row, trunk = item
-                yield self.rows[row], trunk
+    def _advance(self, current: Sequence[Row]) -> None:
+        import torch
 
-    def _fill(self) -> None:
-        """Gives free slots to waiting rows, whose prompts go through the model together."""
-        while len(self.active) < self.size:
-            fresh: list[tuple[Row, Stretch | None]] = []
-            tokens = 0
-            while (
-                len(self.active) + len(fresh) < self.size
-                and tokens < self.engine.budget.pack
+        before = _tokens_of(current)
+        try:
+            self._admit()
+            self._decode()
+        except (MemoryError, torch.OutOfMemoryError):
+            self._shrink()  # rows begin again, so progress is negative
+        progress = (_tokens_of(current) - before) / len(current)
+        self.engine.count.meter.advance(progress)
+
+    # Admission
+
+    def _admit(self) -> None:
+        """Fill free slots with waiting rows; their prompts go through the model together."""
+        with self._arrivals:
+            fresh, self._arrived = self._arrived, []
+        if fresh:
+            self._waiting += fresh
+            self._waiting.sort(key=lambda row: row.prompt)
+        if not self._waiting:
+            return
+        self._make_room()
+        while self._waiting:
+            wave = self._next_wave()
+            if not wave:
+                return
+            self._prefill(wave)
+
+    def _make_room(self) -> None:
+        """Make slots that are long and many enough, as far as memory allows."""
+        active = [row for row in self.rows if row is not None]
+        rows = [*active, *self._waiting]
+        longest = max(_total(row) for row in rows) + WINDOW + 1
+        length = -(-longest // LENGTHS) * LENGTHS
+        cache = self.cache
+        if cache is not None:
+            length = max(length, cache.length)
+        most = self.engine.slots_of(length)
+        count = min(most, self._rounded(len(rows)))
+        if cache is None:
+            self.cache = SlotCache(count, length)
+            self.rows = [None] * count
+            return
+        if length == cache.length and count <= cache.count:
+            return
+        if length > cache.length and len(active) > most:
+            return  # longer rows wait until enough of the others are done
+        self._resize(cache, max(count, len(active)), length)
+
+    def _resize(self, cache: SlotCache, count: int, length: int) -> None:
+        if count < cache.count:
+            self._close_gaps(count)
+        self._steps.clear()
+        cache.resize(count, length)
+        rows = self.rows[:count]
+        missing = count - len(rows)
+        self.rows = rows + [None] * missing
+        prompts = self._prompts
+        self._prompts = [(prompt, slot) for prompt, slot in prompts if slot < count]
+
+    def _rounded(self, count: int) -> int:
+        """Return the slots of a pass for so many rows: few sizes where graphs are captured."""
+        if not self.is_cuda:
+            return count
+        return max(FEWEST, 1 << (count - 1).bit_length())
+
+    def _next_wave(self) -> list[tuple[Row, Segment]]:
+        """Return waiting rows with their slots, shared prefixes copied.
+
+        A row that begins like another of the same wave waits for the next one, where it
+        copies what they share.
+        """
+        assert self.cache is not None
+        free = [slot for slot, row in enumerate(self.rows) if row is None]
+        copies: dict[tuple[int, int], list[int]] = {}
+        wave: list[tuple[Row, Segment]] = []
+        left: list[Row] = []
+        tokens = 0
+        for number, row in enumerate(self._waiting):
+            if not free or tokens >= self.engine.budget.pack:
+                left += self._waiting[number:]
+                break
+            shared, source = self._resident(row.prompt)
+            neighbour = wave[-1][0].prompt if wave else ()
+            later = min(common(neighbour, row.prompt), len(row.prompt) - 1)
+            is_too_long = _total(row) + WINDOW >= self.cache.length
+            if is_too_long or later >= shared + MIN_SAVED:
+                left.append(row)
+                continue
+            slot = self._free_slot(free, source, copies)
+            if slot is None:
+                left += self._waiting[number:]
+                break
+            self._forget_slot(slot)
+            if shared and source != slot:
+                copies.setdefault((source, shared), []).append(slot)
+            wave.append((row, Segment(slot, shared, len(row.prompt) - shared)))
+            tokens += len(row.prompt) - shared
+        self._waiting = left
+        for (source, length), targets in copies.items():
+            self.cache.copy(source, targets, length)
+        return wave
+
+    def _free_slot(
+        self, free: list[int], source: int, copies: dict[tuple[int, int], list[int]]
+    ) -> int | None:
+        """Take a free slot that no row of the wave copies from; the own source last."""
+        sources = {copied for copied, _ in copies}
+        usable = [slot for slot in free if slot not in sources]
+        others = [slot for slot in usable if slot != source]
+        if not usable:
+            return None
+        slot = (others or usable)[0]
+        free.remove(slot)
+        return slot
+
+    def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
+        """Return how many tokens of a prompt a slot holds, and which slot."""
+        best = (0, 0)
+        index = bisect_left(self._prompts, (prompt, 0))
+        for prompt_there, slot in self._prompts[max(0, index - 1) : index + 1]:
+            # The last token is always computed: its logits begin the answer.
+            shared = min(common(prompt_there, prompt), len(prompt) - 1)
+            if shared >= MIN_SAVED:
+                best = max(best, (shared, slot))
+        return best
+
+    def _forget_slot(self, slot: int) -> None:
+        self._prompts = [entry for entry in self._prompts if entry[1] != slot]
+
+    def _prefill(self, wave: Sequence[tuple[Row, Segment]]) -> None:
+        """Compute the prompts of a wave and choose the first token of each row."""
+        assert self.cache is not None
+        pack = self.engine.budget.pack
+        for row, part in wave:
+            self.rows[part.slot] = row
+        parts = []
+        for row, part in wave:
+            while part.size > pack:
+                # A long prompt goes through in pieces; only the last has logits.
+                self._run([(row, Segment(part.slot, part.start, pack))], [])
+                part = Segment(part.slot, part.start + pack, part.size - pack)
+            parts.append((row, part))
+        parts.sort(key=lambda entry: entry[1].size)
+        ends: list[int] = []
+        for _, part in parts:
+            ends.append((ends[-1] + 1 if ends else 0) + part.size - 1)
+        logits = self._run(parts, ends)
+        for row, part in parts:
+            insort(self._prompts, (row.prompt, part.slot))
+        choices = choose_tokens(logits, [row for row, _ in parts])
+        for (row, _), choice in zip(parts, choices, strict=True):
+            row.take(choice)
+        self._retire()
+
+    def _run(self, parts: Sequence[tuple[Row, Segment]], wanted: Sequence[int]) -> Any:
+        assert self.cache is not None
+        plan = PrefillPlan(self.cache, [part for _, part in parts])
+        tokens = [
+            token for row, part in parts for token in row.prompt[part.start : part.stop]
+        ]
+        return self.engine.run(tokens, plan.positions, plan, wanted)
+
+    # Decoding
+
+    def _decode(self) -> None:
+        """Write one token of every row, or a few where a graph is captured."""
+        active = [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
+        if not active:
+            return
+        width = self._width(len(active))
+        active = [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
+        step = self._step(width)
+        step.load(active, self._shared_prefix(active))
+        rows = [row for _, row in active]
+        slots = [slot for slot, _ in active]
+        if all(row.is_plain for row in rows):
+            left = max(row.max_tokens - len(row.token_ids) for row in rows)
+            tokens_of_steps = step.run(min(WINDOW, left) if step.is_captured else 1)
+            for slot, row in active:
+                row.take_all([tokens[slot] for tokens in tokens_of_steps])
+        else:
+            step.run(1)
+            for row, choice in zip(
+                rows, choose_tokens(step.logits[slots], rows), strict=True
             ):
-                item = next(self.waiting, None)
-                if item is None:
-                    break
-                fresh.append(item)
-                tokens += len(item[0].prompt) - _length(item[1])
-            if not fresh:
-                break
-            self._begin(fresh)
+                row.take(choice)
+        self._retire()
 
-    def _begin(self, fresh: Sequence[tuple[Row, Stretch | None]]) -> None:
-        prompts = [row.prompt for row, _ in fresh]
-        bushes = in_order(
-            [
-                Bush(Node(_length(trunk), len(row.prompt), index, [], [index]), trunk)
-                for index, (row, trunk) in enumerate(fresh)
-            ]
-        )
-        fresh = [fresh[bush.node.row] for bush in bushes]
-        layouts = [lay_out(bush, prompts) for bush in bushes]
-        sizes = [len(layout.tokens) for layout in layouts]
-        self._make_room(max(sizes))
-        first = len(self.active)
-        self.slots.empty(first, first + len(fresh))
-        places = integers(
-            [
-                [
-                    first + offset
-                    for offset, size in enumerate(sizes)
-                    for _ in range(size)
-                ],
-                [place for size in sizes for place in range(size)],
-            ]
-        )
-        once = Once()
+    def _width(self, count: int) -> int:
+        """Return the slots of the next pass; at the end of a run, close gaps for it."""
+        width = min(self._rounded(count), len(self.rows))
+        if any(row is not None for row in self.rows[width:]):
+            if self._waiting and self.is_cuda:
+                return len(self.rows)
+            self._close_gaps(width)
+        return width
 
-        def keep(layer: int, key: Any, value: Any) -> None:
-            slots, inside = once("places", key.device, lambda: places)
-            self.slots.store(layer, slots, inside, key, value)
+    def _close_gaps(self, width: int) -> None:
+        """Move rows from slots beyond `width` to free ones below it."""
+        assert self.cache is not None
+        free = [slot for slot, row in enumerate(self.rows[:width]) if row is None]
+        sources: list[int] = []
+        targets: list[int] = []
+        longest = 0
+        for source, row in enumerate(self.rows[width:], width):
+            if row is None:
+                continue
+            target = free.pop(0)
+            sources.append(source)
+            targets.append(target)
+            longest = max(longest, len(row.prompt) + len(row.token_ids))
+            self.rows[target], self.rows[source] = row, None
+            self._forget_slot(target)
+            insort(self._prompts, (row.prompt, target))
+        if targets:
+            self.cache.copy(sources, targets, longest)
 
-        positions = integers([at for layout in layouts for at in layout.positions])
-        plan = PackedPlan(self.engine.groups(bushes, layouts), positions, keep)
-        tokens = [token for layout in layouts for token in layout.tokens]
-        logits = self.engine.run(
-            tokens, positions, plan, [stop - 1 for stop in accumulate(sizes)]
-        )
-        # A row's last token is counted when what follows it is read.
-        self.active += [
-            Active(row, trunk, size - 1, self._drafter(row))
-            for (row, trunk), size in zip(fresh, sizes, strict=True)
-        ]
-        self._write(logits, [[]] * len(fresh))
+    def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
+        """Return with how many tokens all rows begin; read once for all on a CPU."""
+        if self.is_cuda or len(active) < 2:
+            return 0
+        prompts = [row.prompt for _, row in active]
+        shared = common(min(prompts), max(prompts))
+        return shared if shared >= MIN_SAVED else 0
 
-    def _drafter(self, row: Row) -> Drafter | None:
-        return (
-            Drafter(row.words())
-            if self.engine.budget.step and can_draft(row.options)
-            else None
-        )
+    def _step(self, width: int) -> "DecodeStep":
+        name = (width, self.engine.axes)
+        if name not in self._steps:
+            assert self.cache is not None
+            if not self.is_cuda:
+                self._steps.clear()
+            captures = self.engine.can_capture
+            pools = [step.pool for step in self._steps.values()]
+            pool = next((pool for pool in pools if pool is not None), None)
+            step = DecodeStep(self.engine, self.cache, width, captures, pool)
+            self._steps[name] = step
+        return self._steps[name]
 
-    def _step(self) -> None:
-        drafts = self._drafts()
-        lengths = [active.own for active in self.active]
-        self._make_room(
-            max(
-                length + len(draft)
-                for length, draft in zip(lengths, drafts, strict=True)
-            )
-            + 1
-        )
-        by_trunk: dict[int, tuple[Stretch | None, list[int]]] = {}
-        for at, active in enumerate(self.active):
-            by_trunk.setdefault(id(active.trunk), (active.trunk, []))[1].append(at)
-        trunks = [
-            (self.engine.trunk(trunk), members) for trunk, members in by_trunk.values()
-        ]
-        plan = StepPlan(
-            self.slots, lengths, [1 + len(draft) for draft in drafts], trunks
-        )
-        tokens: list[int] = []
-        positions: list[int] = []
-        for active, draft in zip(self.active, drafts, strict=True):
-            tokens += [active.row.token_ids[-1], *draft]
-            first = _length(active.trunk) + active.own
-            positions += range(first, first + 1 + len(draft))
-        logits = self.engine.run(tokens, integers(positions), plan, range(len(tokens)))
-        self._write(logits, drafts)
+    def _retire(self) -> None:
+        """Free the slots of rows that are done."""
+        for slot, row in enumerate(self.rows):
+            if row is not None and row.is_done:
+                self.rows[slot] = None
+                if row.is_spoilt:
+                    assert self.cache is not None
+                    self.cache.clear(slot)
+                    self._forget_slot(slot)
 
-    def _drafts(self) -> list[list[int]]:
-        """What each row may write next, as much of it as a pass takes at little cost."""
-        most = (self.engine.budget.step - len(self.active)) // len(self.active)
-        return [
-            []
-            if active.drafter is None or most < 1
-            else active.drafter.draft(
-                min(most, active.row.max_tokens - len(active.row.token_ids) - 1)
-            )
-            for active in self.active
-        ]
+    # Memory and failures
 
-    def _write(self, logits: Any, drafts: Sequence[Sequence[int]]) -> None:
-        """The next tokens of the last rows, whose drafts went through the model; those that are done leave."""
-        first = len(self.active) - len(drafts)
-        owners = [
-            active.row
-            for active, draft in zip(self.active[first:], drafts, strict=True)
-            for _ in range(1 + len(draft))
-        ]
-        choices = chosen(logits, owners)
-        done: list[int] = []
-        at = 0
-        for slot, draft in enumerate(drafts, first):
-            if self._take(slot, draft, choices[at : at + 1 + len(draft)]):
-                done.append(slot)
-            at += 1 + len(draft)
-        for slot in reversed(done):
-            last = len(self.active) - 1
-            if slot != last:
-                self.slots.move(last, slot)
-                self.active[slot] = self.active[last]
-            self.active.pop()
+    def drop(self) -> bool:
+        """Free all slots if no row is being written; return True if that freed any."""
+        if self.cache is None or any(row is not None for row in self.rows):
+            return False
+        self._clear()
+        return True
 
-    def _take(
-        self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]
-    ) -> bool:
-        """Writes one token and what follows it in the draft as long as that is right; whether the row is done."""
-        active, count, done = self.active[slot], 0, False
-        for choice, drafted in zip(choices, (*draft, None), strict=True):
-            if choice is None and drafted is not None:
-                break
-            count += 1
-            done = active.row.take(choice)
-            if done or active.row.token_ids[-1] != drafted:
-                break
-        active.own += count
-        # A row that ends early was as much of the batch as one that wrote all it may.
-        worked_off = (
-            active.row.max_tokens - len(active.row.token_ids) + count if done else count
-        )
-        self.engine.count.meter.advance(
-            worked_off / active.row.max_tokens / len(self.rows)
-        )
-        self.engine.wrong_drafts += len(choices) - count
-        if None in choices[count:]:
-            # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
-            active.drafter = None
-            self.slots.empty(slot, slot + 1, active.own)
-        if active.drafter is not None and not done:
-            active.drafter.learn(active.row.token_ids[-count:], len(draft))
-        return done
+    def _clear(self) -> None:
+        self.cache = None
+        self.rows = []
+        self._prompts = []
+        self._steps.clear()
 
-    def _make_room(self, needed: int) -> None:
-        if needed > self.slots.room:
-            self.slots.grow(max(needed, self.slots.room + GROWTH))
-
-
-def rows_of(
-    kind: type[R], prompt: tuple[int, ...], request: Request, room: int, stops: Stops
-) -> list[R]:
-    """What is to be written for a request: once where nothing is drawn."""
-    options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
-    draws = 1 if is_greedy(options) else request.options.n
-    return [
-        kind(prompt, options, room, stops, generator_for(request, index))
-        for index in range(draws)
-    ]
-
-
-def write(engine: Engine, rows: Sequence[Row], writer: type[Writer]) -> None:
-    """Writes the answers of rows, fewer of them at once where memory runs out."""
-
-    def attempt() -> None:
+    def _shrink(self) -> None:
+        """Go on with half as many slots; the longest row fails if there is only one."""
+        count = len(self.rows)
+        rows = [row for row in self.rows if row is not None]
         for row in rows:
             row.clear()
-        writer(engine, rows, engine.rows).run()
+        self._waiting = sorted([*rows, *self._waiting], key=lambda row: row.prompt)
+        self._clear()
+        self.engine.release()
+        can_halve = self.engine.halve()
+        if count > 1:
+            self.engine.rows = count // 2
+        elif not can_halve:
+            longest = max(self._waiting, key=_total)
+            longest.failure = _too_large(longest)
+            self._waiting.remove(longest)
 
-    engine.within_memory(attempt)
+    def _give_up(self, current: Sequence[Row]) -> None:
+        """Drop own rows after an error; others start again when their caller drives."""
+        mine = {id(row) for row in current}
+        every = [*(row for row in self.rows if row is not None), *self._waiting]
+        self._clear()
+        self._waiting = []
+        for row in every:
+            if id(row) not in mine and not row.is_done:
+                row.clear()
+                self._waiting.append(row)
+        with self._arrivals:
+            self._arrived = [row for row in self._arrived if id(row) not in mine]
 
 
-def chosen(logits: Any, owners: Sequence[Row]) -> list[Choice | None]:
-    """The token that each line of logits chooses for the row it belongs to; none where no token can be chosen."""
-    by_options: dict[GenerateOptions, list[int]] = {}
-    for at, row in enumerate(owners):
-        by_options.setdefault(row.options, []).append(at)
-    found: list[Choice | None] = [None] * len(owners)
-    finite = are_finite(logits)
-    for options, members in by_options.items():
-        rows = [owners[at] for at in members]
-        some = logits if len(members) == len(logits) else logits[members]
-        choices = choose(
-            some, options, [row.token_ids for row in rows], [row.draw for row in rows]
-        )
-        for at, choice in zip(members, choices, strict=True):
-            found[at] = choice if finite[at] else None
-    return found
+class DecodeStep:
+    """The pass over one token of every slot below `width`, with the tensors it reads."""
+
+    def __init__(
+        self, engine: "Engine", cache: SlotCache, width: int, captures: bool, pool: Any
+    ) -> None:
+        import torch
+
+        self.engine = engine
+        self.tokens = torch.zeros(width, dtype=torch.long, device=engine.device)
+        self.positions = torch.zeros_like(self.tokens)
+        self.shifts = torch.zeros_like(self.tokens)
+        self.advances = torch.zeros_like(self.tokens)
+        """1 for each slot with a row: its position grows from pass to pass."""
+        self.plan = DecodePlan(cache, width, self.positions)
+        self.logits: Any = None
+        self.best: Any = None
+        """The most probable token of each slot; -1 where logits are not finite."""
+        self.active = 0
+        self._captures = captures
+        self._pool = pool
+        """Memory of another captured graph, which is never run at the same time."""
+        self._graph: Any = None
+
+    @property
+    def is_captured(self) -> bool:
+        """Return True if the pass is a CUDA graph, or becomes one when it is run."""
+        return self._captures
+
+    @property
+    def pool(self) -> Any:
+        """Return the memory of the graph, which other graphs may use too."""
+        return None if self._graph is None else self._graph.pool()
+
+    def load(self, active: Sequence[tuple[int, Row]], shared: int) -> None:
+        """Set what the next passes start from."""
+        import torch
+
+        width = len(self.tokens)
+        # Slots without a row write to their last place, which no row reads.
+        scratch = self.plan.cache.length - 1
+        tokens = [0] * width
+        places = [scratch] * width
+        shifts = [0] * width
+        advances = [0] * width
+        lengths = [1] * width
+        for slot, row in active:
+            length = len(row.prompt) + len(row.token_ids)
+            tokens[slot] = row.token_ids[-1]
+            places[slot] = length - 1
+            shifts[slot] = row.shift
+            advances[slot] = 1
+            lengths[slot] = length
+        lines = torch.tensor([tokens, places, shifts, advances, lengths])
+        lines = lines.to(self.tokens.device)
+        self.tokens.copy_(lines[0])
+        self.positions.copy_(lines[1])
+        self.shifts.copy_(lines[2])
+        self.advances.copy_(lines[3])
+        self.plan.lengths.copy_(lines[4])
+        self.plan.shared = shared
+        self.plan.shared_slot = active[0][0]
+        if not self._captures:
+            self.plan.longest = max(lengths)
+        self.active = len(active)
+
+    def run(self, count: int) -> list[list[int]]:
+        """Run the pass so many times; return the most probable tokens of each."""
+        import torch
+
+        if self._captures and self._graph is None:
+            self._capture()
+        best_tokens = []
+        for _ in range(count):
+            if self._graph is None:
+                self._pass()
+            else:
+                self._graph.replay()
+                self.engine.count.add(self.active)
+            best_tokens.append(self.best.clone() if count > 1 else self.best)
+        tokens: list[list[int]] = torch.stack(best_tokens).tolist()
+        return tokens
+
+    def _pass(self) -> None:
+        import torch
+
+        self.plan.begin()
+        positions = self.positions + self.shifts
+        self.logits = self.engine.decode(self.tokens, positions, self.plan)
+        is_finite = self.logits.amax(-1).isfinite()
+        best = torch.where(is_finite, self.logits.argmax(-1), -1)
+        self.best = best.to(self.tokens.device)
+        self.tokens.copy_(self.best.clamp(min=0))
+        self.positions.add_(self.advances)
+        self.plan.lengths.add_(self.advances)
+
+    def _capture(self) -> None:
+        """Capture the pass; a model that cannot be captured is run eagerly."""
+        import torch
+
+        state = (self.tokens, self.positions, self.plan.lengths)
+        before = [tensor.clone() for tensor in state]
+        try:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self._pass()
+            torch.cuda.current_stream().wait_stream(stream)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=self._pool):
+                self._pass()
+            self._graph = graph
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever its code does, it still runs eagerly
+            self.engine.eager_because = f"{type(error).__name__}: {error}"
+            self._captures = self.engine.can_capture = False
+        for tensor, value in zip(state, before, strict=True):
+            tensor.copy_(value)
 
 
-def _length(trunk: Stretch | None) -> int:
-    return 0 if trunk is None else trunk.stop
+def _tokens_of(rows: Sequence[Row]) -> float:
+    """Return the written share of each row, between 0 and 1."""
+    total = 0.0
+    for row in rows:
+        total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens
+    return total
+
+
+def _total(row: Row) -> int:
+    """Return the number of tokens of a row if it writes all it may."""
+    return len(row.prompt) + row.max_tokens
+
+
+def _too_large(row: Row) -> Output:
+    what = f"{TOO_LARGE}: {len(row.prompt)} + {row.max_tokens} tokens"
+    fix = "fix: a smaller max_tokens, a shorter prompt, or a smaller dtype"
+    return Output.failed("oom", f"{what}; {fix}", retryable=False)

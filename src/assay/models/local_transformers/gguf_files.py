@@ -1,7 +1,7 @@
-"""GGUF weights for transformers: turned into plain safetensors once, kept in the user's cache.
+"""GGUF weights for transformers, converted to safetensors once and kept in the user's cache.
 
-transformers reads a GGUF file in tens of seconds each time and marks the model as quantized, which it then refuses to
-save; so the weights are copied into a fresh model without that mark.
+transformers needs tens of seconds to read a GGUF file each time. It marks the model as quantized and then
+refuses to save it, so the weights are copied into a new model without that mark.
 """
 
 import os
@@ -13,11 +13,11 @@ from ...core import ModelError
 from ..weights import cache_folder, check_complete, weights_digest
 
 REVISION = 2
-"""Of this conversion: what an earlier one left in the cache is not used."""
+"""Version of this conversion. Results of other versions in the cache are not used."""
 
 
 def converted(file: Path) -> Path:
-    """The folder with the weights of a GGUF file as safetensors in full precision, made if it is not there."""
+    """Return the folder with the weights of a GGUF file as float32 safetensors, converting them if necessary."""
     folder = cache_folder() / "converted" / f"{weights_digest(file)[:32]}-{REVISION}"
     if (folder / "config.json").is_file():
         return folder

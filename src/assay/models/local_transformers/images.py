@@ -1,7 +1,7 @@
-"""Images and clips without a video processor: for models whose own processor needs libraries that only videos need.
+"""Images and audio without a video processor, for models whose own processor needs libraries only for video.
 
-Such a model marks each image by one token, which stands for as many as the image has patches after merging, and
-each audio clip by one that stands for a quarter of its frames.
+Such a model has one placeholder token for each image and audio clip. It is repeated for each image patch after
+merging, or for each four audio frames.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .prompts import template_in
+from ..prompting.renderer import template_in
 
 
 @dataclass
 class PlainImageProcessor:
-    """A tokenizer and an image processor, called as transformers' processors are; with a feature extractor it hears."""
+    """A tokenizer and an image processor with the interface of transformers' processors; also audio with a
+    feature extractor.
+    """
 
     tokenizer: Any
     image_processor: Any
@@ -25,7 +27,7 @@ class PlainImageProcessor:
 
     @classmethod
     def load(cls, folder: str, options: Mapping[str, Any]) -> "PlainImageProcessor":
-        """From the same folder or hub name as the model."""
+        """Load all parts from the same folder or hub name as the model."""
         from transformers import (
             AutoConfig,
             AutoFeatureExtractor,
@@ -112,7 +114,7 @@ class PlainImageProcessor:
 
 
 def _filled(text: str, mark: str, counts: Sequence[int], what: str) -> str:
-    """The text with each mark repeated as often as its medium has tokens."""
+    """Return the text with each placeholder repeated as often as its medium has tokens."""
     pieces = text.split(mark)
     if len(pieces) - 1 != len(counts):
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Loading: from a folder, a hub name or a GGUF file to a model and its tokenizer or processor.
+"""Load a model and its tokenizer or processor from a folder, a hub name or a GGUF file.
 
-What a model is can be told from its `config.json` alone, before a weight is read. Code that comes with weights runs
-only when the run's own flag says so.
+The kind of a model follows from its `config.json`, before a weight is read. Code that comes with weights runs
+only if the run's own flag allows it.
 """
 
 import gc
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
 from ..answers import first_line, is_out_of_memory
+from ..devices import cuda_devices, cuda_memory, missing_device
 from ..weights import check_complete, not_computed, weights_digest
 from .adapters import adapted
 from .gguf_files import converted
@@ -23,6 +24,16 @@ from .speaking import can_speak, writes_and_speaks
 Kind = Literal["text", "vision", "audio", "speech", "voice", "omni"]
 PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
+DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
+TOKENIZER_FILES = ("vocab.", "spiece.", "sentencepiece", "merges.", "preprocessor")
+"""Beginnings of the names of further files of a tokenizer or processor."""
+CONTEXT_KEYS = (
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_target_positions",
+)
 SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract_norm"})
 
 
@@ -31,7 +42,7 @@ class Source:
     """Where a model comes from."""
 
     index: ClassVar[str] = "config.json"
-    """The file that says what it is."""
+    """The configuration file."""
     what: ClassVar[str] = "model"
 
     path: str
@@ -50,11 +61,11 @@ class Source:
 
     @property
     def is_gguf(self) -> bool:
-        """Whether the weights are a GGUF file."""
+        """True if the weights are a GGUF file."""
         return self.path.lower().endswith(".gguf")
 
     def check(self) -> None:
-        """Faults that can be told without reading weights."""
+        """Yield faults that can be found without reading weights."""
         for library in ("torch", "transformers"):
             if importlib.util.find_spec(library) is None:
                 raise MissingExtra(f"{library}, which local models need,", PIP)
@@ -92,9 +103,26 @@ class Source:
             )
         if local is not None and local.is_file() and not self.is_gguf:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
+        self._check_dtype()
+        self._check_tokenizer()
+
+    def _check_dtype(self) -> None:
+        if self.dtype not in DTYPES:
+            what = f"unknown dtype {self.dtype!r}"
+            raise UsageError(what, where=self.path, fix="float32, bfloat16 or float16")
+
+    def _check_tokenizer(self) -> None:
+        """Raise if a model folder has no file of a tokenizer or processor."""
+        local = self.local
+        if self.index != "config.json" or local is None or not local.is_dir():
+            return
+        names = ("tokenizer", *TOKENIZER_FILES)
+        if not any(file.name.startswith(names) for file in local.iterdir()):
+            fix = "copy tokenizer.json and tokenizer_config.json of the model into it"
+            raise UsageError("the folder has no tokenizer", where=self.path, fix=fix)
 
     def config(self) -> Mapping[str, Any]:
-        """The model's `config.json`; empty for a GGUF file, which always holds a text model."""
+        """The model's `config.json`; empty for a GGUF file, which is always a text model."""
         if self.is_gguf:
             return {}
         local = self.local
@@ -107,8 +135,37 @@ class Source:
             ) from error
         return read
 
+    def has_chat_template(self) -> bool | None:
+        """Return True if the tokenizer's files have a chat template; `None` if the files are not available."""
+        if self.is_gguf:
+            return None
+        for name in ("chat_template.jinja", "chat_template.json"):
+            if self._side_file(name) is not None:
+                return True
+        file = self._side_file("tokenizer_config.json")
+        if file is None:
+            return False if self.local is not None else None
+        try:
+            return bool(json.loads(file.read_text("utf-8")).get("chat_template"))
+        except (OSError, ValueError):
+            return None
+
+    def _side_file(self, name: str) -> Path | None:
+        """Return a file next to the configuration; `None` if there is none."""
+        if self.local is not None:
+            file = self.local / name
+            return file if file.is_file() else None
+        try:
+            return _hub_file(self.path, name, self.revision)
+        except Exception:  # noqa: BLE001 - the hub's library raises many kinds: the file is not there, or no hub is
+            return None
+
+    def is_seq2seq(self) -> bool:
+        """Return True if the model has an encoder and a decoder, as T5 has."""
+        return bool(self.config().get("is_encoder_decoder"))
+
     def identity(self) -> Mapping[str, Any]:
-        """Weights and configuration by digest; a hub model by its revision."""
+        """Digests of weights and configuration; the revision of a hub model."""
         local = self.local
         if local is None:
             found: dict[str, Any] = {
@@ -127,7 +184,7 @@ class Source:
         return found
 
     def digests(self, place: Path) -> dict[str, str]:
-        """The files of a folder, or the one file, by digest."""
+        """Return the digest of each file in the folder, or of the single file."""
         files = (
             [place]
             if place.is_file()
@@ -140,23 +197,15 @@ class Source:
             return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
-        """Device and dtype to load with: a GPU where there is one, full precision on a CPU."""
-        import torch
-
+        """Return device and dtype: a GPU if there is one, float32 on a CPU."""
         device = self._device()
         _check_device(device, self.path)
         if self.dtype != "auto":
-            if not isinstance(getattr(torch, self.dtype, None), torch.dtype):
-                raise UsageError(
-                    f"unknown dtype {self.dtype!r}",
-                    where=self.path,
-                    fix="float32, bfloat16 or float16",
-                )
             return device, self.dtype
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """The dtype answers are computed in: as `place` has it, and as the weights were saved where that is `auto`."""
+        """Return the dtype of the computation: that of `place`, or that of the saved weights for `auto`."""
         if self.dtype != "auto":
             return self.dtype
         # Where layers are spread it does not matter which device is there: torch need not be asked.
@@ -171,6 +220,32 @@ class Source:
         )
         return next((str(found) for found in saved if found), "as saved")
 
+    def is_on_cuda(self) -> bool:
+        """Return True if the model runs on CUDA, as far as that is known without torch."""
+        if self.device is not None:
+            return self.device.startswith("cuda")
+        return missing_device("cuda") is None
+
+    def fits_one_gpu(self) -> bool:
+        """Return True if the weights leave a fifth of the smallest GPU free."""
+        size = cuda_memory()
+        local = self.local
+        if size is None or local is None or not local.is_dir():
+            return True
+        weights = [
+            file.stat().st_size
+            for file in local.iterdir()
+            if file.suffix in (".safetensors", ".bin")
+        ]
+        return sum(weights) <= 0.8 * size
+
+    def spread(self) -> str | Mapping[str, Any] | None:
+        """Return how to spread layers: as asked, or over all GPUs if one is too small."""
+        is_chosen = self.device_map is not None or self.device is not None
+        if is_chosen or cuda_devices() < 2 or self.fits_one_gpu():
+            return self.device_map
+        return "auto"
+
     def _device(self) -> str:
         if self.device is not None:
             return self.device
@@ -183,15 +258,24 @@ class Source:
         return self.device_map is None and device.partition(":")[0] == "cpu"
 
     def folder(self) -> str:
-        """What `from_pretrained` is given: a folder or a hub name; a GGUF file is converted once."""
+        """Return the argument of `from_pretrained`: a folder or a hub name. A GGUF file is converted once."""
         if self.is_gguf:
             return str(converted(Path(self.path).expanduser()))
         local = self.local
         return self.path if local is None else str(local)
 
 
+def trained_context(config: Mapping[str, Any]) -> int | None:
+    """Return how many tokens a model was trained with, if its configuration says so."""
+    for name in CONTEXT_KEYS:
+        value = config.get(name)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
 def kind_of(config: Mapping[str, Any]) -> Kind:
-    """What a model is, by its configuration."""
+    """Return the kind of a model by its configuration."""
     if not config:
         return "text"
     if can_speak(config):
@@ -210,28 +294,35 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
 
 
 def load_model(source: Source, kind: Kind) -> Any:
-    """The weights, ready to be asked."""
+    """Load the weights."""
     import transformers
 
     classes = {
         "text": "AutoModelForCausalLM",
+        "seq2seq": "AutoModelForSeq2SeqLM",
         "vision": "AutoModelForImageTextToText",
         "audio": "AutoModelForMultimodalLM",
         "speech": "AutoModelForSpeechSeq2Seq",
         "voice": "AutoModelForTextToWaveform",
         "omni": "AutoModelForTextToWaveform",
     }
+    name = kind if kind != "text" or not source.is_seq2seq() else "seq2seq"
     maker = (
-        getattr(transformers, classes[kind], None)
+        getattr(transformers, classes[name], None)
         or transformers.AutoModelForImageTextToText
     )
     device, dtype = source.place()
     options: dict[str, Any] = {"dtype": dtype, **_common(source)}
-    if source.device_map is not None:
-        options["device_map"] = source.device_map
+    # Weights go to the device one by one: they never exist twice on the machine.
+    is_direct = device != "cpu" and importlib.util.find_spec("accelerate") is not None
+    spread = source.spread()
+    if spread is not None:
+        options["device_map"] = spread
+    elif is_direct:
+        options["device_map"] = {"": device}
     with _explained(source), quiet():
         model = _whole(maker, source, options)
-        if source.device_map is None:
+        if spread is None and not is_direct:
             model = model.to(device)
     if source.adapter is not None:
         with quiet():
@@ -240,7 +331,7 @@ def load_model(source: Source, kind: Kind) -> Any:
 
 
 def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
-    """The model with all its weights: transformers itself fills what a checkpoint lacks with random numbers."""
+    """Load a model and raise if weights are missing. transformers would fill them with random numbers."""
     folder = source.folder()
     try:
         return _checked(
@@ -264,7 +355,7 @@ def _checked(loaded: tuple[Any, Mapping[str, Any]], where: str) -> Any:
 
 
 def load_tokenizer(source: Source) -> Any:
-    """The tokenizer."""
+    """Load the tokenizer."""
     from transformers import AutoTokenizer
 
     with _explained(source), quiet():
@@ -272,9 +363,9 @@ def load_tokenizer(source: Source) -> Any:
 
 
 def load_processor(source: Source) -> Any:
-    """Tokenizer and media processors together; image processors that need nothing beyond Pillow.
+    """Load the tokenizer and media processors. Image processors need nothing but Pillow.
 
-    A model whose video processor cannot be had without further libraries still takes images.
+    A model whose video processor needs missing libraries still takes images.
     """
     from transformers import AutoProcessor
 
@@ -288,7 +379,7 @@ def load_processor(source: Source) -> Any:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name can only be a place on this machine: the hub's have one slash."""
+    """Return True if a name can only be a path: hub names have one slash."""
     return name.startswith((".", "/", "~")) or name.count("/") > 1
 
 
@@ -316,7 +407,7 @@ def _common(source: Source) -> dict[str, Any]:
 
 @contextmanager
 def _explained(source: Source) -> Iterator[None]:
-    """What transformers raises while loading, as one line with its remedy."""
+    """Return an error that transformers raised while loading, as one line with its fix."""
     try:
         yield
     except AssayError:
@@ -343,7 +434,7 @@ def _explained(source: Source) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps transformers' progress bars and advice off the terminal while loading."""
+    """Hide transformers' progress bars and advice while loading."""
     from transformers.utils import logging
 
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -358,9 +449,10 @@ def quiet() -> Iterator[None]:
 
 
 def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
-    """A file as it lies in the cache, fetched if it does not; its folder is named after the commit.
+    """Return a file of a hub repository from the cache, downloading it if necessary. Its folder is named after
+    the commit.
 
-    Asked for once before: where no hub can be reached, its own library goes on for half a minute, aloud.
+    If no hub can be reached, this is checked before its own library tries for half a minute.
     """
     from huggingface_hub import (
         get_hf_file_metadata,

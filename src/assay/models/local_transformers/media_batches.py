@@ -1,23 +1,23 @@
-"""Which prompts with media go through a model together, and how their tensors are joined.
+"""Decide which prompts with media can be computed in one batch, and join their tensors.
 
-Prompts of different lengths are filled up in front, where the model's own `generate` takes that rightly: that is tried
-on the model with the first two that differ. Media are never filled up: only those of one shape are joined.
+Prompts of different lengths are padded on the left if the model's own `generate` handles that correctly, which
+is tested with the first two. Media are never padded: only media of one shape are joined.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import Request
+from ..prompting.fitting import Limits
 from .engine import tolerance_of
 from .media_settings import room_for
 from .sampling import are_finite, is_greedy
-from .text import Limits
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Inputs that run beside the token ids."""
+"""Inputs with one value for each token id."""
 SLACK = 16
-"""Tokens of filling that cost less than a pass of their own."""
+"""Padding tokens that cost less than a separate pass."""
 Inputs = Mapping[str, Any]
 
 
@@ -27,9 +27,10 @@ def alike(
     limits: Limits,
     fills: bool,
 ) -> Iterator[list[int]]:
-    """Requests that can go through together: the same options, and nothing to draw or to stop at.
+    """Yield groups of requests that can be computed together: same options, and neither sampling nor stop
+    strings.
 
-    With `fills` token ids may be of like length; else all tensors are of the same shapes.
+    With `fills` token ids may have similar lengths; otherwise all tensors have the same shapes.
     """
     groups: dict[Any, list[int]] = {}
     for at, tensors in inputs.items():
@@ -55,12 +56,12 @@ def alike(
 
 
 def length_of(inputs: Inputs) -> int:
-    """Tokens of a prompt; none where the model reads an audio clip alone."""
+    """Return the number of tokens of a prompt; 0 if the model reads an audio clip only."""
     return int(inputs["input_ids"].shape[1]) if "input_ids" in inputs else 0
 
 
 def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
-    """The tensors of several prompts as one batch, short prompts filled up in front."""
+    """Return the tensors of several prompts as one batch. Short prompts are padded on the left."""
     import torch
     from torch.nn.functional import pad
 
@@ -83,9 +84,9 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
 
 
 def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
-    """Whether a model writes the same after two prompts together as after each alone.
+    """Return True if a model writes the same after two prompts together as after each alone.
 
-    `None` where what it computes of one of them is no number: that says nothing about other prompts.
+    Return `None` if one of its results is not a number, which says nothing about other prompts.
     """
     import torch
 
@@ -110,7 +111,7 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | Non
 
 
 def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
-    """Logits of the first two tokens a model writes: after the prompt, and after what it kept of it."""
+    """Return the logits of the first two tokens: after the prompt, and after the cached prompt."""
     import torch
 
     settings = {

@@ -1,9 +1,9 @@
-"""The engine of models that see and hear: passes over words and media alike, shared beginnings and all.
+"""The engine for models with images or audio: passes over words and media, with shared prefixes.
 
-Every token of a prompt is given a *key*: a word its id, a part of a medium a number that stands for that part of that
-medium. Keys that agree are the same to the model, so that what prompts with media have in common is planned as for
-text. In a pass keys become embeddings: a medium goes through its encoder once and is kept while there is room. Some
-models count positions otherwise where media stand; by how much is part of a key, too.
+Every token of a prompt has an integer *key*: the id of a word, or a number for a part of a medium. Equal keys
+mean equal input, so common prefixes are planned as for text. In a pass, keys become embeddings. A medium is
+encoded once and kept while there is room. Some models shift positions at media; the shift is also a part of the
+key.
 """
 
 from collections import OrderedDict
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
     import numpy as np
 
 BITS = 32
-"""A key is (where it stands, which token or part) with so many bits for the latter."""
-MOST_STANDS = 4096
-"""Places of media that are remembered: beginnings kept from the hand-over before name them."""
+"""A key consists of its origin and, in the lowest bits, the token id or part number."""
+MOST_ORIGINS = 4096
+"""Number of origins to remember. Cached prefixes of the previous batch refer to them."""
 ROOM = 256 << 20
-"""Bytes of encoded media that are kept."""
+"""Maximum size of encoded media in the cache, in bytes."""
 USUAL = frozenset(
     {"input_ids", "inputs_embeds", "attention_mask", "position_ids", "cache_position"}
 )
-"""Tensors that every part that reads and writes is given."""
+"""Tensors that every language model receives."""
 TOGETHER = 8
-"""Media that go through their encoder at once."""
+"""Number of media to encode at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """Tokens whose embeddings are a medium's, or whose positions are not counted plainly."""
+class Origin:
+    """The medium that tokens belong to (None for words), and the shift of their positions."""
 
     piece: bytes | None
     shifts: Any
-    """By how much positions lie off the plain count: axes by parts of a medium, axes by 1 for words, else `None`."""
+    """Difference from plain positions: axes by parts of a medium, axes by 1 for words, or `None`."""
 
 
 class Keys:
-    """Numbers for tokens, equal where the model is given the same."""
+    """Integers for tokens, equal if the model receives the same input."""
 
     def __init__(self) -> None:
-        self.stands = [Stand(None, None)]
+        self.origins = [Origin(None, None)]
         self.axes = 0
-        """Numbers that make up a position; 0 where all are counted plainly."""
+        """Number of components of a position; 0 if all positions are plain."""
         self._index: dict[tuple[bytes | None, bytes], int] = {}
 
     def of(
         self, ids: Sequence[int], pieces: Sequence[Piece], positions: Any
     ) -> tuple[int, ...]:
-        """The keys of a prompt; `positions` as axes by tokens, `None` where they are counted plainly."""
+        """Return the keys of a prompt. `positions` are axes by tokens, `None` for plain positions."""
         import numpy as np
 
         keys = np.asarray(ids, dtype=np.int64)
@@ -65,40 +65,42 @@ class Keys:
         for piece in pieces:
             at = list(piece.places)
             is_word[at] = False
-            stand = self._stand(piece.digest, None if shifts is None else shifts[:, at])
-            keys[at] = (stand << BITS) + np.arange(len(at))
+            origin = self._origin_of(
+                piece.digest, None if shifts is None else shifts[:, at]
+            )
+            keys[at] = (origin << BITS) + np.arange(len(at))
         if shifts is not None:
             for shift in np.unique(shifts[:, is_word], axis=1).T:
                 at = np.flatnonzero(
                     is_word & (shifts == shift[:, None]).all(0)
                 ).tolist()
-                keys[at] += self._stand(None, shift[:, None]) << BITS
+                keys[at] += self._origin_of(None, shift[:, None]) << BITS
         return tuple(keys.tolist())
 
     def after(self, ids: Sequence[int], shift: int) -> tuple[int, ...]:
-        """Keys of words that follow a prompt, whose positions lie so far off the plain count."""
+        """Return the keys of words after a prompt, whose positions are shifted by `shift`."""
         import numpy as np
 
-        stand = self._stand(None, np.full((self.axes, 1), shift)) if shift else 0
-        return tuple((stand << BITS) + token for token in ids)
+        origin = self._origin_of(None, np.full((self.axes, 1), shift)) if shift else 0
+        return tuple((origin << BITS) + token for token in ids)
 
-    def _stand(
+    def _origin_of(
         self, piece: bytes | None, shifts: "np.typing.NDArray[np.int64] | None"
     ) -> int:
         if piece is None and (shifts is None or not shifts.any()):
             return 0
         name = piece, b"" if shifts is None else shifts.tobytes()
         if name not in self._index:
-            self._index[name] = len(self.stands)
-            self.stands.append(Stand(piece, shifts))
+            self._index[name] = len(self.origins)
+            self.origins.append(Origin(piece, shifts))
         return self._index[name]
 
 
 class MediaEngine(Engine):
-    """A loaded model that sees or hears, and shares beginnings."""
+    """A loaded model with images or audio that shares prefixes."""
 
-    def __init__(self, model: Any) -> None:
-        super().__init__(model)
+    def __init__(self, model: Any, rows: int = 0) -> None:
+        super().__init__(model, rows)
         self.decoder = model.get_decoder()
         # Only what goes through the part that reads and writes is counted.
         self.count.remove()
@@ -106,15 +108,13 @@ class MediaEngine(Engine):
         self.head = model.get_output_embeddings()
         self.keys = Keys()
         self.pieces: dict[bytes, Piece] = {}
-        """Media of this hand-over, by digest."""
-        self.shifts: Sequence[int] = ()
-        """For each token of a step, by how much its position lies off the plain count."""
+        """The media of this batch, by digest."""
         self._encoded: OrderedDict[bytes, Any] = OrderedDict()
 
     @contextmanager
     def handling(self, pieces: Sequence[Piece]) -> Iterator[None]:
-        """Media of one hand-over are at hand inside."""
-        if len(self.keys.stands) > MOST_STANDS:
+        """Make the media of one batch available inside the block."""
+        if len(self.keys.origins) > MOST_ORIGINS:
             self.forget()
             self.keys = Keys()
         self.pieces = {piece.digest: piece for piece in pieces}
@@ -126,7 +126,7 @@ class MediaEngine(Engine):
     def run(
         self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
     ) -> Any:
-        """One pass over keys at positions; the logits of the wanted places."""
+        """Run one pass over keys at positions, and return the logits of the positions in `wanted`."""
         import torch
 
         with torch.inference_mode():
@@ -141,23 +141,43 @@ class MediaEngine(Engine):
                 )
         return out.logits[0, : len(wanted)]
 
+    @property
+    def axes(self) -> int:  # type: ignore[override]
+        """The number of components of a position; 0 if positions are plain."""
+        return self.keys.axes
+
+    def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
+        """Run one pass over the next token of every slot; return the logits of all."""
+        embeddings = self.model.get_input_embeddings()(tokens)
+        if self.axes:
+            positions = positions.expand(self.axes, -1)
+        with passing(plan):
+            out = self.model(
+                inputs_embeds=embeddings[None],
+                position_ids=positions.unsqueeze(-2),
+                use_cache=False,
+            )
+        return out.logits[0]
+
     def forget(self) -> None:
-        """Lets go of beginnings and encoded media."""
+        """Drop kept prefixes and encoded media."""
         self._encoded.clear()
         super().forget()
 
     def _embedded(self, keys: Sequence[int]) -> tuple[Any, Any]:
-        """The embeddings of keys, and how far their positions lie off the plain count: axes by tokens, or `None`."""
+        """Return the embeddings of keys, and the shifts of their positions: axes by tokens, or `None`."""
         import numpy as np
         import torch
 
         numbers = np.asarray(keys, dtype=np.int64)
-        stands, parts = numbers >> BITS, numbers & ((1 << BITS) - 1)
-        present = {int(at): self.keys.stands[at] for at in np.unique(stands)}
+        origins, parts = numbers >> BITS, numbers & ((1 << BITS) - 1)
+        present = {int(at): self.keys.origins[at] for at in np.unique(origins)}
         media = {
-            at: stand.piece for at, stand in present.items() if stand.piece is not None
+            at: origin.piece
+            for at, origin in present.items()
+            if origin.piece is not None
         }
-        ids = np.where(np.isin(stands, list(media)), 0, parts)
+        ids = np.where(np.isin(origins, list(media)), 0, parts)
         embeddings = self.model.get_input_embeddings()(
             sent(torch.from_numpy(ids), self.device)
         )
@@ -165,28 +185,24 @@ class MediaEngine(Engine):
             features = self._features(list(media.values()))
             embeddings = embeddings.clone()
             for at, piece in media.items():
-                places = torch.from_numpy(np.flatnonzero(stands == at))
+                places = torch.from_numpy(np.flatnonzero(origins == at))
                 rows = features[piece][
                     sent(torch.from_numpy(parts)[places], features[piece].device)
                 ]
                 embeddings[sent(places, embeddings.device)] = rows.to(embeddings)
-        if all(stand.shifts is None for stand in present.values()) and not any(
-            self.shifts
-        ):
+        if all(origin.shifts is None for origin in present.values()):
             return embeddings, None
         shifts = np.zeros((self.keys.axes, len(numbers)), dtype=np.int64)
-        for at, stand in present.items():
-            if stand.shifts is not None:
-                places = np.flatnonzero(stands == at)
-                shifts[:, places] = stand.shifts[
-                    :, parts[places] if stand.piece else [0] * len(places)
+        for at, origin in present.items():
+            if origin.shifts is not None:
+                places = np.flatnonzero(origins == at)
+                shifts[:, places] = origin.shifts[
+                    :, parts[places] if origin.piece else [0] * len(places)
                 ]
-        if self.shifts:
-            shifts += np.asarray(self.shifts)
         return embeddings, torch.from_numpy(shifts)
 
     def _features(self, digests: Sequence[bytes]) -> Mapping[bytes, Any]:
-        """Encoded media, each encoded when it is first asked for."""
+        """Return encoded media. Each is encoded when it is first needed."""
         found = {
             digest: self._encoded[digest]
             for digest in digests
@@ -212,7 +228,7 @@ class MediaEngine(Engine):
         return found
 
     def encode(self, group: Sequence[Piece]) -> Any:
-        """What media of one kind and shape become, as the part that reads and writes is given it."""
+        """Encode media of one kind and shape into the input of the language model."""
         import torch
 
         joined: dict[str, Any] = {
@@ -236,7 +252,7 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """The embeddings a model's own code hands to the part that reads and writes, which does not begin."""
+        """Return the embeddings that the model's own code passes to the language model, which does not run."""
 
         def stop(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
@@ -254,7 +270,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
-        """What the part that reads and writes is given, pass by pass."""
+        """Record the arguments of the language model, pass by pass."""
         calls: list[Mapping[str, Any]] = []
         with self.decoder.register_forward_pre_hook(
             lambda _, __, arguments: calls.append(arguments), with_kwargs=True
@@ -262,7 +278,7 @@ class MediaEngine(Engine):
             yield calls
 
     def _only(self, wanted: Sequence[int]) -> Any:
-        """Logits of the wanted places alone are computed inside."""
+        """Compute only the logits of the wanted positions inside the block."""
         places = integers(wanted)
 
         def keep(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -273,7 +289,7 @@ class MediaEngine(Engine):
 
 @contextmanager
 def in_full_precision() -> Iterator[None]:
-    """Encoders do not round on a GPU what is in full precision, which they do by how many media come together."""
+    """Make encoders compute float32 without rounding on a GPU, where rounding depends on the batch size."""
     import torch
 
     if not torch.cuda.is_available():
@@ -284,7 +300,7 @@ def in_full_precision() -> Iterator[None]:
 
 
 def check_given(arguments: Mapping[str, Any]) -> None:
-    """Refuses what words and media cannot be shared under: a look at later tokens, and more than their embeddings.
+    """Raise if prefixes cannot be shared: attention to later tokens, or inputs beyond embeddings.
 
     In half precision the numbers alone may not show it.
     """
@@ -303,7 +319,7 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
 
 class _Reached(Exception):
-    """Raised where the part that reads and writes would begin."""
+    """Raised where the language model would begin."""
 
     def __init__(self, embeddings: Any) -> None:
         super().__init__("reached")

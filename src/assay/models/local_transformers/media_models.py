@@ -1,7 +1,8 @@
-"""Models that see or hear, in memory: vision-language, audio-language, and speech to text.
+"""Models with image or audio input in this process: vision-language, audio-language, and speech to text.
 
-What prompts begin with is computed once, media and all, where that was tried on the model; else prompts that are alike
-go through the model's own `generate` together when nothing is drawn. How many came together never changes an answer.
+Common prefixes, media included, are computed once if a trial on the model shows that this is correct. Otherwise
+similar prompts go through the model's own `generate` together if nothing is sampled. The batch size does not
+change an answer, except for rounding in half precision.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,37 +11,39 @@ from typing import Any
 
 from ...core import Output, Prompt, Request
 from ..answers import failure, is_out_of_memory
+from ..prompting.fitting import Limits, too_long
+from ..prompting.pairs import Pair, windows
+from ..prompting.weighing import weigh_planned, weighed_output
 from .attention import CannotShare
 from .candidates import Answers
 from .drawing import draw, prepare
 from .engine import Counter, TokenCount
-from .fitting import too_long
-from .generate import rows_of
-from .likelihood import Pair, windows
+from .few_rows import hasten
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
 from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, not_heard, placed
 from .media_settings import more_settings, room_for
-from .media_sharing import Marked, MediaRow, Sharing
+from .media_sharing import Marked, Sharing
+from .rows import Row, rows_of
 from .sampling import check_options
-from .text import Limits, weigh_planned, weigh_words, weighed_output
+from .text import weigh_words
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Requests ready for the device, by their place; those that cannot be asked, with why."""
+    """Requests ready for the device, by index, and the failures of the others."""
 
     requests: Sequence[Request]
     inputs: dict[int, dict[str, Any]]
     failed: dict[int, Output]
     marked: dict[int, Marked] = field(default_factory=dict)
-    """Those whose beginnings can be shared."""
+    """Requests whose prefixes can be shared."""
     whole: dict[int, list[Pair]] = field(default_factory=dict)
-    """Texts to weigh from their first token, as pieces."""
+    """Texts to score from their first token, as pieces."""
     continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    """What is weighed behind each prompt, as token ids."""
+    """The continuations of each prompt, as token ids."""
 
 
 class MediaModel:
@@ -48,9 +51,9 @@ class MediaModel:
 
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
-    """Why beginnings are not shared; `None` where they are."""
+    """Why prefixes are not shared; `None` if they are."""
     opening = 0
-    """Tokens the model writes before its answer on its own account."""
+    """Number of tokens that the model writes before its answer by itself."""
 
     def __init__(
         self,
@@ -69,14 +72,14 @@ class MediaModel:
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
-        """Why a hand-over could not go through as one, the last time that was so."""
+        """Why the last batch could not be computed as one."""
         self.asks_for_more = more_settings(model, settings)
-        """What is asked of the model's own `generate`, by the user or by the model's settings, and only it can do."""
+        """Settings of the user or the model that only the model's own `generate` supports."""
         self.answers = Answers(model, renderer.tokenizer)
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
-        """What counts the tokens that are computed; beginnings are shared from here on where the model can."""
+        """Return the token counter. Prefixes are shared from here on if the model allows it."""
         try:
             with in_full_precision():
                 self.sharing = Sharing(
@@ -86,10 +89,11 @@ class MediaModel:
             self.plain_because = f"{type(error).__name__}: {error}"
             return Counter(TokenCount(self.model))
         self.plain_because = self.sharing.plain_because
+        hasten(self.model)
         return self.sharing.engine
 
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
-        """Prompts as tensors, media decoded: everything that needs no device."""
+        """Prepare prompts as tensors with decoded media. No device is needed."""
         prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
@@ -106,7 +110,9 @@ class MediaModel:
         return prepared
 
     def _read(self, prepared: Prepared, at: int) -> bool:
-        """A prompt as tensors; whether it has any, and no audio clip that the model would not hear to its end."""
+        """Return a prompt as tensors. Raise if it is empty, or if the model would not hear an audio clip to its
+        end.
+        """
         prompt = prepared.requests[at].prompt
         try:
             if prompt.rolling:
@@ -143,12 +149,12 @@ class MediaModel:
             return
 
     def _shares_writing(self, request: Request) -> bool:
-        """Whether an answer to a request is written here and not by the model's own `generate`."""
+        """Return True if the engine writes the answer to a request, False if the model's own `generate` does."""
         return not self.asks_for_more
 
     @in_full_precision()
     def generate(self, prepared: Prepared) -> list[Output]:
-        """Answers, those of like prompts together."""
+        """Generate answers, similar prompts together."""
         outputs = dict(prepared.failed)
         for at, request in enumerate(prepared.requests):
             if "image" in request.prompt.produces:
@@ -177,7 +183,7 @@ class MediaModel:
         prepared: Prepared,
         answered: Callable[[Sequence[int], Prepared], dict[int, Output]],
     ) -> dict[int, Output]:
-        """Answers of requests that share beginnings; one that cannot be answered so is left to be asked plainly."""
+        """Answer requests with shared prefixes. Requests that cannot be answered this way are left for `generate`."""
         outputs = (
             self._tried(group, lambda some: answered(some, prepared), is_last=False)
             if group
@@ -194,7 +200,7 @@ class MediaModel:
         return outputs
 
     def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
-        """Answers written token by token, all prompts together."""
+        """Write answers token by token, all prompts together."""
         rows = {
             at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group
         }
@@ -207,11 +213,10 @@ class MediaModel:
             )
         return outputs
 
-    def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
+    def _rows(self, request: Request, prompt: Marked) -> list[Row]:
         room, _ = room_for(request.options, self.limits, len(prompt.ids))
-        return rows_of(
-            MediaRow, (), request, room, self.answers.stops(request.options.stop)
-        )
+        stops = self.answers.stops(request.options.stop)
+        return rows_of((), request, room, stops)
 
     @property
     def _sharing(self) -> Sharing:
@@ -251,7 +256,7 @@ class MediaModel:
         *,
         is_last: bool = True,
     ) -> dict[int, Output]:
-        """Answers of a group; one that cannot be answered fails alone, or is left out where there is another way."""
+        """Answer a group. A request that fails is left out if there is another way, and otherwise fails alone."""
         try:
             return ask(group)
         except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
@@ -279,7 +284,7 @@ class MediaModel:
         return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
-        """Prompts as tensors, media decoded: everything that needs no device."""
+        """Prepare prompts as tensors with decoded media. No device is needed."""
         prepared = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
@@ -292,35 +297,24 @@ class MediaModel:
 
     @in_full_precision()
     def likelihood(self, prepared: Prepared) -> list[Output]:
-        """Weighs continuations after prompts with media: what prompts begin with is computed once."""
+        """Compute likelihoods of continuations after prompts with media. Common prefixes are computed once."""
         outputs = dict(prepared.failed)
         outputs.update(self._whole(prepared))
         outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
         plain = {
             at: inputs for at, inputs in prepared.inputs.items() if at not in outputs
         }
-        # Those about the same media one after the other: what they begin with is then computed once.
-        media = {
-            at: [medium.digest for medium in prepared.requests[at].prompt.media]
-            for at in plain
-        }
-        order = sorted(
-            plain, key=lambda at: (media[at], plain[at]["input_ids"][0].tolist())
-        )
-        # What a model keeps is also in itself, and answers of another hand-over may have changed it.
-        self.weigher.forget()
-        for at in order:
+        for at in plain:
             outputs |= self._tried(
                 [at], lambda some: self._weighed_alone(some, prepared)
             )
             self.engine.count.meter.advance(1 / len(prepared.requests))
-        self.weigher.forget()
         return [outputs[at] for at in range(len(prepared.requests))]
 
     def _weighed_alone(
         self, group: Sequence[int], prepared: Prepared
     ) -> dict[int, Output]:
-        """Likelihoods after one prompt, as the model itself computes them."""
+        """Return the likelihoods after one prompt, as the model itself computes them."""
         [at] = group
         inputs = placed(prepared.inputs[at], self.model)
         return {
@@ -330,20 +324,20 @@ class MediaModel:
         }
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
-        """Texts without media, weighed from their first token."""
+        """Return the likelihoods of texts without media from their first token."""
         planned = [
             (prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()
         ]
         return dict(
             zip(
                 prepared.whole,
-                weigh_planned(planned, lambda pairs: weigh_words(self, pairs, 1)),
+                weigh_planned(planned, lambda pairs: weigh_words(self, pairs)),
                 strict=True,
             )
         )
 
     def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
-        """Likelihoods of all continuations, weighed together."""
+        """Compute the likelihoods of all continuations together."""
         context = {at: prepared.marked[at].ids for at in group}
         pairs = {
             at: [
@@ -380,10 +374,10 @@ class SpeechModel(MediaModel):
     """Speech to text: one audio clip in, its words out."""
 
     opening = 4
-    """Start, language, task and whether there are time stamps."""
+    """Tokens for start, language, task and timestamps."""
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """A long audio clip is gone through by time stamps, which not every model knows."""
+        """Check for long audio clips, which need timestamps that not every model supports."""
         if "return_timestamps" not in inputs or getattr(
             self.model.generation_config, "no_timestamps_token_id", None
         ):

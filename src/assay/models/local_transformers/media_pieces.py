@@ -1,7 +1,7 @@
-"""The media of a prompt apart: which tensors and which tokens belong to each image and audio.
+"""Separate the media of a prompt: the tensors and tokens of each image and audio clip.
 
-A processor hands out the media of a prompt as joined tensors, and as marks among the token ids. Both are taken apart
-here, so that a medium which stands in many prompts is known again: by a digest of what the model is given of it.
+A processor joins the tensors of all media, and puts placeholders among the token ids. Here they are separated,
+so that a medium in many prompts is recognised by the digest of its tensors.
 """
 
 import hashlib
@@ -15,26 +15,26 @@ from .media_batches import BESIDE
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
-"""How names of tensors begin that belong to audio clips; all others belong to images."""
+"""Beginnings of tensor names that belong to audio clips. All other tensors belong to images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One medium; all of a kind where their tensors cannot be taken apart."""
+    """One medium, or all media of a kind if their tensors cannot be separated."""
 
     digest: bytes
-    """Of the tensors: an image that is prepared in another way is another piece."""
+    """Digest of the tensors: the same image prepared in another way is another piece."""
     tensors: Mapping[str, Any]
     mark: int
-    """The token that stands for each part of it."""
+    """The placeholder token of its parts."""
     places: tuple[int, ...]
-    """Where those stand in the prompt."""
+    """The positions of its tokens in the prompt."""
     beside: Mapping[str, Any]
-    """What runs beside the token ids, there."""
+    """The values of per-token inputs at these positions."""
 
 
 def marks_of(config: Any) -> dict[str, int]:
-    """The token that stands for a part of a medium, by kind, as the configuration names it."""
+    """Return the placeholder token of each kind of media, as the configuration names it."""
     names = {kind: (f"{kind}_token_id", f"{kind}_token_index") for kind in KINDS}
     found = {
         kind: [getattr(config, name, None) for name in pair]
@@ -48,7 +48,7 @@ def marks_of(config: Any) -> dict[str, int]:
 
 
 def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece]:
-    """The media of one prompt."""
+    """Return the media of one prompt."""
     by_kind: dict[str, dict[str, Any]] = {}
     for name, value in inputs.items():
         if name != "input_ids" and name not in BESIDE and value is not None:
@@ -76,7 +76,7 @@ def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece
 
 
 def _apart(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
-    """The tensors of each medium: a row of each, or as many patches as its grid has; one medium where neither fits."""
+    """Return the tensors of each medium: one row each, or as many patches as its grid has; else all as one medium."""
     import torch
 
     if not all(
@@ -111,7 +111,7 @@ def _apart(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, ...]]:
-    """Places without a gap between them, together."""
+    """Return runs of consecutive positions."""
     ends = [
         at for at, (one, other) in enumerate(pairwise(places), 1) if other != one + 1
     ]
@@ -125,7 +125,7 @@ def _spans(
     runs: list[tuple[int, ...]],
     parts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, ...]]:
-    """Which places are those of each medium; none where that cannot be told."""
+    """Return the positions of each medium; empty if they cannot be assigned."""
     if len(runs) == len(parts):
         return runs
     shapes = {tuple(tuple(value.shape) for value in part.values()) for part in parts}
@@ -152,7 +152,7 @@ def _digest(tensors: Mapping[str, Any]) -> bytes:
 
 
 def alike_pieces(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Pieces of one kind and shape together, at most so many."""
+    """Yield pieces of one kind and shape together, at most `most` of them."""
 
     def shape(piece: Piece) -> Any:
         return piece.mark, [

@@ -1,4 +1,4 @@
-"""Answers by a model's own `generate`: prompts that are alike together, each draw with random numbers of its own."""
+"""Answers by a model's own `generate`: similar prompts in one batch, each sample with its own random numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,7 +7,9 @@ from typing import Any
 
 from ...core import Output, Request
 from ..draws import torch_draws
-from .candidates import Answers, Drawn, not_finite
+from ..prompting.fitting import Limits
+from ..prompting.weighing import not_finite
+from .candidates import Answers, Drawn
 from .loading import quiet
 from .media_batches import Inputs, fills_rightly, joined, length_of
 from .media_prompts import placed
@@ -21,7 +23,6 @@ from .media_settings import (
     settings_of,
 )
 from .sampling import is_greedy
-from .text import Limits
 
 
 @dataclass
@@ -33,14 +34,14 @@ class PlainWriter:
     limits: Limits
     settings: Mapping[str, Any]
     opening: int = 0
-    """Tokens the model writes before its answer on its own account."""
+    """Number of tokens that the model writes before its answer by itself."""
     fills: bool | None = None
-    """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
+    """Whether the model handles padding on the left; `None` before the test."""
 
     def write(
         self, requests: Sequence[Request], inputs: Sequence[Inputs]
     ) -> list[Output]:
-        """Answers to prompts that are alike, in ascending order of length."""
+        """Return the answers to similar prompts, sorted by length."""
         first = requests[0]
         try:
             if not self._fits(inputs):
@@ -74,7 +75,7 @@ class PlainWriter:
         )
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """The room of an answer after a prompt of so many tokens, where it was to have more."""
+        """Return the tokens for an answer after a prompt of so many tokens, if it was to have more."""
         if "max_new_tokens" in self.settings or "max_length" in self.settings:
             return None
         return room_for(request.options, self.limits, length + self.opening)[1]
@@ -88,7 +89,7 @@ class PlainWriter:
         ]
 
     def draw(self, inputs: Inputs, request: Request, index: int) -> list[Drawn]:
-        """What each row of one draw wrote, up to and with the end token."""
+        """Return what each row of one batch wrote, including the end token."""
         length = length_of(inputs)
         penalties = Penalties(request.options)
         settings = self.settings_for(request, length, penalties)
@@ -101,7 +102,11 @@ class PlainWriter:
             for row in token_rows.tolist()
         ]
         if ending is None:
-            return [Drawn(ids) for ids in answers]
+            prompts = inputs["input_ids"].tolist()
+            return [
+                Drawn(ids, prompt=prompt)
+                for ids, prompt in zip(answers, prompts, strict=True)
+            ]
         if ending.is_unclear:
             raise _Unclear
         return [
@@ -110,7 +115,7 @@ class PlainWriter:
         ]
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
-        """Has it watched where answers from audio clips alone end; models of speech take their end tokens away."""
+        """Watch where answers to audio clips end, because speech models remove their end tokens."""
         rows = next(len(value) for value in inputs.values() if hasattr(value, "shape"))
         ending = Ending(
             rows, settings["max_new_tokens"], {*self.answers.ends(), self._filler}
@@ -121,7 +126,7 @@ class PlainWriter:
     def settings_for(
         self, request: Request, length: int, penalties: Penalties
     ) -> dict[str, Any]:
-        """A request's options as `generate` takes them, after a prompt of so many tokens."""
+        """Return the arguments of `generate` for a request after a prompt of so many tokens."""
         settings = settings_of(
             request.options, self.limits, length + self.opening, self.settings
         )
@@ -135,7 +140,7 @@ class PlainWriter:
 
     @contextmanager
     def drawing(self, request: Request, index: int) -> Iterator[None]:
-        """Random numbers of one candidate's own, for as long as it is drawn; what is no number ends it."""
+        """Use the random numbers of one candidate inside the block. Raise for logits that are not numbers."""
         import torch
 
         with (
@@ -147,7 +152,7 @@ class PlainWriter:
             yield
 
     def _fits(self, group: Sequence[Inputs]) -> bool:
-        """Whether prompts can go through together; where they differ in length, that is tried on the first two."""
+        """Return True if prompts can be computed together. For different lengths the first two are tested."""
         short, long = group[0], group[-1]
         if length_of(short) == length_of(long):
             return True
@@ -172,4 +177,4 @@ class PlainWriter:
 
 
 class _Unclear(Exception):
-    """Raised where an answer took all its room and nobody can say which of several."""
+    """Raised if an answer reached its limit and it is unknown which."""

@@ -1,4 +1,4 @@
-"""Prompts with images and audio clips as tensors: media decoded, and handed to the model's own processor."""
+"""Prompts with images and audio clips as tensors, made by the model's own processor from decoded media."""
 
 import math
 import re
@@ -21,38 +21,48 @@ from ...core import (
 )
 from ...media import decode_audio, decode_image
 from ..answers import failure
+from ..prompting.renderer import MARKS, PromptFault, Renderer, seam
 from .media_batches import BESIDE
-from .prompts import MARKS, PromptFault, Renderer, seam
 
 REMEMBERED = 16
-"""Decoded media, the last ones."""
+"""Number of decoded media in the cache."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
-"""What extractors call the samples of one frame."""
+"""Names that extractors have for the samples of one frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A prompt as tensors, and what is weighed behind it as token ids."""
+    """A prompt as tensors, and its continuations as token ids."""
 
     inputs: dict[str, Any]
     continuations: tuple[tuple[int, ...], ...]
 
 
 class MediaRenderer(Renderer):
-    """Renders prompts for one processor: what is shown, checked and sent are the same token ids."""
+    """Renders prompts for one processor. What is shown, checked and sent are the same token ids."""
 
     def __init__(
-        self, processor: Any, *, chat_template: str | None = None, where: str = ""
+        self,
+        processor: Any,
+        *,
+        chat_template: str | None = None,
+        where: str = "",
+        tool_syntax: str | None = None,
     ) -> None:
         template = chat_template or getattr(processor, "chat_template", None)
-        super().__init__(processor.tokenizer, chat_template=template, where=where)
+        super().__init__(
+            processor.tokenizer,
+            chat_template=template,
+            where=where,
+            tool_syntax=tool_syntax,
+        )
         self.processor = processor
         self._last: OrderedDict[str, Any] = OrderedDict()
         self._marks: dict[str, str] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Token ids and media tensors of one prompt."""
+        """Return token ids and media tensors of one prompt."""
         text = self.text(prompt)
         images = [
             self._decoded(part) for part in prompt.media if isinstance(part, Image)
@@ -68,10 +78,11 @@ class MediaRenderer(Renderer):
         return dict(self.processor(**arguments, **self.how(text)))
 
     def weighed(self, prompt: Prompt) -> Weighed:
-        """The tensors of a prompt, and each of its continuations as token ids behind them.
+        """Return the tensors of a prompt, and each of its continuations as token ids.
 
-        Both are encoded together, so that the seam is where the model would have it: by itself a text may begin with a
-        blank that is not there, and what ends the context may be one token with it. Such an end is left to be weighed.
+        Both are encoded together, so that tokens at the boundary are those of the model: a text alone may begin
+        with an extra blank, and the end of the context may be one token with it. Such an end is then part of
+        the continuation.
         """
         inputs, text = self.inputs(prompt), self.text(prompt)
         encode = partial(self.tokenizer.encode, add_special_tokens=False)
@@ -98,7 +109,7 @@ class MediaRenderer(Renderer):
         return Weighed(inputs, tuple(whole[start:] for whole in wholes))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """The failure of a prompt with an audio clip that its tensors do not hold to the end."""
+        """Return the failure of a prompt whose tensors do not contain an audio clip to its end."""
         try:
             lengths = [
                 len(self._decoded(part))
@@ -115,12 +126,12 @@ class MediaRenderer(Renderer):
         )
 
     def how(self, text: str) -> dict[str, Any]:
-        """How to make ids of a text: what a template wrote at its beginning would else be written a second time."""
+        """Return how to encode a text. A beginning that the template already wrote must not be added again."""
         bos = getattr(self.tokenizer, "bos_token", None)
         return {"add_special_tokens": False} if bos and text.startswith(bos) else {}
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
-        """The token ids of a prompt, with those that stand for its media."""
+        """Return the token ids of a prompt, placeholders of media included."""
         try:
             return tuple(self.inputs(prompt)["input_ids"][0].tolist())
         except AssayError:
@@ -131,17 +142,17 @@ class MediaRenderer(Renderer):
             raise UsageError(what, where=self.where) from error
 
     def shown(self, prompt: Prompt) -> str:
-        """The prompt as the model reads it; marks that a medium repeats are counted: `<image>×576`."""
+        """Return the prompt as the model reads it. Repeated placeholders are counted: `<image>×576`."""
         text = super().shown(prompt)
         for mark in {self._token(part.kind) for part in prompt.media}:
             repeated = re.compile(f"(?:{re.escape(mark)}){{2,}}")
-            text = repeated.sub(
-                lambda found, mark=mark: f"{mark}×{len(found[0]) // len(mark)}", text
-            )  # type: ignore[misc]
+            for match in reversed(list(repeated.finditer(text))):
+                counted = f"{mark}×{len(match[0]) // len(mark)}"
+                text = text[: match.start()] + counted + text[match.end() :]
         return text
 
     def text(self, prompt: Prompt) -> str:
-        """The prompt as text, with the processor's own mark where each medium stands."""
+        """Return the prompt as text, with the processor's placeholder for each medium."""
         if not (prompt.is_chat and self.has_template):
             prompt = replace(
                 prompt,
@@ -149,15 +160,20 @@ class MediaRenderer(Renderer):
             )
         return super().text(prompt)
 
-    def _templated(self, messages: Sequence[dict[str, Any]], opens: bool = True) -> str:
+    def _templated(
+        self,
+        messages: Sequence[dict[str, Any]],
+        opens: bool = True,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> str:
         return super()._templated(
-            [self._for_template(message) for message in messages], opens
+            [self._for_template(message) for message in messages], opens, tools
         )
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A message whose content is as the template reads it: a list of parts, or one text with marks for media."""
+        """Return a message in the form that the template reads: a list of parts, or one text with placeholders."""
         content = message["content"]
-        if isinstance(content, str) != self._reads_parts:
+        if content is None or isinstance(content, str) != self._reads_parts:
             return message
         if self._reads_parts:
             return {**message, "content": [{"type": "text", "text": content}]}
@@ -169,7 +185,7 @@ class MediaRenderer(Renderer):
 
     @cached_property
     def _reads_parts(self) -> bool:
-        """Whether the template takes a message's content apart; one that does not writes a list as Python would."""
+        """Return True if the template reads parts. Other templates would print a list as Python does."""
         word = MARKS[0]
         try:
             text = super()._templated(
@@ -189,7 +205,7 @@ class MediaRenderer(Renderer):
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
-        """What stands for a medium in a text: what the chat template writes for one, else the processor's token."""
+        """Return the placeholder of a medium: the one of the chat template, or else the processor's token."""
         if kind not in self._marks:
             self._marks[kind] = self._written_mark(kind) or self._token(kind)
         return self._marks[kind]
@@ -199,7 +215,7 @@ class MediaRenderer(Renderer):
         return str(found if isinstance(found, str) else f"<{kind}>")
 
     def _written_mark(self, kind: str) -> str:
-        """A medium between two words as the template writes it, with what the model reads before and after it."""
+        """Return a medium between two words as the template writes it, with the text around it."""
         if not self.has_template or not self._reads_parts:
             return ""
         before, after = MARKS[0], MARKS[1]
@@ -215,7 +231,7 @@ class MediaRenderer(Renderer):
         return between.strip() if self._token(kind) in between else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
-        """An image, or the samples of an audio clip; the examples of a header come again in every prompt."""
+        """Return a decoded image, or the samples of an audio clip. Media of few-shot examples are cached."""
         if part.digest not in self._last:
             if isinstance(part, Image):
                 self._last[part.digest] = decode_image(part)
@@ -230,7 +246,7 @@ class MediaRenderer(Renderer):
 
     @property
     def extractor(self) -> Any:
-        """What makes tensors of audio clips, under either of its names; `None` where a processor does it all itself."""
+        """Return what makes tensors of audio clips, under either name; `None` if a processor does everything."""
         found = getattr(self.processor, "feature_extractor", None)
         return (
             found
@@ -240,12 +256,12 @@ class MediaRenderer(Renderer):
 
     @property
     def rate(self) -> int:
-        """Samples a second that the model hears."""
+        """Sampling rate of the model's audio."""
         return int(getattr(self.extractor, "sampling_rate", 16000))
 
 
 class SpeechRenderer(MediaRenderer):
-    """Renders the one audio clip of a prompt; its words are not shown to the model."""
+    """Renders the only audio clip of a prompt. The model does not see words."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
@@ -264,15 +280,15 @@ class SpeechRenderer(MediaRenderer):
         return dict(extractor(audio.samples, **arguments))
 
     def text(self, prompt: Prompt) -> str:
-        """The mark of the audio alone."""
+        """Return the placeholder of the audio."""
         return self._mark(self._audio(prompt).kind)
 
     def shown(self, prompt: Prompt) -> str:
-        """The mark of the audio alone."""
+        """Return the placeholder of the audio."""
         return self.text(prompt)
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
-        """Nothing: no words are rendered."""
+        """Check nothing, because no words are rendered."""
         return []
 
     def _audio(self, prompt: Prompt) -> Audio:
@@ -286,7 +302,7 @@ class SpeechRenderer(MediaRenderer):
 
 
 def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Tensors on the model's device, media in its precision; what is no tensor stays."""
+    """Move tensors to the model's device, media in its precision. Other values stay."""
     import torch
 
     found: dict[str, Any] = {}
@@ -301,9 +317,9 @@ def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
 def heard_at_once(
     extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[int]
 ) -> int | None:
-    """The samples a model hears at once, where audio clips of these lengths were cut to it; `None` where none was.
+    """Return the samples that a model hears at once, if an audio clip is longer; `None` if none is.
 
-    Feature extractors cut what is longer without a word; a processor that can goes through a long clip piece by piece.
+    Feature extractors cut longer clips silently. A processor that splits clips is not affected.
     """
     features, hop = inputs.get("input_features"), getattr(extractor, "hop_length", None)
     if hop is None or features is None or features.ndim != 3:
@@ -328,7 +344,7 @@ def heard_at_once(
 
 
 def not_heard(seconds: float, at_once: float, why: str = "") -> Output:
-    """The failure of a sample whose audio would not be heard to its end."""
+    """Return the failure of a sample whose audio would be cut."""
     what = (
         f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
     )

@@ -1,12 +1,13 @@
-"""Options of a request as a model's own `generate` takes them, and what only that can do."""
+"""The options of a request as arguments of `generate`, and settings that only `generate` supports."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .generate import NOT_FINITE, Stops
+from ..prompting.fitting import Limits
+from ..prompting.weighing import NOT_FINITE
+from .rows import Stops
 from .sampling import are_finite, has_penalties, is_greedy, penalised
-from .text import Limits
 
 PLAIN_SETTINGS = frozenset(
     {
@@ -28,7 +29,7 @@ PLAIN_SETTINGS = frozenset(
     }
     | {"transformers_version", "_from_model_config"}
 )
-"""What a model's own settings of generation may say without changing what is written for given options."""
+"""Settings of a model that do not change what is written for given options."""
 NOTHING_AT_ONE = frozenset(
     {
         "repetition_penalty",
@@ -43,7 +44,7 @@ NOTHING_AT_ONE = frozenset(
 def room_for(
     options: GenerateOptions, limits: Limits, length: int
 ) -> tuple[int, int | None]:
-    """How many tokens an answer may have after so many; and the same again where it was to have more."""
+    """Return the tokens for an answer after so many, and the same again if it was to have more."""
     wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
     room = max(1, min(wanted, limits.context - length))
     return room, room if room < wanted else None
@@ -52,7 +53,7 @@ def room_for(
 def settings_of(
     options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `generate` is told after so many tokens; what is given besides yields to what the options say."""
+    """Return the arguments of `generate` after so many tokens. Options take precedence over other settings."""
     room, _ = room_for(options, limits, length)
     settings: dict[str, Any] = {
         "max_new_tokens": room,
@@ -71,7 +72,7 @@ def settings_of(
 
 
 def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is asked by the user's settings or the model's own, and only the model's own `generate` does."""
+    """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
     model_settings = {} if config is None else config.to_diff_dict()
     further = {
@@ -90,14 +91,14 @@ def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class NotFinite(ArithmeticError):
-    """Logits from which no token can be chosen."""
+    """Raised for logits from which no token can be chosen."""
 
     def __init__(self) -> None:
         super().__init__(NOT_FINITE)
 
 
 def finite_only(model: Any) -> Any:
-    """Raises inside as soon as a model computes logits from which no token can be chosen."""
+    """Raise `NotFinite` inside the block as soon as a model computes logits that are not finite."""
 
     def check(_: Any, __: Any, out: Any) -> None:
         logits = getattr(out, "logits", None)
@@ -108,13 +109,13 @@ def finite_only(model: Any) -> Any:
 
 
 class Penalties:
-    """Penalties of a request, told to a model's own `generate`; they count what was written, not the prompt."""
+    """Penalties of a request for `generate`. They count generated tokens only, not the prompt."""
 
     def __init__(self, options: GenerateOptions) -> None:
         self.options = options
         self.are_asked = has_penalties(options)
         self._first = 0
-        """Where what was written begins."""
+        """Index of the first generated token."""
         self._last = -1
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
@@ -125,7 +126,7 @@ class Penalties:
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
 
     def check(self) -> None:
-        """Refuses what was written where `generate` did not ask for them."""
+        """Raise if the model ignored the penalties."""
         if self.are_asked and self._last < 0:
             raise UsageError(
                 "the model's own `generate` takes no penalties", fix="ask without them"
@@ -133,9 +134,10 @@ class Penalties:
 
 
 class Ending:
-    """Which answers of a batch took all their room, watched while they are written; it stops none.
+    """Records which answers of a batch reached their limit, without ending any.
 
-    For a `generate` that takes the end token away, and goes through a long clip in several turns of as much room each.
+    It is for a `generate` that removes the end token and processes a long clip in several turns with the same
+    limit.
     """
 
     def __init__(self, rows: int, room: int, ends: Collection[int]) -> None:
@@ -166,13 +168,15 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether some answer took all its room and nobody can say which: rows change their places between turns."""
+        """Return True if an answer reached its limit and it is unknown which, because rows change places
+        between turns.
+        """
         return (
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
         )
 
     def took_all(self, row: int, count: int) -> bool:
-        """Whether the answer in a row, of so many tokens, ended for want of room."""
+        """Return True if the answer in a row reached its limit."""
         if not self._sees_rows:
             return count >= self.room
         return bool(self._full) if self.rows == 1 else row in self._full
@@ -184,7 +188,7 @@ class Stopping:
     def __init__(self, stops: Stops, length: int) -> None:
         self.stops = stops
         self.length = length
-        """Tokens of the prompt."""
+        """Number of tokens of the prompt."""
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         rows = [row[self.length :] for row in input_ids.tolist()]

@@ -1,7 +1,7 @@
-"""Prompts with media, what they begin with computed once: read, weighed and written.
+"""Prompts with media and shared prefixes: read, score and write them.
 
-Whether a model can be run this way is tried when it is loaded, with media made for it: both ways must give the same
-numbers. Where they do not, the reason is kept and the model is asked plainly.
+A trial with generated media decides at load: both ways must give the same numbers. Otherwise the reason is
+recorded and the model runs without sharing.
 """
 
 import inspect
@@ -12,30 +12,31 @@ from typing import Any
 
 from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
-from .engine import why_apart
-from .generate import Row, Writer, write
-from .likelihood import Pair, weigh
+from ..prompting.pairs import Pair
+from .engine import check_written, why_apart
+from .likelihood import weigh
 from .media_engine import MediaEngine, check_given
 from .media_pieces import Piece, marks_of, pieces_of
 from .media_prompts import MediaRenderer, placed
-from .prefix import Bush, Node, Stretch, grow, lay_out
+from .prefix import Node, PrefixSpan, Subtree, grow, lay_out
+from .rows import Row
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
-"""The logits of a prompt's tensors and further tokens, as the model itself computes them."""
+"""Returns the logits of a prompt's tensors and further tokens, as the model itself computes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A prompt with its media apart."""
+    """A prompt with its media separated."""
 
     ids: tuple[int, ...]
     pieces: Sequence[Piece]
     positions: Any
-    """Axes by tokens; `None` where they are counted plainly."""
+    """Positions, axes by tokens; `None` for plain positions."""
 
     @property
     def shift(self) -> int:
-        """By how much positions after the prompt lie off the plain count."""
+        """The shift of positions after the prompt."""
         return (
             0
             if self.positions is None
@@ -45,53 +46,18 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Keyed(Pair):
-    """A continuation to weigh whose context holds media."""
+    """A continuation to score whose context has media."""
 
     keys: tuple[int, ...] = ()
 
     @property
     def computed(self) -> tuple[int, ...]:
-        """What must go through the model, as keys."""
+        """The keys to compute."""
         return self.keys[:-1]
 
 
-@dataclass(slots=True)
-class MediaRow(Row):
-    """One answer being written after a prompt of keys."""
-
-    ids: tuple[int, ...] = ()
-    """The prompt as token ids."""
-    shift: int = 0
-    """By how much the positions of what is written lie off the plain count."""
-
-    def words(self) -> Sequence[int]:
-        """The prompt as what can be written; the marks of media stand for them."""
-        return self.ids
-
-
-class MediaWriter(Writer):
-    """Writes answers after prompts of keys."""
-
-    engine: MediaEngine
-
-    def _step(self) -> None:
-        try:
-            Writer._step(self)
-        finally:
-            self.engine.shifts = ()
-
-    def _drafts(self) -> list[list[int]]:
-        drafts = Writer._drafts(self)
-        self.engine.shifts = [
-            getattr(active.row, "shift", 0)
-            for active, draft in zip(self.active, drafts, strict=True)
-            for _ in range(1 + len(draft))
-        ]
-        return drafts
-
-
 class Sharing:
-    """One model that sees or hears, with what its prompts have in common computed once."""
+    """A model with media input whose common prefixes are computed once."""
 
     def __init__(
         self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly
@@ -99,13 +65,12 @@ class Sharing:
         self.model = model
         self.renderer = renderer
         self.marks = marks_of(model.config)
-        self.engine = MediaEngine(model)
-        self.engine.rows = rows
+        self.engine = MediaEngine(model, rows)
         self.plain_because = self._why_not(plainly)
-        """Why beginnings are not shared; `None` where they are."""
+        """Why prefixes are not shared; `None` if they are."""
 
     def read(self, inputs: Mapping[str, Any]) -> Marked:
-        """A prompt's tensors taken apart; needs no device."""
+        """Separate a prompt's tensors. No device is needed."""
         pieces = pieces_of(inputs, self.marks)
         positions = _positions(self.model, inputs) if pieces else None
         return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
@@ -113,7 +78,7 @@ class Sharing:
     def weigh(
         self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]
     ) -> list[list[Likelihood]]:
-        """The likelihoods of the continuations of each prompt, given as token ids."""
+        """Return the likelihoods of each prompt's continuations, given as token ids."""
         with self._handling(prompts):
             pairs = [
                 Keyed(
@@ -128,18 +93,19 @@ class Sharing:
             found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
         return [[next(found) for _ in continuations] for continuations in texts]
 
-    def write(
-        self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]
-    ) -> None:
-        """Writes the rows of each prompt."""
+    def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[Row]]) -> None:
+        """Write the rows of each prompt."""
         with self._handling(prompts):
-            every: list[MediaRow] = []
+            every: list[Row] = []
             for prompt, rows_of_prompt in zip(prompts, rows, strict=True):
                 keys = self._keys(prompt)
                 for row in rows_of_prompt:
-                    row.prompt, row.ids, row.shift = keys, prompt.ids, prompt.shift
+                    row.prompt = keys
+                    row.prompt_ids = prompt.ids
+                    row.shift = prompt.shift
                     every.append(row)
-            write(self.engine, every, MediaWriter)
+            self.engine.generator.submit(every)
+            self.engine.generator.finish(every)
 
     def _handling(self, prompts: Sequence[Marked]) -> Any:
         return self.engine.handling(
@@ -153,7 +119,7 @@ class Sharing:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
-        """Why the model cannot share beginnings, or `None`; tried on the model with media of each kind it takes."""
+        """Return why the model cannot share prefixes, or `None`, from a trial with each kind of media."""
         if not self.marks:
             return "its configuration names no token that stands for an image or an audio clip"
         inputs: list[Mapping[str, Any]] = []
@@ -174,10 +140,11 @@ class Sharing:
             self.engine.decoder,
             plain,
             lambda: self._tried([self.read(one) for one in inputs], more),
+            lambda usual: check_written(self.engine, self.engine.decoder, usual),
         )
 
     def _trials(self) -> Iterator[Prompt]:
-        """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
+        """Return three prompts for each kind of media: two share a medium, and all of them the words before it."""
         role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
             one, other = _trial_media(kind, self.renderer.rate)
@@ -191,37 +158,41 @@ class Sharing:
     def _tried(
         self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """The logits of the last token of each prompt and what follows it, every common beginning a trunk."""
+        """Return the logits of the last token of each prompt and its continuation, with every common prefix
+        shared.
+        """
         engine = self.engine
         with self._handling(prompts):
             rows = [
                 (*self._keys(prompt), *self._after(prompt, ids))
                 for prompt, ids in zip(prompts, more, strict=True)
             ]
-            bushes: list[Bush] = []
-            stack: list[tuple[Node, Stretch | None]] = [(grow(rows), None)]
+            subtrees: list[Subtree] = []
+            stack: list[tuple[Node, PrefixSpan | None]] = [(grow(rows), None)]
             while stack:
-                node, trunk = stack.pop()
+                node, prefix = stack.pop()
                 if not node.children:
-                    bushes.append(Bush(node, trunk))
+                    subtrees.append(Subtree(node, prefix))
                     continue
                 if node.stop > node.start:
-                    trunk = Stretch(
-                        node.row, node.start, node.stop, trunk, tuple(node.rows())
+                    prefix = PrefixSpan(
+                        node.row, node.start, node.stop, prefix, tuple(node.rows())
                     )
-                    engine.grow_trunk(trunk, rows)
-                stack += [(child, trunk) for child in node.children]
+                    engine.compute_prefix(prefix, rows)
+                stack += [(child, prefix) for child in node.children]
             found: dict[int, Any] = {}
-            for bush in bushes:
-                layout = lay_out(bush, rows)
-                logits = engine.run_segments([bush], [layout], [len(layout.tokens) - 1])
+            for subtree in subtrees:
+                layout = lay_out(subtree, rows)
+                logits = engine.run_segments(
+                    [subtree], [layout], [len(layout.tokens) - 1]
+                )
                 found |= {row: logits[0].float() for row in layout.paths}
         engine.forget()
         return [found[row] for row in range(len(rows))]
 
 
 def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
-    """Where the tokens of a prompt with media stand, as the model's own code counts; `None` where that is plainly."""
+    """Return the positions of a prompt with media, as the model's own code counts; `None` for plain ones."""
     import torch
 
     count = getattr(model, "get_rope_index", None) or getattr(

@@ -1,22 +1,20 @@
-"""How many answers fit into memory at once: what is free beside the weights, divided by what one answer keeps.
+"""How many answers fit into memory at once: free memory divided by what one answer needs.
 
-An answer keeps keys and values for each of its tokens in every layer, twice for a moment when its room grows, and a
-line of logits for each step. What does not fit after all is halved when memory runs out: the choice can only cost time.
+An answer keeps keys and values of each token in every layer, twice for a moment when slots grow, and a row of
+logits for each step. If memory runs out nevertheless, the number is halved: an estimate that is too high only
+costs time.
 """
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .text import Limits
-
-SPARED = 0.2
-"""Of the free memory, for what a pass computes on the way and for other programs."""
-MOST = {"cuda": 1024, "cpu": 64, "mps": 64}
-"""Beyond so many answers at once a kind of device is no faster."""
-USUAL_PROMPT = 2048
-"""Tokens of a prompt, where nobody has seen the prompts yet."""
+SPARED = 0.25
+"""Share of the free memory left for computation and other programs."""
+MOST_SLOTS = 512
+"""Maximum number of answers at once on CUDA. More are not faster."""
+USUAL_ROWS = 32
+"""Number of answers at once on a CPU."""
 CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
@@ -24,24 +22,11 @@ CGROUPS = (
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
     ),
 )
-"""Where a container's limit and what it uses of it stand, in both versions of control groups."""
-
-
-def choose_rows(model: Any, limits: "Limits") -> tuple[int, str]:
-    """As many answers as the free memory of the model's device has room for, and why."""
-    free = free_bytes(model.device)
-    length = min(limits.context, USUAL_PROMPT + limits.max_tokens)
-    each = bytes_of_answer(model, length)
-    most = MOST.get(str(model.device).partition(":")[0], MOST["cpu"])
-    rows = max(1, min(most, int(free * (1 - SPARED)) // each))
-    return (
-        rows,
-        f"{free / 1e9:.1f} GB free, {each / 1e6:.1f} MB an answer of {length:,} tokens, at most {most}",
-    )
+"""Files with a container's memory limit and usage, in both versions of control groups."""
 
 
 def bytes_of_answer(model: Any, length: int) -> int:
-    """What one answer of so many tokens, prompt included, keeps in memory while it is written."""
+    """Return the memory in bytes that an answer of so many tokens, prompt included, needs."""
     config = getattr(model.config, "thinker_config", model.config)
     config = getattr(config, "text_config", None) or config
     heads = _number(config, "num_attention_heads", "n_head")
@@ -55,11 +40,11 @@ def bytes_of_answer(model: Any, length: int) -> int:
     size = int(model.get_input_embeddings().weight.element_size())
     keys_and_values = 2 * layers * groups * head * size * length
     logits = 4 * 2 * _number(config, "vocab_size")
-    return max(1, 2 * keys_and_values + logits)
+    return max(1, keys_and_values + logits)
 
 
 def _number(config: Any, *names: str, default: int = 1) -> int:
-    """What a configuration says under the first of these names that it has."""
+    """Return the first of these numbers that the configuration has."""
     return next(
         (int(found) for name in names if (found := getattr(config, name, None))),
         default,
@@ -67,7 +52,7 @@ def _number(config: Any, *names: str, default: int = 1) -> int:
 
 
 def free_bytes(device: Any) -> int:
-    """Memory that is free on a device; on a CPU, in this machine or container."""
+    """Return the free memory of a device; for a CPU, of this machine or container."""
     import torch
 
     kind = str(device).partition(":")[0]
@@ -85,7 +70,7 @@ def free_bytes(device: Any) -> int:
 
 
 def free_of_machine(meminfo: str = "/proc/meminfo") -> int:
-    """What programs can still take of this machine's memory, and of the container's where there is a limit."""
+    """Return the memory that programs can still use on this machine, within the container's limit."""
     try:
         lines = Path(meminfo).read_text(encoding="ascii").splitlines()
         free = next(

@@ -1,23 +1,35 @@
 """`hf/PATH_OR_ID`: a transformers model in this process.
 
-Requests come in large hand-overs, so that what they have in common is found; inside, they are grouped by beginning and
-length. How many came together never changes an answer.
+Requests come in large batches, so that common prefixes are found. Inside, they are grouped by prefix and
+length. In half precision the batch can change the rounding of an answer; `assay parity` measures it.
 """
 
+import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ...core import Abilities, Meter, Output, Request, UsageError
+from ..devices import cuda_devices
+from ..prompting.fitting import Limits
+from ..prompting.local_model import LocalModel
+from ..prompting.renderer import Renderer, Seq2SeqRenderer, template_in
 from .drawing import can_draw
 from .engine import Engine, TokenCount
-from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
-from .local_model import LocalModel
+from .loading import (
+    Kind,
+    Source,
+    kind_of,
+    load_model,
+    load_processor,
+    load_tokenizer,
+    trained_context,
+)
 from .media_prompts import MediaRenderer, SpeechRenderer
-from .prompts import Renderer, template_in
-from .text import Limits, TextModel
+from .text import TextModel
 
 ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "text": frozenset({"text"}),
@@ -28,40 +40,46 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "omni": frozenset({"text", "image", "audio"}),
 }
 HEARING = ("audio", "speech", "omni")
+WITH_TOOLS = ("text", "vision", "audio", "omni")
+CPU_BATCH = 64
+CUDA_BATCH = 512
+"""Requests per batch on CUDA. Two batches are in flight, enough for all slots."""
+USUAL_LENGTH = 2048
+"""Assumed tokens of a prompt before one was seen."""
 UNLIMITED = 1 << 20
-"""Where a model does not say how much it takes."""
+"""Context of a model that does not declare one."""
 
 
 @dataclass
 class LocalTransformers(LocalModel):
-    """A model from a folder, the hub or a GGUF file, which is converted once; run by transformers."""
+    """A model from a folder, the hub or a GGUF file (converted once), run by transformers."""
 
     concurrency: ClassVar[int] = 2
-    """Hand-overs at the same time: one is on the device while the next one is tokenised and its media are decoded."""
+    """Batches in flight: one on the device while the next one is tokenized and its media are decoded."""
 
     dtype: str = "auto"
-    """float32, bfloat16, float16; by default full precision on a CPU, else as the weights were saved."""
+    """float32, bfloat16, float16; by default float32 on a CPU, else as the weights were saved."""
     device: str | None = None
-    """cpu, cuda, cuda:1; by default a GPU where there is one."""
+    """cpu, cuda, cuda:1; by default a GPU if there is one."""
     device_map: Any = None
-    """How to spread the layers over several GPUs, as accelerate takes it: auto, balanced, or a mapping."""
+    """How to spread the layers over several GPUs, in accelerate's terms: auto, balanced, or a mapping."""
     revision: str | None = None
     adapter: str | None = None
     """A folder or hub name of a PEFT adapter, merged into the weights."""
     kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
-    """What the model is, where its configuration does not say."""
+    """The kind of model, if its configuration does not say it."""
     context: int | None = None
-    """Tokens of prompt and answer together; by default what the model was trained with."""
-    batch_size: int = 64
-    """Requests handed over at once; what they have in common is computed once."""
+    """Tokens of prompt and answer together; by default the length of the training."""
+    batch_size: int | None = None
+    """Requests per batch, and answers written at once; by default chosen by device and free memory."""
     rows: int = 0
-    """Answers written at the same time; 0 takes 32 on a CPU and 256 on a GPU."""
-    drafts: bool = True
-    """Whether a text model tries what its prompt says next together with what it writes: the same answer, sooner."""
+    """Deprecated: use `batch_size`."""
+    drafts: bool | None = None
+    """Deprecated: has no effect."""
     threads: int | None = None
-    """Compute threads of the whole process; by default as torch has it."""
+    """Compute threads of the whole process; by default torch's own choice."""
     generate_args: Mapping[str, Any] = field(default_factory=dict)
-    """Further settings of a model that sees or hears, as its `generate` takes them: {"language": "de"}."""
+    """Further arguments of `generate` for a model with media input: {"language": "de"}."""
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
@@ -80,6 +98,10 @@ class LocalTransformers(LocalModel):
                 what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}"
             )
         self._check_options({"context": 2, "batch_size": 1, "rows": 0, "threads": 1})
+        if self.rows or self.drafts is not None:
+            fix = "`batch_size` sets how many answers are written at once"
+            text = f"{self.path}: the options `rows` and `drafts` are deprecated; {fix}"
+            warnings.warn(text, DeprecationWarning, stacklevel=3)
         self.source = Source(
             self.path,
             self.revision,
@@ -90,15 +112,30 @@ class LocalTransformers(LocalModel):
             self.trust_remote_code,
         )
         self.source.check()
+        self._check_context()
+        self._slots = self.rows or self.batch_size or 0
+        if self.batch_size is None:
+            self.batch_size = CUDA_BATCH if self.source.is_on_cuda() else CPU_BATCH
+
+    def _check_context(self) -> None:
+        """Raise if more context is asked for than the model was trained with."""
+        if self.context is None or self.source.local is None:
+            return
+        config = self.source.config()
+        inner = config.get("thinker_config") or config
+        trained = trained_context(inner.get("text_config") or inner)
+        if trained is not None and self.context > trained:
+            what = f"context={self.context} is longer than the model's own {trained}"
+            raise UsageError(what, where=self.path, fix=f"context={trained} or less")
 
     @property
     def model_kind(self) -> Kind:
-        """What the model is."""
+        """The kind of model."""
         return kind_of(self.source.config()) if self.kind == "auto" else self.kind
 
     @property
     def abilities(self) -> Abilities:
-        """Read off the configuration: no weight is loaded for it."""
+        """The abilities that the configuration shows. No weights are loaded."""
         kind = self.model_kind
         return Abilities(
             accepts=ACCEPTS[kind],
@@ -106,10 +143,15 @@ class LocalTransformers(LocalModel):
             likelihood=kind not in ("speech", "voice"),
             logprobs=kind == "text",
             tokens=True,
+            chat=self._has_template(),
+            tools=kind in WITH_TOOLS and self._can_take_tools(self._has_template()),
             roles="any",
             audio_rate=16000 if kind in HEARING else None,
             audio_channels=1 if kind in HEARING else None,
         )
+
+    def _has_template(self) -> bool | None:
+        return self.chat_template is not None or self.source.has_chat_template()
 
     def _produces(self) -> frozenset[str]:
         if self.model_kind == "voice":
@@ -126,7 +168,7 @@ class LocalTransformers(LocalModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Weights and configuration by digest, and the settings that can change an answer."""
+        """Digests of weights and configuration, and the settings that can change an answer."""
         return {
             **self.source.identity(),
             "kind": self.model_kind,
@@ -135,6 +177,7 @@ class LocalTransformers(LocalModel):
             "context": self.context,
             "truncate": self.truncate,
             "chat_template": self.chat_template,
+            **({"tool_syntax": self.tool_syntax} if self.tool_syntax else {}),
             **(
                 {"generate_args": dict(self.generate_args)}
                 if self.generate_args
@@ -144,8 +187,23 @@ class LocalTransformers(LocalModel):
         }
 
     def load(self) -> None:
-        """Reads the weights; done by the first question if nobody did it before."""
+        """Load the weights, unless they are loaded."""
         self._ready()
+
+    def copies(self) -> int:
+        """Return one copy for each GPU if a GPU holds the model and none was named."""
+        is_chosen = self.device is not None or self.device_map is not None
+        if is_chosen or not self.source.fits_one_gpu():
+            return 1
+        return max(1, cuda_devices())
+
+    def prefetch(self) -> None:
+        """Start loading in the background, while the run is still being prepared."""
+        threading.Thread(target=self._prefetch, name="prefetch", daemon=True).start()
+
+    def _prefetch(self) -> None:
+        with contextlib.suppress(Exception):  # `load` meets the same error, and says it
+            self._ready()
 
     def _ready(self) -> Any:
         # Looked at without the lock, which is held for as long as the device works.
@@ -157,50 +215,50 @@ class LocalTransformers(LocalModel):
 
     @property
     def tokenizer(self) -> Any:
-        """What cuts texts into the model's tokens; the weights are read for it."""
+        """The tokenizer of the model. Reading it loads the weights."""
         return self._ready().renderer.tokenizer
 
     def close(self) -> None:
-        """Frees the weights."""
+        """Release the weights."""
         with self._lock:
             self._loaded = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Answers to all requests; they are read while the device still works on those before."""
-        return self._asked("generate", requests)
+        """Generate all answers. The next batch is prepared while the device works on this one."""
+        return self._with_calls(self._asked("generate", requests), requests)
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """The likelihoods of all requests' continuations; they are read while the device still works."""
+        """Compute the likelihoods of all continuations. The next batch is prepared while the device works."""
         return self._asked("likelihood", requests)
 
     def _asked(self, verb: str, requests: Sequence[Request]) -> list[Output]:
         loaded = self._ready()
         with self._reading:
             prepared = getattr(loaded, f"prepare_{verb}")(requests)
+        if verb == "generate" and isinstance(loaded, TextModel):
+            loaded.submit(prepared)
         with self._lock, self._meter.batch(len(requests)):
             loaded.engine.count.meter = self._meter
             answers: list[Output] = getattr(loaded, verb)(prepared)
         return answers
 
     def report_to(self, meter: Meter) -> None:
-        """Passes through the model and answers that are done are counted there from now on."""
+        """Count passes and finished answers on a meter from now on."""
         self._meter = meter
 
     def fit_memory(self) -> str:
-        """Answers written at once, and requests handed over, by the memory that is free beside the weights."""
-        from .memory import choose_rows
-
-        loaded = self._ready()
-        if not isinstance(loaded.engine, Engine):
+        """Print how many answers are written at once, chosen by free memory at load."""
+        engine = self._ready().engine
+        if not isinstance(engine, Engine):
             return "one request at a time, as this kind of model is asked"
-        rows, reason = choose_rows(loaded.model, loaded.limits)
-        loaded.engine.rows = rows
-        self.batch_size = max(self.batch_size, 2 * rows)
-        return f"{rows} answers at once, {self.batch_size} requests a batch ({reason})"
+        length = USUAL_LENGTH + self.max_tokens
+        slots = engine.slots_of(length)
+        free = f"{engine.room / 1e9:.1f} GB for answers of {length:,} tokens"
+        return f"{slots} answers at once, {self.batch_size} requests a batch ({free})"
 
     @property
     def counted(self) -> TokenCount:
-        """Tokens and passes that went through the model so far."""
+        """Return the tokens and passes counted so far."""
         count: TokenCount = self._ready().engine.count
         return count
 
@@ -212,13 +270,21 @@ class LocalTransformers(LocalModel):
         kind = self.model_kind
         if kind in ("text", "voice"):
             tokenizer = load_tokenizer(self.source)
-            return Renderer(
-                tokenizer, chat_template=self._template(tokenizer), where=self.path
+            is_seq2seq = kind == "text" and self.source.is_seq2seq()
+            renderer = Seq2SeqRenderer if is_seq2seq else Renderer
+            return renderer(
+                tokenizer,
+                chat_template=self._template(tokenizer),
+                where=self.path,
+                tool_syntax=self.tool_syntax,
             )
         processor = load_processor(self.source)
         maker = SpeechRenderer if kind == "speech" else MediaRenderer
         return maker(
-            processor, chat_template=self._template(processor), where=self.path
+            processor,
+            chat_template=self._template(processor),
+            where=self.path,
+            tool_syntax=self.tool_syntax,
         )
 
     def _template(self, tokenizer: Any) -> str | None:
@@ -236,10 +302,11 @@ class LocalTransformers(LocalModel):
         kind = self.model_kind
         model = load_model(self.source, kind)
         renderer = self._prompts
-        rows = self.rows or (256 if str(model.device).startswith("cuda") else 32)
-        limits = Limits(self._context(model), self.max_tokens, self.truncate, rows)
+        limits = Limits(
+            self._context(model), self.max_tokens, self.truncate, self._slots
+        )
         if kind == "text":
-            return TextModel(model, renderer, limits, self.path, self.drafts)
+            return TextModel(model, renderer, limits, self.path)
         if kind == "voice":
             from .speaking import VoiceModel
 
@@ -255,14 +322,15 @@ class LocalTransformers(LocalModel):
             return self.context
         config = getattr(model.config, "thinker_config", model.config)
         config = getattr(config, "text_config", None) or config
-        names = (
-            "max_position_embeddings",
-            "n_positions",
-            "max_seq_len",
-            "seq_length",
-            "max_target_positions",
-        )
-        return next(
-            (int(found) for name in names if (found := getattr(config, name, None))),
-            UNLIMITED,
-        )
+        return trained_context(vars(config)) or UNLIMITED
+
+    def run_notes(self) -> Iterator[str]:
+        """Yield notes on how the run was computed."""
+        loaded = self._loaded
+        reason = getattr(loaded, "plain_because", None)
+        if isinstance(loaded, TextModel) and reason is not None:
+            way = "was asked by transformers' own generate, not by the engine"
+            yield f"hf/{self.path}: {way}: {reason}"
+        engine = getattr(loaded, "engine", None)
+        if isinstance(engine, Engine) and engine.eager_because is not None:
+            yield f"hf/{self.path}: no CUDA graph: {engine.eager_because}"

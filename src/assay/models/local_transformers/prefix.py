@@ -1,8 +1,8 @@
-"""Common prefixes: which tokens of many sequences are the same, and in what order to compute each of them once.
+"""Common prefixes: which tokens of many sequences are equal, and in what order to compute each of them once.
 
-Sequences that begin alike form a tree. A long shared beginning becomes a *trunk*, computed by itself and kept; what
-hangs below it becomes *segments*, small trees that are computed whole, many in one pass. Pure planning over token ids:
-nothing here knows of tensors.
+Sequences with equal beginnings form a tree. A long shared prefix is computed on its own and cached. What
+follows it becomes *segments*: small trees, many of which are computed in one pass. This is pure planning over
+token ids, without tensors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 MIN_SAVED = 32
-"""A trunk costs a pass of its own: tokens it must save."""
+"""Tokens that a separate prefix must save, because it costs a pass of its own."""
 WORTH_KEEPING = 64
-"""From so many tokens on, what all sequences begin with is a trunk of its own: the next hand-over may begin alike."""
+"""Length from which the prefix of all sequences is cached separately: the next batch may begin the same way."""
 
 
 @dataclass(slots=True)
@@ -31,10 +31,10 @@ class Node:
     ends: list[int] = field(default_factory=list)
     """Sequences that end here."""
     below: int = 0
-    """Tokens of all nodes beneath this one."""
+    """Number of tokens of all nodes below this one."""
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all beneath it, parents first."""
+        """Yield this node and all nodes below it, parents first."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -42,13 +42,13 @@ class Node:
             stack.extend(reversed(node.children))
 
     def rows(self) -> Iterator[int]:
-        """All sequences that pass through here."""
+        """All sequences that pass through this node."""
         for node in self.walk():
             yield from node.ends
 
 
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
-    """The tree of all sequences; its root spans what is common to every one of them."""
+    """Return the tree of all sequences. Its root covers what all of them share."""
     order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
     import numpy as np
 
@@ -58,7 +58,7 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
     stack: list[tuple[Node, int, int]] = [(root, 0, len(order))]
     while stack:
         node, low, high = stack.pop()
-        # Sorted, the shortest common prefix of a stretch is the smallest between its neighbours.
+        # Sorted, the shortest common prefix of a prefix_span is the smallest between its neighbours.
         node.stop = min(shared[low : high - 1], default=len(arrays[low]))
         first = low
         for at in range(low, high):
@@ -80,10 +80,18 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
 
 
 def common(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many tokens two sequences begin with alike."""
-    import numpy as np
-
-    return _common(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
+    """Return with how many equal tokens two sequences of one type begin."""
+    size = min(len(a), len(b))
+    if a[:size] == b[:size]:
+        return size
+    low, high = 0, size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") -> int:
@@ -93,87 +101,71 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Stretch:
-    """A trunk: a shared beginning, on top of the trunk before it. What was computed of it lives as long as it does."""
+class PrefixSpan:
+    """A shared prefix that continues the prefix before it. Its keys and values live as long as it does."""
 
     row: int
     start: int
     stop: int
-    parent: "Stretch | None"
+    parent: "PrefixSpan | None"
     rows: tuple[int, ...]
     """The sequences that pass through it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bush:
-    """A segment: everything below a trunk that is computed in one piece."""
+class Subtree:
+    """A segment: everything below a prefix that is computed in one piece."""
 
     node: Node
-    trunk: Stretch | None
+    prefix: PrefixSpan | None
 
     @property
     def start(self) -> int:
-        """Where the trunk ends; what the node's parents hold beyond it is computed here again."""
-        return 0 if self.trunk is None else self.trunk.stop
+        """End of the prefix. Tokens of parent nodes beyond it are computed again here."""
+        return 0 if self.prefix is None else self.prefix.stop
 
     @property
     def size(self) -> int:
-        """Tokens to compute."""
+        """Number of tokens to compute."""
         return self.node.stop - self.start + self.node.below
 
 
 def steps(
-    root: Node, *, segment: int, pack: int, trunk: Stretch | None = None
-) -> Iterator[Stretch | Bush]:
-    """What to compute, in order: each trunk before what hangs on it.
+    root: Node, *, segment: int, pack: int, prefix: PrefixSpan | None = None
+) -> Iterator[PrefixSpan | Subtree]:
+    """Yield what to compute, each prefix before its segments.
 
-    A node becomes a segment when at most `segment` tokens branch off below it and the whole has at most `pack`; a
-    longer one is a trunk where that saves anything, and is otherwise repeated in front of each of its children. `trunk`
-    is what is there already of the root.
+    A node becomes a segment if at most `segment` tokens branch off below it and the whole has at most `pack`. A
+    longer node becomes a prefix if that saves anything, and is otherwise repeated before each of its children.
+    `prefix` is the part of the root that is cached already.
     """
-    stack = [(root, trunk)]
+    stack = [(root, prefix)]
     while stack:
-        node, trunk = stack.pop()
-        bush = Bush(node, trunk)
-        edge = node.stop - bush.start
+        node, prefix = stack.pop()
+        subtree = Subtree(node, prefix)
+        edge = node.stop - subtree.start
         is_worth_keeping = node is root and edge >= WORTH_KEEPING
-        if node.below <= segment and bush.size <= pack and not is_worth_keeping:
-            yield bush
+        if node.below <= segment and subtree.size <= pack and not is_worth_keeping:
+            yield subtree
             continue
         uses = len(node.children) + bool(node.ends)
         if is_worth_keeping or edge * (uses - 1) >= MIN_SAVED or edge > pack:
-            for grown in _stretches(node, trunk, pack):
-                trunk = grown
+            for grown in _prefix_spans(node, prefix, pack):
+                prefix = grown
                 yield grown
         elif node.ends:
-            yield Bush(Node(node.start, node.stop, node.row, [], node.ends), trunk)
-        stack.extend((child, trunk) for child in reversed(node.children))
+            yield Subtree(Node(node.start, node.stop, node.row, [], node.ends), prefix)
+        stack.extend((child, prefix) for child in reversed(node.children))
 
 
-def chains(
-    root: Node, *, pack: int, trunk: Stretch | None = None
-) -> Iterator[Stretch | tuple[int, Stretch | None]]:
-    """The same for sequences that will grow: trunks, and each sequence with the trunk it hangs on."""
-    stack = [(root, trunk)]
-    while stack:
-        node, trunk = stack.pop()
-        edge = node.stop - (0 if trunk is None else trunk.stop)
-        users = sum(1 for _ in node.rows())
-        if edge * (users - 1) >= MIN_SAVED or (node is root and edge >= WORTH_KEEPING):
-            for grown in _stretches(node, trunk, pack):
-                trunk = grown
-                yield grown
-        for row in node.ends:
-            yield row, trunk
-        stack.extend((child, trunk) for child in reversed(node.children))
-
-
-def _stretches(node: Node, trunk: Stretch | None, pack: int) -> Iterator[Stretch]:
-    """What a node adds to a trunk, in pieces of at most `pack` tokens."""
+def _prefix_spans(
+    node: Node, prefix: PrefixSpan | None, pack: int
+) -> Iterator[PrefixSpan]:
+    """Yield what a node adds to a prefix, in pieces of at most `pack` tokens."""
     rows = tuple(node.rows())
-    for start in range(0 if trunk is None else trunk.stop, node.stop, pack):
-        trunk = Stretch(node.row, start, min(start + pack, node.stop), trunk, rows)
-        yield trunk
+    for start in range(0 if prefix is None else prefix.stop, node.stop, pack):
+        prefix = PrefixSpan(node.row, start, min(start + pack, node.stop), prefix, rows)
+        yield prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,25 +175,27 @@ class Layout:
     tokens: list[int]
     positions: list[int]
     ends: list[int]
-    """For each token, where the part of the line that may look at it ends."""
+    """For each token, the end of the tokens in the line that attend to it."""
     paths: dict[int, list[tuple[int, int]]]
-    """For each sequence that ends here: (position, place in the line) of the start of each node on its way."""
+    """For each sequence that ends here: (position, index in the line) of the start of each node on its path."""
 
     def place(self, row: int, position: int) -> int:
-        """Where in the line a token of a sequence stands; -1 if it lies in the trunk."""
+        """Return the index in the line of a token of a sequence; -1 if it is in the prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
                 return offset + position - start
         return -1
 
 
-def lay_out(bush: Bush, sequences: Sequence[Sequence[int]]) -> Layout:
-    """The tokens of a segment in a line, each visible to those of its own node and of nodes beneath it."""
+def lay_out(subtree: Subtree, sequences: Sequence[Sequence[int]]) -> Layout:
+    """Lay out the tokens of a segment in a line, each visible to its own node and the nodes below it."""
     tokens: list[int] = []
     positions: list[int] = []
     ends: list[int] = []
     paths: dict[int, list[tuple[int, int]]] = {}
-    stack: list[tuple[Node, int, list[tuple[int, int]]]] = [(bush.node, bush.start, [])]
+    stack: list[tuple[Node, int, list[tuple[int, int]]]] = [
+        (subtree.node, subtree.start, [])
+    ]
     while stack:
         node, start, path = stack.pop()
         path = [*path, (start, len(tokens))]

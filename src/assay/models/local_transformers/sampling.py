@@ -1,6 +1,6 @@
-"""Choosing the next token: greedily, or drawn from a shaped distribution with a generator of the row's own.
+"""Choose the next token: the most probable one, or one drawn from a shaped distribution.
 
-A row draws its own random numbers on the CPU, so its answer depends neither on its neighbours nor on the device.
+A row draws its own random numbers on the CPU, so its answer depends neither on other rows nor on the device.
 """
 
 import random
@@ -13,7 +13,7 @@ from ...core import GenerateOptions, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The token a row writes next, with what was reported about it."""
+    """The next token of a row, with the reported values."""
 
     token: int
     logprob: float | None = None
@@ -21,12 +21,12 @@ class Choice:
 
 
 def is_greedy(options: GenerateOptions) -> bool:
-    """Whether nothing is drawn: the most probable token is taken."""
+    """True if the most probable token is taken."""
     return not options.temperature
 
 
 def has_penalties(options: GenerateOptions) -> bool:
-    """Whether what was written changes what is chosen next."""
+    """True if earlier tokens change the choice of the next one."""
     return bool(
         options.repetition_penalty
         or options.frequency_penalty
@@ -37,7 +37,7 @@ def has_penalties(options: GenerateOptions) -> bool:
 def check_options(
     options: GenerateOptions, where: str, *, reports: bool = True
 ) -> None:
-    """Refuses what no local model can do, and log-probabilities of one that does not report any."""
+    """Raise for options that no local model supports, and for log-probabilities of a model without them."""
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:
             raise UsageError(
@@ -52,7 +52,7 @@ def check_options(
 
 
 def are_finite(logits: Any) -> list[bool]:
-    """For each row, whether a token can be chosen from it; a token that is ruled out may well weigh minus infinity."""
+    """Return for each row whether a token can be chosen from it. Excluded tokens may have minus infinity."""
     found: list[bool] = logits.amax(-1).isfinite().tolist()
     return found
 
@@ -63,7 +63,7 @@ def choose(
     previous: Sequence[Sequence[int]],
     draws: Sequence[random.Random],
 ) -> list[Choice]:
-    """The next token of rows that share their options; `previous` is what each wrote so far."""
+    """Return the next token of rows with the same options. `previous` has what each row wrote so far."""
     import torch
 
     shaped = penalised(logits.float(), options, previous)

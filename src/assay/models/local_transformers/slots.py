@@ -1,254 +1,341 @@
-"""Keys and values of rows that are being written, and a pass over the next tokens of each."""
+"""Slots: keys and values of the rows being written, in tensors of fixed size.
+
+A slot holds all tokens of one row, its prompt included. A prompt that begins like the
+row of another slot has that part copied; only the rest goes through the model.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from operator import itemgetter
 from typing import Any
 
-from .attention import Once, Style, Trunk, capped, integers
+from .attention import Once, Style, attend_by_hand, integers, sdpa
+from .cuda_kernels import attend_slots, can_attend, fits_kernel
+
+FLASH_HEAD = 256
+"""Largest head that flash attention takes."""
 
 
 @dataclass(slots=True)
-class Slots:
-    """Keys and values of the rows' own tokens, layer by layer."""
+class SlotCache:
+    """Keys and values, layer by layer: slots by tokens by heads by head size."""
 
     count: int
-    room: int
+    length: int
     keys: dict[int, Any] = field(default_factory=dict)
-    """Slots by heads by size by tokens: as the product with a row's query reads them fastest."""
     values: dict[int, Any] = field(default_factory=dict)
-    """Slots by heads by tokens by size."""
 
     def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
-        """Puts tokens in their places in their slots; keys and values come as heads by tokens by size."""
-        if layer not in self.keys:
-            self.keys[layer] = key.new_zeros(
-                self.count, key.shape[0], key.shape[-1], self.room
-            )
-            self.values[layer] = value.new_zeros(
-                self.count, value.shape[0], self.room, value.shape[-1]
-            )
-        self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
-        self.values[layer][slots, :, places] = value.transpose(0, 1)
+        """Write tokens to their places; keys and values come as heads by tokens by size."""
+        for tensors, line in ((self.keys, key), (self.values, value)):
+            if layer not in tensors:
+                shape = (self.count, self.length, line.shape[0], line.shape[-1])
+                tensors[layer] = zeros(shape, line)
+            tensors[layer][slots, places] = line.transpose(0, 1)
 
-    def empty(self, first: int, stop: int, place: int = 0) -> None:
-        """Forgets what stands in some slots from a place on: it may be no number, and no mask hides that."""
-        for layer in self.keys:
-            self.keys[layer][first:stop, :, :, place:] = 0
-            self.values[layer][first:stop, :, place:] = 0
+    def copy(self, source: int | list[int], targets: list[int], length: int) -> None:
+        """Copy the first tokens of one slot to others, or of several one by one."""
+        for tensor in self._tensors():
+            tensor[targets, :length] = tensor[source, :length]
 
-    def move(self, source: int, target: int) -> None:
-        """Copies one slot over another."""
-        for store in (self.keys, self.values):
-            for tensor in store.values():
-                tensor[target] = tensor[source]
+    def clear(self, slot: int) -> None:
+        """Zero a slot: no mask hides a value that is not a number."""
+        for tensor in self._tensors():
+            tensor[slot] = 0
 
-    def grow(self, room: int) -> None:
-        """Makes room for longer rows."""
-        from torch.nn.functional import pad
+    def resize(self, count: int, length: int) -> None:
+        """Make more or longer slots; layer by layer, so that one layer exists twice."""
+        kept_slots = min(count, self.count)
+        kept_tokens = min(length, self.length)
+        for tensors in (self.keys, self.values):
+            for layer, old in tensors.items():
+                new = zeros((count, length, *old.shape[2:]), old)
+                new[:kept_slots, :kept_tokens] = old[:kept_slots, :kept_tokens]
+                tensors[layer] = new
+        self.count = count
+        self.length = length
 
-        more = room - self.room
-        self.keys = {
-            layer: pad(tensor, (0, more)) for layer, tensor in self.keys.items()
-        }
-        self.values = {
-            layer: pad(tensor, (0, 0, 0, more)) for layer, tensor in self.values.items()
-        }
-        self.room = room
+    def _tensors(self) -> list[Any]:
+        return [*self.keys.values(), *self.values.values()]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What queries found among some of their tokens; finds among others can be joined to it."""
+class Segment:
+    """The part of a prompt that goes through the model: `size` tokens from `start` on."""
 
-    found: Any
-    """Values by weight, their weights not summing to one."""
-    total: Any
-    """The sum of the weights."""
-    top: Any
-    """The highest score, which the weights are relative to."""
+    slot: int
+    start: int
+    size: int
 
-    def over(self, change: Any) -> "Seen":
-        """The same in another order."""
-        return Seen(change(self.found), change(self.total), change(self.top))
-
-    def joined(self, other: "Seen") -> "Seen":
-        """Among the tokens of both."""
-        top = self.top.maximum(other.top)
-        near, far = (self.top - top).exp_(), (other.top - top).exp_()
-        found = (self.found * near).addcmul_(other.found, far)
-        return Seen(found, (self.total * near).addcmul_(other.total, far), top)
+    @property
+    def stop(self) -> int:
+        """Return the index after the last token."""
+        return self.start + self.size
 
 
-def look(scores: Any, values: Any) -> Seen:
-    """Values by the weights of their scores, which are used up."""
-    import torch
+class PrefillPlan:
+    """A pass over segments; each attends to its own slot up to the token itself."""
 
-    scores = scores.float()
-    # Where all is hidden the highest score is minus infinity, and nothing can be relative to that.
-    top = scores.amax(-1, keepdim=True).clamp_(min=torch.finfo(scores.dtype).min)
-    weights = scores.sub_(top).exp_()
-    return Seen(
-        torch.matmul(weights.to(values.dtype), values),
-        weights.sum(-1, keepdim=True),
-        top,
-    )
-
-
-@dataclass
-class StepPlan:
-    """A pass over one token or a few of each row."""
-
-    slots: Slots
-    lengths: Sequence[int]
-    """Own tokens of each row before this pass."""
-    widths: Sequence[int]
-    """Tokens of each row in this pass."""
-    trunks: Sequence[tuple[Trunk | None, Sequence[int]]]
-    """Each trunk with the rows that hang on it."""
-
-    def __post_init__(self) -> None:
-        self.widest = max(self.widths)
-        self.longest = max(
-            length + width
-            for length, width in zip(self.lengths, self.widths, strict=True)
+    def __init__(self, cache: SlotCache, segments: Sequence[Segment]) -> None:
+        self.cache = cache
+        self.segments = segments
+        self.positions = integers(
+            [at for part in segments for at in range(part.start, part.stop)]
         )
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
-        """Own tokens of all rows at once; then each trunk with its rows, as one product."""
+        """Return what the tokens see: heads by tokens by size in and out."""
         import torch
 
         device = query.device
-        slots, places = self._once("places", device, self._places)
-        self.slots.store(layer, slots, places, key, value)
-        heads, count, size = query.shape
-        shared = key.shape[0]
-        queries = (query * style.scale).view(shared, heads // shared, count, size)
-        rows = len(self.lengths)
-        keys = self.slots.keys[layer][:rows, ..., : self.longest]
-        values = self.slots.values[layer][:rows, :, : self.longest]
-        scores = capped(
-            torch.matmul(self._by_row(queries.permute(2, 0, 1, 3)), keys), style.softcap
-        )
-        mask = self._once(
-            ("mask", style.window),
-            device,
-            lambda: self._mask(style.window, len(queries[0])),
-        )
-        near = look(scores + mask.to(scores.dtype), values).over(self._by_token)
-        found = torch.empty(
-            count, *near.found.shape[1:], dtype=query.dtype, device=device
-        )
-        for trunk, rows_of_it in self.trunks:
-            at = self._once(
-                ("members", id(trunk)), device, partial(self._members, rows_of_it)
-            )
-            some = near if at is None else near.over(itemgetter(at))
-            if trunk is not None:
-                some = some.joined(
-                    self._far(
-                        layer,
-                        trunk,
-                        queries if at is None else queries[:, :, at],
-                        at,
-                        style,
-                    )
+        slots = self._once("slots", device, self._slots)
+        places = self._once("places", device, lambda: self.positions)
+        self.cache.store(layer, slots, places, key, value)
+        keys = self.cache.keys[layer]
+        values = self.cache.values[layer]
+        if takes_flash(query, keys, values, style):
+            starts, keys_from, lengths = (
+                self._once(name, device, make)
+                for name, make in (
+                    ("starts", self._starts),
+                    ("keys", self._key_starts),
+                    ("lengths", self._lengths),
                 )
-            answer = (some.found / some.total).to(query.dtype)
-            if at is None:
-                found = answer
-            else:
-                found[at] = answer
-        return found.permute(1, 2, 0, 3).reshape(heads, count, -1)
-
-    def _far(
-        self, layer: int, trunk: Trunk, queries: Any, members: Any, style: Style
-    ) -> Seen:
-        """What rows see of their trunk: key heads by groups by tokens by size in, tokens by heads by groups out."""
-        import torch
-
-        shared, groups, count, size = queries.shape
-        flat = queries.reshape(shared, groups * count, size)
-        scores = capped(
-            torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)), style.softcap
-        )
-        if style.window is not None:
-            window = style.window
-            mask = self._once(
-                ("far", id(trunk), window),
-                queries.device,
-                lambda: self._far_mask(trunk.length, members, window),
             )
-            scores = (
-                scores.view(shared, groups, count, -1) + mask.to(scores.dtype)
-            ).view(scores.shape)
-        return look(scores, trunk.values[layer]).over(
-            lambda x: x.view(shared, groups, count, -1).permute(2, 0, 1, 3)
+            lines = query.transpose(0, 1)
+            longest = max(part.size for part in self.segments)
+            out = flash(lines, keys, values, starts, keys_from, lengths, longest, style)
+            return out.transpose(0, 1)
+        lines_of = query.split([part.size for part in self.segments], dim=1)
+        parts = [
+            self._look(line, part, keys, values, style)
+            for line, part in zip(lines_of, self.segments, strict=True)
+        ]
+        return torch.cat(parts, 1)
+
+    def _look(
+        self, query: Any, part: Segment, keys: Any, values: Any, style: Style
+    ) -> Any:
+        """Return what one segment sees, by plain attention."""
+        key, value = (
+            tensor[part.slot, : part.stop].transpose(0, 1)[None]
+            for tensor in (keys, values)
         )
+        has_window = style.window is not None and part.stop > style.window
+        mask = None
+        if part.start or has_window or style.softcap is not None:
+            mask = self._once(
+                (part.start, part.size, style.window if has_window else None),
+                query.device,
+                lambda: self._mask(part, style.window),
+            ).to(query.dtype)
+        if style.softcap is not None:
+            return attend_by_hand(query[None], key, value, mask, style)[0]
+        return sdpa(query[None], key, value, mask, style.scale)[0]
 
-    def _by_row(self, line: Any) -> Any:
-        """Tokens by heads by groups as rows by heads by (steps and groups); rows with fewer tokens are filled up."""
-        if self.widest == 1:
-            return line
-        at = self._once("table", line.device, self._table)
-        table = line.new_zeros(len(self.lengths) * self.widest, *line.shape[1:])
-        table[at] = line
-        return table.unflatten(0, (-1, self.widest)).transpose(1, 2).flatten(2, 3)
-
-    def _by_token(self, table: Any) -> Any:
-        """The other way round."""
-        if self.widest == 1:
-            return table
-        at = self._once("table", table.device, self._table)
-        return table.unflatten(2, (self.widest, -1)).transpose(1, 2).flatten(0, 1)[at]
-
-    def _line(self) -> tuple[Any, Any]:
-        """Row and step of each token."""
+    def _mask(self, part: Segment, window: int | None) -> Any:
         import torch
 
-        widths = integers(self.widths)
-        rows = torch.arange(len(self.widths)).repeat_interleave(widths)
-        starts = widths.cumsum(0) - widths
-        return rows, torch.arange(len(rows)) - starts[rows]
-
-    def _places(self) -> Any:
-        """Slots of all tokens, and their places there."""
-        import torch
-
-        rows, steps = self._line()
-        return torch.stack([rows, integers(self.lengths)[rows] + steps])
-
-    def _table(self) -> Any:
-        rows, steps = self._line()
-        return rows * self.widest + steps
-
-    def _members(self, rows: Sequence[int]) -> Any:
-        """The tokens of some rows; `None` for all."""
-        import torch
-
-        if len(rows) == len(self.lengths):
-            return None
-        return torch.isin(self._line()[0], integers(rows)).nonzero()[:, 0]
-
-    def _mask(self, window: int | None, groups: int) -> Any:
-        """What is added to the scores of own tokens: rows by 1 by (steps and groups) by tokens."""
-        import torch
-
-        ends = integers(self.lengths)[:, None] + torch.arange(self.widest)[None]
-        tokens = torch.arange(self.longest)
-        hidden = tokens > ends[..., None]
+        places = torch.arange(part.start, part.stop)[:, None]
+        others = torch.arange(part.stop)[None]
+        hidden = others > places
         if window is not None:
-            hidden |= ends[..., None] - tokens >= window
-        mask = torch.zeros(hidden.shape).masked_fill_(hidden, float("-inf"))
-        return mask.repeat_interleave(groups, 1)[:, None]
+            hidden |= places - others >= window
+        return torch.zeros(hidden.shape).masked_fill_(hidden, float("-inf"))
 
-    def _far_mask(self, length: int, members: Any, window: int) -> Any:
+    def _slots(self) -> Any:
+        return integers([part.slot for part in self.segments for _ in range(part.size)])
+
+    def _starts(self) -> Any:
+        """Return the start of each segment in the pass, and the end of the last one."""
+        starts = [0]
+        for part in self.segments:
+            starts.append(starts[-1] + part.size)
+        return integers(starts).int()
+
+    def _key_starts(self) -> Any:
+        slots = [part.slot for part in self.segments]
+        return (integers([*slots, slots[-1] + 1]) * self.cache.length).int()
+
+    def _lengths(self) -> Any:
+        return integers([part.stop for part in self.segments]).int()
+
+
+class DecodePlan:
+    """A pass over one token of every slot below `width`."""
+
+    def __init__(self, cache: SlotCache, width: int, positions: Any) -> None:
         import torch
 
-        places = self._places()[1]
-        if members is not None:
-            places = places[members.cpu()]
-        hidden = length + places[:, None] - torch.arange(length)[None] >= window
-        return torch.zeros(hidden.shape).masked_fill_(hidden, float("-inf"))
+        self.cache = cache
+        self.width = width
+        self.positions = positions
+        """The position of the next token in each slot. It changes from pass to pass."""
+        self.lengths = torch.ones(width, dtype=torch.int32, device=positions.device)
+        """The number of tokens that each slot's token attends to, itself included."""
+        self.longest = cache.length
+        self.shared = 0
+        """Tokens that all rows share, read from one slot for all of them."""
+        self.shared_slot = 0
+        edges = torch.arange(width + 1, dtype=torch.int32, device=positions.device)
+        self._starts = edges
+        self._key_starts = edges * cache.length
+        self._masks: dict[Any, Any] = {}
+
+    def begin(self) -> None:
+        """Forget the masks of the pass before."""
+        self._masks = {}
+
+    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
+        """Return what the tokens see: heads by slots by size in and out."""
+        device = query.device
+        positions = self.positions.to(device)
+        if self._takes_kernel(query, key, value, style):
+            keys, values = self.cache.keys[layer], self.cache.values[layer]
+            lengths = self.lengths.to(device)
+            out = attend_slots(
+                query, key, value, keys, values, positions, lengths, style
+            )
+            return out.transpose(0, 1)
+        slots = self._starts[: self.width].to(device)
+        self.cache.store(layer, slots, positions, key, value)
+        keys = self.cache.keys[layer]
+        values = self.cache.values[layer]
+        if takes_flash(query, keys, values, style):
+            starts, keys_from, lengths = (
+                tensor.to(device)
+                for tensor in (self._starts, self._key_starts, self.lengths)
+            )
+            lines = query.transpose(0, 1)
+            out = flash(lines, keys, values, starts, keys_from, lengths, 1, style)
+            return out.transpose(0, 1)
+        # Query heads that share a key head become the tokens of one short query.
+        heads = keys.shape[2]
+        queries = query.transpose(0, 1).unflatten(1, (heads, -1))
+        first = self.shared if self._can_share(style, device) else 0
+        near_keys, near_values = (
+            tensor[: self.width, first : self.longest].transpose(1, 2)
+            for tensor in (keys, values)
+        )
+        mask = self._mask(style.window, first, query)
+        if first:
+            out = self._in_two_parts(
+                queries, keys, values, near_keys, near_values, mask, style
+            )
+        elif style.softcap is not None:
+            out = attend_by_hand(queries, near_keys, near_values, mask, style)
+        else:
+            out = sdpa(queries, near_keys, near_values, mask, style.scale)
+        return out.flatten(1, 2).transpose(0, 1)
+
+    def _takes_kernel(self, query: Any, key: Any, value: Any, style: Style) -> bool:
+        is_half = takes_flash(query, key, value, style)
+        return is_half and fits_kernel(query, key, value) and can_attend()
+
+    def _can_share(self, style: Style, device: Any) -> bool:
+        is_plain = style.softcap is None and style.window is None
+        return is_plain and device.type == "cpu"
+
+    def _in_two_parts(
+        self,
+        queries: Any,
+        keys: Any,
+        values: Any,
+        near_keys: Any,
+        near_values: Any,
+        mask: Any,
+        style: Style,
+    ) -> Any:
+        """Attend to the shared tokens as one product, to the others slot by slot."""
+        import torch
+
+        look = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        width, heads, groups, size = queries.shape
+        far_keys, far_values = (
+            tensor[self.shared_slot, : self.shared].transpose(0, 1)[None]
+            for tensor in (keys, values)
+        )
+        together = queries.transpose(0, 1).reshape(1, heads, width * groups, size)
+        far, far_sum = look(together, far_keys, far_values, scale=style.scale)
+        far = far[0].unflatten(1, (width, groups)).transpose(0, 1)
+        far_sum = far_sum[0].unflatten(1, (width, groups)).transpose(0, 1)
+        near, near_sum = look(
+            queries, near_keys, near_values, attn_mask=mask, scale=style.scale
+        )
+        share = torch.sigmoid(far_sum - near_sum)[..., None].to(near.dtype)
+        return near + (far - near) * share
+
+    def _mask(self, window: int | None, first: int, query: Any) -> Any:
+        """Return what is added to scores: slots by 1 by 1 by tokens from `first` on."""
+        import torch
+
+        name = (window, first, query.device)
+        if name not in self._masks:
+            places = torch.arange(first, self.longest, device=query.device)
+            lengths = self.lengths.to(query.device)[:, None]
+            hidden = places >= lengths
+            if window is not None:
+                hidden |= lengths - 1 - places >= window
+            added = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device)
+            added = added.masked_fill_(hidden, float("-inf"))
+            self._masks[name] = added[:, None, None]
+        return self._masks[name]
+
+
+def zeros(shape: Sequence[int], like: Any) -> Any:
+    """Return zeros; on a CPU, memory that is taken only when it is written to."""
+    import numpy as np
+    import torch
+
+    if like.device.type != "cpu":
+        return like.new_zeros(shape)
+    bytes_needed = int(np.prod(shape)) * like.element_size()
+    return (
+        torch.from_numpy(np.zeros(bytes_needed, np.uint8)).view(like.dtype).view(*shape)
+    )
+
+
+def takes_flash(query: Any, keys: Any, values: Any, style: Style) -> bool:
+    """Return True if flash attention computes this: half precision on CUDA."""
+    size = query.shape[-1]
+    is_usual = size == values.shape[-1] and size <= FLASH_HEAD and size % 8 == 0
+    is_half = query.is_cuda and query.element_size() == 2
+    return is_half and is_usual and style.softcap is None
+
+
+def flash(
+    query: Any,
+    keys: Any,
+    values: Any,
+    starts: Any,
+    key_starts: Any,
+    lengths: Any,
+    longest: int,
+    style: Style,
+) -> Any:
+    """Attend over slots with flash attention: tokens by heads by size in and out.
+
+    `starts` and `key_starts` say where the queries and the keys of each row begin,
+    `lengths` how many keys it sees. Nothing is padded, and nothing waits for the host.
+    """
+    import torch
+
+    is_causal = longest > 1
+    left = -1 if style.window is None else style.window - 1
+    out = torch.ops.aten._flash_attention_forward(
+        query,
+        keys.flatten(0, 1),
+        values.flatten(0, 1),
+        starts,
+        key_starts,
+        longest,
+        keys.shape[1],
+        0.0,
+        is_causal,
+        False,
+        scale=style.scale,
+        window_size_left=left,
+        window_size_right=0 if is_causal or left >= 0 else -1,
+        seqused_k=lengths,
+    )
+    return out[0]

@@ -1,6 +1,6 @@
-"""Models that speak: the last thing said in the prompt becomes an audio clip.
+"""Text to speech: the last words of the prompt become an audio clip.
 
-One text at a time: how long each clip of a text lasts is drawn, and a neighbour in the batch would change the draw.
+Texts are spoken one at a time, because durations are sampled and another text in the batch would change them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,19 @@ from ...core import Candidate, Output, Request, Usage
 from ...media import audio_from
 from ..answers import failure, is_out_of_memory
 from ..draws import torch_draws
-from .candidates import not_finite
+from ..prompting.renderer import Renderer
+from ..prompting.weighing import not_finite
 from .engine import Counter, TokenCount
-from .prompts import Renderer
 from .sampling import check_options
 
 
 def can_speak(config: Mapping[str, Any]) -> bool:
-    """Whether a model, by its configuration, writes a waveform from text."""
+    """Return True if the configuration is that of a text-to-waveform model."""
     return "VitsModel" in (config.get("architectures") or ())
 
 
 def writes_and_speaks(config: Mapping[str, Any]) -> bool:
-    """Whether a model, by its configuration, has a part that writes and may have one that says what was written."""
+    """Return True if the configuration has a language model, and possibly a part that speaks its answer."""
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
@@ -31,7 +31,7 @@ Saying = tuple[Request, dict[str, Any]]
 
 
 class VoiceModel:
-    """A model from text to a waveform."""
+    """A text-to-waveform model."""
 
     def __init__(self, model: Any, renderer: Renderer, where: str) -> None:
         self.model = model
@@ -40,7 +40,7 @@ class VoiceModel:
         self.engine = Counter(TokenCount(model))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Saying | Output]:
-        """Texts as token ids: everything that needs no device."""
+        """Convert texts to token ids. No device is needed."""
         return [self._saying(request) for request in requests]
 
     def _saying(self, request: Request) -> Saying | Output:
@@ -48,8 +48,11 @@ class VoiceModel:
         texts = [
             message.text
             for message in request.prompt.messages
-            if message.parts is not None
+            if message.parts is not None and message.text.strip()
         ]
+        if len(texts) > 1:
+            message = f"the model takes one text, and the prompt has {len(texts)} turns"
+            return Output.failed("data", message, retryable=False)
         inputs = dict(
             self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt")
         )
@@ -62,7 +65,7 @@ class VoiceModel:
         return request, inputs
 
     def generate(self, prepared: Sequence[Saying | Output]) -> list[Output]:
-        """`n` audio clips for each text, each drawn with a seed of its own."""
+        """Make `n` audio clips for each text, each with its own seed."""
         outputs = []
         for saying in prepared:
             outputs.append(

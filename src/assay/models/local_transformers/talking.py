@@ -1,7 +1,7 @@
-"""Models that write and speak: an answer's text and the audio of it, as two parts of one candidate.
+"""Models that write and speak: an answer's text and its audio are two parts of one candidate.
 
-The Qwen2.5-Omni family. One part of such a model reads and writes, and is asked as every model that sees and hears;
-another says what was written. A clip is only made where the request asks for it, and is drawn with a seed of its own.
+This is the Qwen2.5-Omni family. One part of the model reads and writes like every model with media input, and
+another speaks the answer. A clip is only made if the request asks for it, and is sampled with its own seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,22 @@ from typing import Any
 
 from ...core import Candidate, Output, Request
 from ...media import audio_from
-from .candidates import Drawn, not_finite
+from ..prompting.fitting import Limits
+from ..prompting.weighing import not_finite
+from .candidates import Drawn
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
 from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
-from .text import Limits
 
 OF_VOICE = ("speaker", "talker_", "token2wav_")
 RATE = 24000
-"""Samples a second of what is said; no configuration names it."""
+"""Sampling rate of the speech. No configuration contains it."""
 
 
 class TalkingModel(MediaModel):
-    """A model that takes images and audio clips, writes, and says what it wrote."""
+    """A model that takes images and audio clips, writes, and speaks what it wrote."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class TalkingModel(MediaModel):
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
-        """Not what is to be heard; nor what is drawn, so that it is the same whether it is heard or not."""
+        """Return False for answers to speak, and for sampled ones, which must not depend on being spoken."""
         is_silent = "audio" not in request.prompt.produces
         return (
             is_silent
@@ -58,7 +59,7 @@ class TalkingModel(MediaModel):
         requests: Sequence[Request],
         inputs: Mapping[int, Any],
     ) -> dict[int, Output]:
-        """Those that are to be heard one by one, the others together."""
+        """Answer requests with speech one by one, and the others together."""
         spoken = [at for at in group if "audio" in requests[at].prompt.produces]
         silent = [at for at in group if at not in spoken]
         outputs = super()._answered(silent, requests, inputs) if silent else {}
@@ -90,9 +91,9 @@ class TalkingModel(MediaModel):
             if not bool(audio.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
             stops = request.options.stop
-            text = self.answers.candidate(
-                request, Drawn(self.answers.own(ids[0].tolist(), length, stops))
-            )
+            own_ids = self.answers.own(ids[0].tolist(), length, stops)
+            prompt = inputs["input_ids"][0].tolist()
+            text = self.answers.candidate(request, Drawn(own_ids, prompt=prompt))
             waveform = audio_from(audio.float().cpu().numpy(), RATE)
             candidates.append(
                 Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids)
@@ -102,7 +103,7 @@ class TalkingModel(MediaModel):
         )
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
-        """How to write, for the part that writes alone, and how to say it."""
+        """Return the settings of the writing part and those of the speaking part."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
         settings = self.plain.settings_for(request, length, Penalties(request.options))

@@ -1,4 +1,4 @@
-"""The endpoints for images and audio clips: drawing, editing, speaking, transcribing; and `modalities` in chat."""
+"""The OpenAI endpoints for images and audio (draw, edit, speak, transcribe), and `modalities` in chat."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ SAMPLING = (
 def modalities(
     produces: Sequence[str], voice: str, audio_format: str
 ) -> dict[str, Any]:
-    """The members of a chat body that ask for more than text."""
+    """Return the members of a chat body that request more than text."""
     kinds = list(dict.fromkeys(("text", *produces)))
     fields: dict[str, Any] = {"modalities": kinds}
     if "audio" in produces:
@@ -44,7 +44,10 @@ def modalities(
 
 
 def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
-    """What to draw; `inline` asks for the bytes themselves, which the public service sends in any case."""
+    """Return the body of a drawing request.
+
+    `inline` asks for the bytes themselves, which the public service always sends.
+    """
     refuse_options(request, SAMPLING, "the images endpoint")
     fields: dict[str, Any] = {
         "model": name,
@@ -60,13 +63,13 @@ def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]
 
 
 def image_form(fields: Mapping[str, Any], images: Sequence[Media]) -> tuple[bytes, str]:
-    """The same with the images to change, as a form and its content type."""
+    """Return the drawing request with the images to edit, as a form and its content type."""
     name = "image" if len(images) == 1 else "image[]"
     return form(fields, [(name, image) for image in images])
 
 
 def read_images(answer: Any) -> Output:
-    """One candidate for each image."""
+    """Read an answer with one candidate for each image."""
     images = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(images, Sequence) or not images:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
@@ -85,7 +88,7 @@ def read_images(answer: Any) -> Output:
 def speech_fields(
     name: str, request: Request, voice: str, audio_format: str
 ) -> dict[str, Any]:
-    """What to say, and how; a system text says in what manner."""
+    """Return the body of a speech request; system text becomes the speaking instructions."""
     refuse_options(request, SAMPLING, "the speech endpoint")
     manner = " ".join(
         message.text for message in request.messages if message.role == "system"
@@ -103,7 +106,7 @@ def speech_fields(
 
 
 def read_audio(reply: Reply, audio_format: str) -> Output:
-    """The audio itself is the body."""
+    """Read an answer whose body is the audio."""
     if not reply.body or reply.headers.get("content-type", "").startswith(
         "application/json"
     ):
@@ -114,9 +117,9 @@ def read_audio(reply: Reply, audio_format: str) -> Output:
 def audio_form(
     name: str, request: Request, more: Mapping[str, Any]
 ) -> tuple[bytes, str]:
-    """The audio to transcribe, as a form and its content type.
+    """Return the audio to transcribe, as a form and its content type.
 
-    The words beside it are not sent: the endpoint takes them for what was said just before, not for a task.
+    Text beside the audio is not sent: the endpoint would take it for preceding speech, not for an instruction.
     """
     refuse_options(request, SAMPLING, "the transcriptions endpoint")
     clips = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
@@ -130,7 +133,7 @@ def audio_form(
 
 
 def read_transcript(answer: Any, request: Request) -> Output:
-    """The text that was heard; the record says where words of the prompt were left out."""
+    """Read the transcript; the details say if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
     left_out = (
@@ -147,7 +150,10 @@ def read_transcript(answer: Any, request: Request) -> Output:
 def form(
     fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]
 ) -> tuple[bytes, str]:
-    """`multipart/form-data`, the same bytes for the same content: the boundary is a digest of it."""
+    """Build `multipart/form-data`.
+
+    The boundary is a digest of the content, so the same content gives the same bytes.
+    """
     pieces = [
         (f'form-data; name="{name}"', "", _plain(value).encode())
         for name, value in fields.items()
@@ -155,16 +161,20 @@ def form(
     ]
     for number, (name, medium) in enumerate(files):
         kind = medium.sent_format
-        place = f'form-data; name="{name}"; filename="{medium.kind}{number}.{kind}"'
-        pieces.append((place, f"Content-Type: {medium.kind}/{kind}\r\n", medium.data()))
+        disposition = (
+            f'form-data; name="{name}"; filename="{medium.kind}{number}.{kind}"'
+        )
+        pieces.append(
+            (disposition, f"Content-Type: {medium.kind}/{kind}\r\n", medium.data())
+        )
     boundary = hashlib.sha256(b"\0".join(data for _, _, data in pieces)).hexdigest()[
         :32
     ]
     body = b"".join(
-        f"--{boundary}\r\nContent-Disposition: {place}\r\n{kind}\r\n".encode()
+        f"--{boundary}\r\nContent-Disposition: {disposition}\r\n{kind}\r\n".encode()
         + data
         + b"\r\n"
-        for place, kind, data in pieces
+        for disposition, kind, data in pieces
     )
     return (
         body + f"--{boundary}--\r\n".encode(),
@@ -177,7 +187,7 @@ def _plain(value: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage | None:
-    """Tokens, where the endpoint counts them: some count seconds."""
+    """Read token counts, if the endpoint reports tokens; some report seconds."""
     return (
         read_usage(usage, "input", "output")
         if isinstance(usage, Mapping) and "input_tokens" in usage

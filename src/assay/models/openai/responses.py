@@ -1,4 +1,4 @@
-"""The Responses API: `input` instead of `messages`, `output` items instead of choices, reasoning apart."""
+"""The Responses API: `input` instead of `messages`, `output` items instead of choices, reasoning separate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +15,11 @@ from ...core import (
     Request,
     Text,
     Token,
+    ToolCall,
+    ToolResult,
     shorten,
 )
+from ...core.tools import TOOL_CHOICES, read_arguments
 from ..chat_format import Malformed, chat_messages, read_usage, rivals_of, weighed_token
 from ..http import HttpFailure
 from ..http_model import refuse_options
@@ -40,16 +43,20 @@ UNFINISHED = frozenset({"cancelled", "in_progress", "queued"})
 
 
 def question(name: str, request: Request) -> dict[str, Any]:
-    """The body of one question; nothing is stored at the server, since every round brings its whole history."""
+    """Return the body of one request. The server stores nothing, since every turn sends its whole history."""
     refuse_options(
         request, UNKNOWN, "the Responses API", "choose api=chat, or leave it out"
     )
     options = request.options
-    spoken = [message for message in request.messages if message.parts is not None]
+    items: list[dict[str, Any]] = []
+    for message in request.messages:
+        if message.parts is not None:
+            items += _items(message)
     body: dict[str, Any] = {
         "model": name,
-        "input": [_item(message) for message in spoken],
+        "input": items,
         "store": False,
+        "stream": False,
     }
     for field, value in (
         ("temperature", options.temperature),
@@ -72,11 +79,46 @@ def question(name: str, request: Request) -> dict[str, Any]:
             "top_logprobs": options.logprobs,
             "include": ["message.output_text.logprobs"],
         }
-    return body
+    return body | _tool_fields(request.prompt)
+
+
+def _tool_fields(prompt: Prompt) -> dict[str, Any]:
+    """Return the members that offer tools. Schemas are sent as they are, so `strict` is off."""
+    fields: dict[str, Any] = {}
+    if prompt.tools:
+        fields["tools"] = [
+            {"type": "function", **tool.to_plain(), "strict": False}
+            for tool in prompt.tools
+        ]
+    choice = prompt.tool_choice
+    if choice in TOOL_CHOICES:
+        fields["tool_choice"] = choice
+    elif choice is not None:
+        fields["tool_choice"] = {"type": "function", "name": choice}
+    if prompt.parallel_calls is not None:
+        fields["parallel_tool_calls"] = prompt.parallel_calls
+    return fields
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    """Convert one message: results, words and calls are items of their own."""
+    items: list[dict[str, Any]] = []
+    for result in message.results:
+        output = {"call_id": result.call_id, "output": result.text}
+        items.append({"type": "function_call_output", **output})
+    hidden = (ToolCall, ToolResult, Reasoning)
+    words = tuple(p for p in message.parts or () if not isinstance(p, hidden))
+    is_blank = all(isinstance(part, Text) and not part.text for part in words)
+    if not is_blank or not (message.calls or message.results):
+        items.append(_item(Message(message.role, words)))
+    for call in message.calls:
+        body = {"name": call.name, "arguments": call.arguments_text}
+        items.append({"type": "function_call", "call_id": call.id, **body})
+    return items
 
 
 def _item(message: Message) -> dict[str, Any]:
-    """One message; its parts are those of a chat under other names."""
+    """Convert one message of words and media; its parts are those of a chat under other names."""
     [spelled] = chat_messages(Prompt((message,)))
     if not isinstance(spelled["content"], str):
         spelled["content"] = [_part(part) for part in spelled["content"]]
@@ -92,7 +134,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(answer: Any) -> Output:
-    """The output in a response; raises `Malformed` where it is none, `HttpFailure` where it says it failed."""
+    """Read the output of a response; raise `Malformed` if it has none, `HttpFailure` if it reports a failure."""
     items = answer.get("output") if isinstance(answer, Mapping) else None
     if not isinstance(items, Sequence):
         raise Malformed(f"the answer has no `output`: {shorten(answer)}")
@@ -114,6 +156,8 @@ def read(answer: Any) -> Output:
                 _texts(item.get("content")) or _texts(item.get("summary"))
             )
             parts += [Reasoning(thought)] if thought else []
+        elif item.get("type") == "function_call":
+            parts.append(_call(item))
         elif item.get("type") == "message":
             refusals += _read_message(item, parts, tokens)
         elif item.get("type") == "image_generation_call" and isinstance(
@@ -130,7 +174,7 @@ def read(answer: Any) -> Output:
         else None
     )
     is_mute = not refusals and not any(
-        isinstance(part, Image) or _is_said(part) for part in parts
+        isinstance(part, (Image, ToolCall)) or _is_said(part) for part in parts
     )
     if is_mute and cut not in (None, *CUT):
         raise Malformed(
@@ -138,10 +182,15 @@ def read(answer: Any) -> Output:
         )
     if is_mute and not cut and any(_is_call(item) for item in items):
         raise Malformed(
-            f"the model called a tool instead of answering: {shorten(items)}",
+            f"the model called a tool of the service instead of answering: {shorten(items)}",
             passes=False,
         )
-    reason = "content_filter" if refusals else CUT.get(cut, str(cut)) if cut else "stop"
+    has_calls = any(isinstance(part, ToolCall) for part in parts)
+    reason = "tool_calls" if has_calls else "stop"
+    if refusals:
+        reason = "content_filter"
+    elif cut:
+        reason = CUT.get(cut, str(cut))
     usage = read_usage(answer.get("usage"), "input", "output")
     details = {"refusal": " ".join(refusals)} if refusals else EMPTY
     return Output(
@@ -149,14 +198,20 @@ def read(answer: Any) -> Output:
     )
 
 
+def _call(item: Mapping[str, Any]) -> ToolCall:
+    call_id = str(item.get("call_id") or item.get("id") or "")
+    arguments = read_arguments(item.get("arguments"))
+    return ToolCall(call_id, str(item.get("name") or ""), arguments)
+
+
 def _is_said(part: Part) -> bool:
     return isinstance(part, Text) and bool(part.text.strip())
 
 
 def _is_call(item: Any) -> bool:
-    return (
-        str(item.get("type")).endswith("_call")
-        and item.get("type") != "image_generation_call"
+    return str(item.get("type")).endswith("_call") and item.get("type") not in (
+        "image_generation_call",
+        "function_call",
     )
 
 
@@ -171,7 +226,7 @@ def _texts(pieces: Any) -> list[str]:
 def _read_message(
     item: Mapping[str, Any], parts: list[Part], tokens: list[Token]
 ) -> list[str]:
-    """Adds what was said; returns the words of refusals, which are no answer."""
+    """Add the texts and tokens of a message, and return its refusals, which are not answers."""
     refusals = []
     for piece in item.get("content") or ():
         if piece.get("type") == "refusal":

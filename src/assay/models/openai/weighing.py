@@ -1,11 +1,12 @@
-"""Weighing given continuations at an endpoint: it reads context and continuation, and reports what each token weighed.
+"""Likelihoods of given texts from an endpoint that reports the log-probability of each token it reads.
 
-Where the seam falls inside a token, that token belongs to the continuation; blanks at the end of the context go with
-the continuation. Servers put tokens of their own before a text, so the seam is counted from the end.
+A token across the border between context and continuation belongs to the continuation, and so do blanks at the end of
+the context. Servers insert tokens before a text, so the border is counted from the end.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
@@ -13,60 +14,108 @@ from ..chat_format import Malformed, chat_messages, count_of
 from ..http import HttpFailure
 
 Way = Literal["echo", "prompt_logprobs"]
+LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
+"""Statuses with which servers refuse a list of prompts."""
+_SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
+NEAR = 0.01
+"""Log-probabilities closer than this are equal: servers round them."""
 
 
 class CannotWeigh(HttpFailure):
-    """The server reports no weights at all: the next text would fare no better."""
+    """The server reports no log-probabilities, and would report none for the next text either."""
 
     def __init__(self, what: str, way: Way) -> None:
         super().__init__("bad_response", _lacks(what, way), retryable=False)
 
 
+class Misaligned(CannotWeigh):
+    """The server reports log-probabilities, but not those of the text it was sent."""
+
+    def __init__(self, reason: str) -> None:
+        HttpFailure.__init__(
+            self,
+            "bad_response",
+            f"the server's echo cannot be trusted: {reason}; fix: leave likelihood_by=echo out",
+            retryable=False,
+        )
+
+
+class Choices(NamedTuple):
+    """A server's reports on several texts, in their order."""
+
+    entries: tuple[Mapping[str, Any], ...]
+    usage: Usage | None
+
+
 class Weighed(NamedTuple):
-    """One token of a text that was read."""
+    """One token of a given text."""
 
     text: str
     logprob: float | None
     is_best: bool
-    """Whether greedy decoding would have written it."""
+    """Whether greedy decoding would have produced it."""
 
 
-def question(name: str, request: Request, way: Way) -> dict[str, Any]:
-    """One body for all continuations. One token is written, and thrown away: not every server writes none."""
+def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
+    """Return the body that weighs one text, or several at once.
+
+    One token is written and thrown away: not every server writes none, and it shows whether the report is aligned.
+    """
     body: dict[str, Any] = {
         "model": name,
-        "prompt": _texts(request),
+        "prompt": prompt,
         "max_tokens": 1,
         "temperature": 0,
     }
-    return body | (
-        {"echo": True, "logprobs": 1} if way == "echo" else {"prompt_logprobs": 1}
-    )
+    if way == "echo":
+        return {**body, "echo": True, "logprobs": 1}
+    return {**body, "prompt_logprobs": 1}
 
 
-def read(answer: Any, request: Request, way: Way) -> Output:
-    """What the continuations weigh; raises `HttpFailure` where the server did not report it."""
-    texts = _texts(request)
+def choices_of(answer: Any, count: int) -> Choices | None:
+    """Return the choices of an answer to `count` prompts in their order, or None if there are not as many.
+
+    A server that takes one prompt a request may also ignore the others.
+    """
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
-    if not isinstance(choices, Sequence) or len(choices) != len(texts):
-        raise Malformed(f"the answer has not {len(texts)} `choices`: {shorten(answer)}")
-    # Some servers answer in the order they got ready.
+    if not isinstance(choices, Sequence) or not choices:
+        raise Malformed(f"the answer has no `choices`: {shorten(answer)}")
+    if len(choices) != count:
+        return None
+    # Some servers answer in order of completion.
     ordered = sorted(choices, key=lambda choice: choice.get("index", 0))
-    read_one = _echoed if way == "echo" else lambda choice, _: list(_tokens(choice))
-    weighed = [
-        _weight(read_one(choice, text), part, whole=request.prompt.rolling)
-        for choice, text, part in zip(
-            ordered, texts, _weighed_parts(request), strict=True
-        )
-    ]
-    return Output(likelihoods=tuple(weighed), usage=_usage([answer]))
+    return Choices(tuple(ordered), _usage([answer]))
+
+
+def single_choices(answers: Sequence[Any]) -> Choices:
+    """Return the choices of answers to one prompt each."""
+    choices: list[Mapping[str, Any]] = []
+    for answer in answers:
+        read_choices = choices_of(answer, 1)
+        if read_choices is None:
+            raise Malformed(f"the answer has several `choices`: {shorten(answer)}")
+        choices += read_choices.entries
+    return Choices(tuple(choices), _usage(answers))
+
+
+def read(choices: Choices, request: Request, way: Way) -> Output:
+    """Return the likelihoods of the continuations; raise `HttpFailure` if the server did not report them."""
+    likelihoods = []
+    texts, parts = texts_of(request), _weighed_parts(request)
+    for choice, text, part in zip(choices.entries, texts, parts, strict=True):
+        if way == "echo":
+            tokens = _echoed(choice, text)
+        else:
+            tokens = list(_tokens(choice))
+        likelihoods.append(_weight(tokens, part, whole=request.prompt.rolling))
+    return Output(likelihoods=tuple(likelihoods), usage=choices.usage)
 
 
 def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]]:
-    """One body for each continuation, as the beginning of the answer; only `prompt_logprobs` reads chats."""
+    """Return one body for each continuation, as the beginning of the answer; only `prompt_logprobs` reads chats."""
     if way == "echo" or request.prompt.rolling:
         raise UsageError(
-            f"model 'openai/{name}' weighs plain text only, and the prompt is a chat",
+            f"model 'openai/{name}' measures plain text only, and the prompt is a chat",
             fix="use the template 'without_chat', or likelihood_by=prompt_logprobs where the server is vLLM",
         )
     base = {"model": name, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 1}
@@ -79,7 +128,7 @@ def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]
 
 
 def read_chat(answers: Sequence[Any], request: Request) -> Output:
-    """What the beginnings of an answer weigh."""
+    """Return the likelihoods of the beginnings of an answer."""
     parts = _weighed_parts(request)
     weighed = [
         _weight(list(_tokens(answer)), part)
@@ -88,7 +137,7 @@ def read_chat(answers: Sequence[Any], request: Request) -> Output:
     return Output(likelihoods=tuple(weighed), usage=_usage(answers))
 
 
-def _texts(request: Request) -> list[str]:
+def texts_of(request: Request) -> list[str]:
     if request.prompt.rolling:
         return [request.prompt.text]
     return [
@@ -98,7 +147,7 @@ def _texts(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """What of each text is to be weighed: all of it, or the continuation with the blanks before it."""
+    """Return the part of each text that is measured: all of it, or the continuation with the blanks before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -110,59 +159,121 @@ def _weighed_parts(request: Request) -> list[str]:
 
 
 def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
-    """The tokens of the text itself, without the one that was written after it."""
+    """Return the tokens of the text itself, without the one that was written after it.
+
+    Raise `Misaligned` if tokens and text do not belong together.
+    """
     report: Mapping[str, Any] = choice.get("logprobs") or {}
     tokens = report.get("tokens")
     if not isinstance(tokens, Sequence) or not tokens:
         raise CannotWeigh("logprobs of what it echoes", "echo")
-    tops = report.get("top_logprobs") or [None] * len(tokens)
-    values = report.get("token_logprobs") or [None] * len(tokens)
-    read: list[Weighed] = []
+    values = _column(report, "token_logprobs", len(tokens))
+    tops = _column(report, "top_logprobs", len(tokens))
     begins = _begins(tokens, report.get("text_offset"), text)
-    for value, top, begin, end in zip(
-        values, tops, begins, [*begins[1:], len(text)], strict=True
-    ):
+    _check_covered(choice, tokens, begins, text)
+    _check_written(tokens, values, tops, begins, text)
+    read: list[Weighed] = []
+    ends = [*begins[1:], len(text)]
+    for value, top, begin, end in zip(values, tops, begins, ends, strict=True):
         if begin >= len(text):
             break
-        rivals = (
-            [weight for weight in top.values() if weight is not None]
-            if isinstance(top, Mapping)
-            else []
-        )
-        best = max(rivals, default=None)
+        best = _best(top)
         is_best = value is not None and best is not None and value >= best
         read.append(Weighed(text[max(begin, 0) : max(end, 0)], value, is_best))
     return read
 
 
+def _column(report: Mapping[str, Any], name: str, count: int) -> Sequence[Any]:
+    """Return one entry for each token, None where the server reports nothing."""
+    entries = report.get(name) or [None] * count
+    if len(entries) != count:
+        raise Misaligned(f"`{name}` has {len(entries)} entries for {count} tokens")
+    return list(entries)
+
+
+def _best(top: Any) -> float | None:
+    """Return the highest log-probability among the reported alternatives."""
+    if not isinstance(top, Mapping):
+        return None
+    return max((value for value in top.values() if value is not None), default=None)
+
+
+def _check_covered(
+    choice: Mapping[str, Any],
+    tokens: Sequence[str],
+    begins: Sequence[int],
+    text: str,
+) -> None:
+    """Raise unless the tokens cover what the server echoed and wrote."""
+    echoed = choice.get("text")
+    if not isinstance(echoed, str) or not echoed.startswith(text):
+        return
+    has_written_token = begins[-1] >= len(text)
+    if len(echoed) > len(text) and not has_written_token:
+        raise Misaligned(f"its tokens lack the written {shorten(echoed[len(text) :])}")
+    joined = "".join(tokens)
+    start = joined.find(text)
+    if start >= 0 and not joined[start:].startswith(echoed):
+        raise Misaligned("its tokens do not join to its text")
+
+
+def _check_written(
+    tokens: Sequence[str],
+    values: Sequence[Any],
+    tops: Sequence[Any],
+    begins: Sequence[int],
+    text: str,
+) -> None:
+    """Raise if the token written at temperature 0 is not the most likely one in its own row."""
+    for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
+        best = _best(top)
+        if begin < len(text) or value is None or best is None:
+            continue
+        if value < best - NEAR:
+            raise Misaligned(
+                f"{shorten(token)}, written at temperature 0, is not the most likely in its row"
+            )
+        return
+
+
 def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
-    """Where each token begins in the text; below 0 for those a server puts before it."""
+    """Return where each token begins in the text; below 0 for those a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
-        return [
-            position - start
-            for position in accumulate((len(token) for token in tokens[:-1]), initial=0)
-        ]
-    # Where half a letter is spelled in bytes, the tokens do not join to the text, but the offsets are right.
-    if (
-        isinstance(offsets, Sequence)
-        and len(offsets) == len(tokens)
-        and list(offsets) == sorted(offsets)
-    ):
+        begins = [-start]
+        for token in tokens[:-1]:
+            begins.append(begins[-1] + len(token))
+        return begins
+    # Partial characters are written as bytes and blanks as marks: the tokens do not join to the
+    # text, but offsets are right.
+    if isinstance(offsets, Sequence) and _fit(offsets, tokens):
         return [int(offset) for offset in offsets]
-    raise HttpFailure(
-        "bad_response", _lacks("the text it was sent", "echo"), retryable=False
-    )
+    raise Misaligned("its tokens do not join to the text it was sent")
+
+
+def _fit(offsets: Sequence[Any], tokens: Sequence[str]) -> bool:
+    """Return True if offsets rise and most plain tokens are as long as the distance to the next."""
+    if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
+        return False
+    same = different = 0
+    for (begin, end), token in zip(pairwise(offsets), tokens, strict=False):
+        if _SPELLED_IN_BYTES.search(token):
+            continue
+        if end - begin == len(token):
+            same += 1
+        else:
+            different += 1
+    return same >= different
 
 
 def _tokens(holder: Any) -> Iterator[Weighed]:
-    """The tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself, others its rivals."""
+    """Yield the tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself."""
     entries = holder.get("prompt_logprobs") if isinstance(holder, Mapping) else None
     if not isinstance(entries, Sequence) or not entries:
         raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")
     for entry in entries:
         if not entry:
-            yield Weighed("", None, False)  # nothing stands before the first token
+            yield Weighed("", None, False)  # the first token has no context
             continue
         token = next(iter(entry.values()))
         yield Weighed(
@@ -173,35 +284,35 @@ def _tokens(holder: Any) -> Iterator[Weighed]:
 
 
 def _lacks(what: str, way: Way) -> str:
-    return f"the server does not report {what}; fix: leave likelihood_by={way} out, its server cannot weigh"
+    return f"the server does not report {what}; fix: leave likelihood_by={way} out"
 
 
 def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Likelihood:
-    """The sum over the tokens that reach into `part`, which ends the text.
+    """Return the sum over the tokens that reach into `part`, which ends the text.
 
-    The first token of a `whole` text weighs nothing where the server puts nothing before it.
+    The first token of a `whole` text is left out if the server puts nothing before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)
-    wanted = len(part)
+    missing = len(part)
     last_tokens: list[Weighed] = []
     for token in reversed(tokens):
-        if wanted <= 0:
+        if missing <= 0:
             break
         last_tokens.append(token)
-        wanted -= len(token.text)
+        missing -= len(token.text)
     ending = "".join(token.text for token in reversed(last_tokens))
     if not ending.endswith(part) and not part.endswith(ending):
         raise HttpFailure(
             "bad_response",
-            f"the server weighed {shorten(ending)} for {shorten(part)}",
+            f"the server measured {shorten(ending)} for {shorten(part)}",
             retryable=False,
         )
     weights = [token for token in last_tokens if token.logprob is not None]
     if not weights or (len(weights) < len(last_tokens) and not whole):
         raise HttpFailure(
             "bad_response",
-            f"nothing stands before {shorten(part)} to weigh it by",
+            f"the server reports no likelihood of {shorten(part)}: it has no context",
             retryable=False,
         )
     logprob = sum(token.logprob for token in weights if token.logprob is not None)

@@ -1,1 +1,1 @@
-"""Specialists: real models that do one thing each, behind the interface of all others; none of them chats."""
+"""Specialists: real models that do one thing each, behind the same interface as all models. None of them chats."""

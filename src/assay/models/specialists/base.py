@@ -1,7 +1,7 @@
-"""What specialists share: one question at a time, loaded late, and a fault that stays with its sample.
+"""What specialists share: one request at a time, loading on first use, and faults that fail one sample only.
 
-Settings of sampling, such as a temperature, mean nothing to most of them and are passed over; asked for several
-candidates, one that does not draw gives its one answer as often.
+Most ignore sampling settings such as a temperature. If several candidates are requested, a specialist without
+randomness repeats its answer.
 """
 
 import math
@@ -19,18 +19,18 @@ M = TypeVar("M", bound=Media)
 Ranges = Mapping[str, tuple[float, float]]
 SPEAKS, DRAWS = (Abilities(produces=frozenset({kind})) for kind in ("audio", "image"))
 READS = Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
-"""What those take and make that say, draw or read a text."""
+"""Abilities of specialists that read the text in an image."""
 
 
 @dataclass
 class Specialist(ABC):
-    """A model whose engine is started by the first question."""
+    """A model whose engine starts with the first request."""
 
     batch_size: ClassVar[int] = 1
     label: ClassVar[str]
-    """What its faults are blamed on."""
+    """The name used in its error messages."""
     draws: ClassVar[bool] = False
-    """Whether two candidates of one question differ."""
+    """Whether two candidates of one request differ."""
     ranges: ClassVar[Ranges] = {}
     """The least and the most that options can be."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
@@ -52,18 +52,18 @@ class Specialist(ABC):
                 )
 
     def load(self) -> None:
-        """Starts the engine, if nobody did before."""
+        """Start the engine, if it is not started yet."""
         with self._lock:
             if self._engine is None:
                 self._engine = self._start()
 
     def close(self) -> None:
-        """Lets the engine go."""
+        """Release the engine."""
         with self._lock:
             self._engine = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One answer after another."""
+        """Answer the requests one after another."""
         self.load()
         return [self._timed(request) for request in requests]
 
@@ -88,37 +88,45 @@ class Specialist(ABC):
 
     @abstractmethod
     def _start(self) -> Any:
-        """The engine; anything but `None`."""
+        """Return the engine, which must not be None."""
 
     @abstractmethod
     def _answer(self, request: Request, index: int) -> Output:
-        """One candidate of one question, the `index`-th."""
+        """Return the candidate number `index` of one request."""
 
 
 def only_medium(request: Request, kind: type[M]) -> M:
-    """The one medium of a kind in the prompt."""
-    found = [medium for medium in request.prompt.media if isinstance(medium, kind)]
-    if not found:
+    """Return the only medium of a kind in the prompt."""
+    media = [medium for medium in request.prompt.media if isinstance(medium, kind)]
+    if not media:
         raise DataError(
             f"the sample has no {kind.kind}",
             fix="name the column that holds it, or leave the row out",
         )
-    if len(found) > 1:
-        raise ModelError(f"takes one {kind.kind} at a time, got {len(found)}")
-    return found[0]
+    if len(media) > 1:
+        raise ModelError(f"takes one {kind.kind} at a time, got {len(media)}")
+    return media[0]
 
 
 def asked_text(request: Request) -> str:
-    """The text of the last turn that says something."""
-    texts = (message.text.strip() for message in reversed(request.messages))
-    text = next((text for text in texts if text), "")
-    if not text:
+    """Return the text of the only turn that has words.
+
+    Raise if there are several: a model that takes one text would leave the others out.
+    """
+    texts = [message.text.strip() for message in request.messages]
+    texts = [text for text in texts if text]
+    if not texts:
         raise ModelError("the prompt has no text")
-    return text
+    if len(texts) > 1:
+        raise DataError(
+            f"the model takes one text, and the prompt has {len(texts)} turns",
+            fix="put all of it into one turn, with a template",
+        )
+    return texts[0]
 
 
-def passed_over(request: Request) -> dict[str, Any]:
-    """What the record should say of a prompt whose words nobody read."""
+def ignored_text(request: Request) -> dict[str, Any]:
+    """Return details that record a prompt whose text was not read."""
     return (
         {"ignored": "text"}
         if any(message.text.strip() for message in request.messages)

@@ -1,4 +1,4 @@
-"""Flite and Festival: synthesisers of speech that Debian packages, used where they are installed.
+"""Flite and Festival: speech synthesisers packaged by Debian, used where they are installed.
 
 Both read the text from a file, so that no text can be taken for an option.
 """
@@ -28,19 +28,20 @@ class Program(Specialist):
     named_by: ClassVar[str]
     """The program that prints the version."""
     arguments: ClassVar[tuple[str, ...]]
-    """How the program is told to read the text and where to write the audio."""
+    """The arguments for reading the text and writing the audio."""
     voice: str
 
     def __post_init__(self) -> None:
-        # Festival evaluates what it is given: a voice is a name and nothing else.
+        # Festival evaluates its input, so a voice must be a plain name.
         if not VOICE.fullmatch(self.voice):
             raise UsageError(
-                f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}"
+                f"{self.voice!r} is not the name of a voice",
+                where=f"model {self.label!r}",
             )
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program as it names itself, and its voice."""
+        """The program's own name and version, and its voice."""
         return {
             self.label: self.voice,
             "engine": version_of(find_program(self.named_by, self.apt)),
@@ -66,7 +67,7 @@ class Program(Specialist):
 
 @dataclass
 class Flite(Program):
-    """Says the last turn's text with one of Flite's own voices."""
+    """Speaks the text of the last turn with one of Flite's own voices."""
 
     label: ClassVar[str] = "flite"
     program: ClassVar[str] = "flite"
@@ -79,7 +80,7 @@ class Flite(Program):
 
 @dataclass
 class Festival(Program):
-    """Says the last turn's text with an installed voice of Festival."""
+    """Speaks the text of the last turn with an installed voice of Festival."""
 
     label: ClassVar[str] = "festival"
     program: ClassVar[str] = "text2wave"

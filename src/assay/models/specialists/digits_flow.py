@@ -1,4 +1,4 @@
-"""Digits-flow: draws handwritten digits of 8 x 8 pixels. A real generator, trained here on first use and then kept.
+"""Digits-flow: draws handwritten digits of 8 x 8 pixels. A real generator, trained on first use and then cached.
 
 Flow matching: an image x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1, and a small network learns the
 direction x1 - x0 from x, t and the digit. Drawing follows the learned direction from noise, in steps. Training takes
@@ -49,11 +49,11 @@ class DigitsFlow(Specialist):
     training_steps: int = 3000
     drawing_steps: int = 30
     seed: int = 0
-    """Of the training; what is drawn follows the request's own."""
+    """The seed of the training; drawing uses the request's own."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the weights are made from: the half of the data, this code, and the settings."""
+        """What the weights depend on: the half of the data, this code, and the settings."""
         return {
             self.label: {
                 "training_steps": self.training_steps,
@@ -65,7 +65,7 @@ class DigitsFlow(Specialist):
         }
 
     def _start(self) -> "list[Floats]":
-        from threadpoolctl import threadpool_limits  # scikit-learn brings it
+        from threadpoolctl import threadpool_limits  # installed with scikit-learn
 
         key = digest_of({**self.identity, self.label: [self.training_steps, self.seed]})
         file = cache_folder() / "digits-flow" / f"{key[:32]}.npz"
@@ -85,32 +85,32 @@ class DigitsFlow(Specialist):
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
-        wanted = asked_digit(asked_text(request))
+        digit = asked_digit(asked_text(request))
         generator = generator_for(request, index)
         noise = np.random.default_rng(generator.getrandbits(63)).standard_normal(
             (1, PIXELS), dtype=np.float32
         )
-        pixels = draw(self._engine, noise, np.array([wanted]), self.drawing_steps)
+        pixels = draw(self._engine, noise, np.array([digit]), self.drawing_steps)
         output = Output.of(image_from(pixels.reshape(SIDE, SIDE)))
         return replace(
-            output, details={"digit": wanted, "weights": _digest(self._engine)}
+            output, details={"digit": digit, "weights": _digest(self._engine)}
         )
 
 
 def asked_digit(text: str) -> int:
-    """The one digit a prompt names, as a figure or a word."""
-    found = {name.lower() for name in _DIGIT.findall(text)}
-    wanted = {NAMES.index(name) if name in NAMES else int(name) for name in found}
-    if len(wanted) != 1:
+    """Return the one digit that a prompt names, as a figure or a word."""
+    names = {name.lower() for name in _DIGIT.findall(text)}
+    digits_named = {NAMES.index(name) if name in NAMES else int(name) for name in names}
+    if len(digits_named) != 1:
         raise ModelError(
-            f"draws one digit from 0 to 9, and the prompt names {len(wanted)}",
+            f"draws one digit from 0 to 9, and the prompt names {len(digits_named)}",
             fix="Draw the digit 7.",
         )
-    return wanted.pop()
+    return digits_named.pop()
 
 
 def train(half: Half, steps: int, seed: int) -> "list[Floats]":
-    """The weights and biases of three layers, by Adam with a falling learning rate."""
+    """Train with Adam and a falling learning rate; return the weights and biases of three layers."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -142,14 +142,20 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
 
 
 def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "Floats":
-    """Images with values from 0 to 1, from noise: the middle of each step decides its direction."""
+    """Draw images with values from 0 to 1 from noise; the middle of each step decides its direction."""
     import numpy as np
 
-    at = noise
+    one, two = np.float32(1), np.float32(2)
+    step_count = np.float32(steps)
+    images = noise
     for step in range(steps):
-        times = np.full((len(noise), 1), (step + 0.5) / steps, np.float32)
-        at = at + _forward(weights, _inputs(at, labels, times))[-1] / np.float32(steps)
-    return (np.clip(at, -1.0, 1.0) + np.float32(1)) / np.float32(2)
+        time = (step + 0.5) / steps
+        times = np.full((len(noise), 1), time, np.float32)
+        inputs = _inputs(images, labels, times)
+        direction = _forward(weights, inputs)[-1]
+        images = images + direction / step_count
+    clipped = np.clip(images, -1.0, 1.0)
+    return (clipped + one) / two
 
 
 def _initial(rng: "np.random.Generator") -> "list[Floats]":
@@ -179,7 +185,7 @@ def _inputs(at: "Floats", labels: Any, times: "Floats") -> "Floats":
 def _forward(
     weights: "list[Floats]", inputs: "Floats"
 ) -> "tuple[Floats, Floats, Floats]":
-    """Both hidden layers and the direction."""
+    """Return both hidden layers and the direction."""
     import numpy as np
 
     hidden = np.maximum(inputs @ weights[0] + weights[3], 0)
@@ -188,15 +194,23 @@ def _forward(
 
 
 def _gradients(
-    weights: "list[Floats]", inputs: "Floats", wanted: "Floats"
+    weights: "list[Floats]", inputs: "Floats", expected: "Floats"
 ) -> "list[Floats]":
-    """Of the mean squared error."""
+    """Return the gradients of the mean squared error."""
     hidden, deeper, direction = _forward(weights, inputs)
-    error = (direction - wanted) * type(direction[0, 0])(2 / len(inputs))
-    to_deeper = (error @ weights[2].T) * (deeper > 0)
-    to_hidden = (to_deeper @ weights[1].T) * (hidden > 0)
-    products = [inputs.T @ to_hidden, hidden.T @ to_deeper, deeper.T @ error]
-    return [*products, to_hidden.sum(0), to_deeper.sum(0), error.sum(0)]
+    number_type = type(direction[0, 0])
+    scale = number_type(2 / len(inputs))
+    error = (direction - expected) * scale
+    deeper_error = (error @ weights[2].T) * (deeper > 0)
+    hidden_error = (deeper_error @ weights[1].T) * (hidden > 0)
+    return [
+        inputs.T @ hidden_error,
+        hidden.T @ deeper_error,
+        deeper.T @ error,
+        hidden_error.sum(0),
+        deeper_error.sum(0),
+        error.sum(0),
+    ]
 
 
 def _digest(weights: "list[Floats]") -> str:
@@ -207,7 +221,7 @@ def _digest(weights: "list[Floats]") -> str:
 
 
 def _read(file: Path) -> "list[Floats] | None":
-    """Kept weights; a file that cannot be read is as good as none."""
+    """Read cached weights; return None if the file cannot be read."""
     import zipfile
 
     import numpy as np
@@ -220,7 +234,7 @@ def _read(file: Path) -> "list[Floats] | None":
 
 
 def _write(file: Path, weights: "list[Floats]") -> None:
-    """A cache that cannot be written costs time, not the run."""
+    """Write weights to the cache; if that fails, do nothing, since it costs time only."""
     import numpy as np
 
     draft = file.with_suffix(f".{os.getpid()}.npz")

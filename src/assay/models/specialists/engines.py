@@ -1,6 +1,6 @@
-"""The engines of the recognisers, each run in a process of its own: needs its library, and nothing of assay.
+"""The engines of the recognisers, each run in its own process; they need their library, and nothing of assay.
 
-Native code that outgrows its memory or crashes takes this process down, not the run.
+Native code that runs out of memory or crashes ends this process, not the run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class MoonshineEngine:
-    """Turns 32-bit floats at 16 kHz into text."""
+    """Converts 32-bit floats at 16 kHz to text."""
 
     def __init__(self, model_path: str, options: dict[str, str]) -> None:
         from moonshine_voice import ModelArch, Transcriber
@@ -20,7 +20,7 @@ class MoonshineEngine:
         )
 
     def answer(self, request: Any) -> str:
-        """What is said in the one audio."""
+        """Transcribe the only audio clip."""
         samples = array.array("f", request.media("audio")[0])
         transcript = self._transcriber.transcribe_without_streaming(
             samples.tolist(), 16_000
@@ -29,7 +29,7 @@ class MoonshineEngine:
 
 
 class PocketSphinxEngine:
-    """Turns 16-bit integers at 16 kHz into text."""
+    """Converts 16-bit integers at 16 kHz to text."""
 
     def __init__(self) -> None:
         from pocketsphinx import Decoder
@@ -37,9 +37,9 @@ class PocketSphinxEngine:
         self._decoder = Decoder(samprate=16_000.0, loglevel="FATAL")
 
     def answer(self, request: Any) -> str:
-        """What is said in the one audio."""
+        """Transcribe the only audio clip."""
         decoder = self._decoder
-        # Forgets the loudness of the clip before, on which the answer would otherwise depend.
+        # Reset the loudness estimate of the previous clip, which would affect the answer.
         decoder.reinit_feat()
         decoder.start_utt()
         decoder.process_raw(request.media("audio")[0], full_utt=True)

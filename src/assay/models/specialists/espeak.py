@@ -1,8 +1,8 @@
-"""eSpeak NG: rules that speak text, through the library in the wheel `espeakng-loader`. Robotic, quick, many languages.
+"""eSpeak NG: rule-based speech through the library in the wheel `espeakng-loader`. Robotic, fast, many languages.
 
-The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. The
-flutter of its voice goes on from sentence to sentence and cannot be wound back; so that what is said does not depend on
-what was said before, each sentence opens the library afresh (15 ms), one at a time in the whole process.
+The library is under GPL-3: users install it themselves as an extra, and nothing of it ships with assay. Its voice has
+a flutter that continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier
+ones, each one opens the library anew (15 ms), one at a time in the whole process.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from ...core import ModelError, Output, Request, UsageError
 from ...media import audio_from
 from .base import SPEAKS, Ranges, Specialist, asked_text
 
-# Names and numbers as in speak_lib.h.
+# Names and numbers of speak_lib.h.
 AUDIO_OUTPUT_SYNCHRONOUS = 2
 INITIALIZE_DONT_EXIT = 0x8000
 POS_CHARACTER = 1
@@ -32,13 +32,13 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass
 class Espeak(Specialist):
-    """A synthesiser of speech: says the last turn's text."""
+    """A speech synthesiser: speaks the text of the last turn."""
 
     abilities = SPEAKS
     label: ClassVar[str] = "espeak"
     ranges: ClassVar[Ranges] = {"words_per_minute": (80, 450), "pitch": (0, 100)}
     voice: str = "en-us"
-    """A language, or one with a variant, as `en-us+f3`."""
+    """A language, optionally with a variant, such as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
     """0 to 100."""
@@ -94,7 +94,7 @@ class Espeak(Specialist):
 
 @contextmanager
 def _opened() -> Iterator[tuple[Any, int]]:
-    """The library, as fresh as in a new process, and its sampling rate."""
+    """Open the library in the state of a new process, and yield it with its sampling rate."""
     import _ctypes
 
     import espeakng_loader

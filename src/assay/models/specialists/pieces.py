@@ -1,7 +1,7 @@
-"""Long recordings in pieces: cut where nobody speaks, so that a recogniser hears all of it, each piece whole.
+"""Split long recordings at pauses, so that a recogniser hears all of it without cutting a word.
 
-A piece is at most as long as the recogniser declares. The cut is the quietest place of the second half of what would
-still fit; where even that is no pause, a word would be cut in two, and the recording cannot be heard whole.
+A piece is at most as long as the recogniser declares. The cut is at the quietest point in the second half of what
+still fits. If even that point is not a pause, a word would be cut, and the recording is refused.
 """
 
 from typing import TYPE_CHECKING
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
-"""The length of a place that counts as a pause, and over which loudness is averaged."""
+"""The length of a pause, over which loudness is averaged."""
 PAUSE_LEVEL = 0.2
-"""How loud a pause may be, as a part of the loudness of the speech itself."""
+"""The highest loudness of a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
-"""A piece that stays below this level, and below this part of the recording's speech, is silence, in which a recogniser
-would hear words that nobody said. A recording that is faint throughout is not."""
+"""A piece below this level, and below this share of the recording's speech level, is silence, in which a recogniser
+would hear words that were not spoken. A recording that is faint throughout is not silence.
+"""
 
 
 def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Floats]":
-    """The pieces of a recording in order, without those that are silent; one that is short enough is left as it is."""
+    """Return the pieces of a recording in order, without silent ones; a short recording is returned unchanged."""
     import numpy as np
 
     longest = int(longest_seconds * rate)
@@ -34,18 +35,18 @@ def in_pieces(samples: "Floats", rate: int, longest_seconds: float) -> "list[Flo
         return [samples]
     power = _power(samples, rate)
     loudness = np.sqrt(_averaged(power, PAUSE_SECONDS))
-    # The loudest second: most of a recording may be silence, of which a percentile would speak.
+    # Use the loudest second: most of a recording may be silence, which would dominate a percentile.
     speech = float(np.sqrt(_averaged(power, 1.0).max()))
     faintest = min(SILENCE_LEVEL, SILENCE_PART * speech)
     frame = int(FRAME_SECONDS * rate)
-    places = _places(samples, rate, longest, loudness, speech)
+    spans = _places(samples, rate, longest, loudness, speech)
     loudest = [
         loudness[start // frame : end // frame + 1].max(initial=0)
-        for start, end in places
+        for start, end in spans
     ]
     return [
         samples[start:end]
-        for (start, end), level in zip(places, loudest, strict=True)
+        for (start, end), level in zip(spans, loudest, strict=True)
         if level > faintest
     ]
 
@@ -56,12 +57,12 @@ def _places(
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)
-    places: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = 0
     while len(samples) - start > longest:
         first, last = (start + longest // 2) // frame, (start + longest) // frame
         window = loudness[first:last]
-        # Of several equally quiet places the last: fewer pieces, fewer cuts.
+        # Of several equally quiet points, take the last: fewer pieces, fewer cuts.
         quietest = last - 1 - int(np.argmin(window[::-1]))
         if loudness[quietest] > PAUSE_LEVEL * speech:
             raise ModelError(
@@ -70,10 +71,10 @@ def _places(
                 fix=f"cut the recording into clips of at most {longest / rate:g} s",
             )
         end = min(quietest * frame + frame // 2, start + longest)
-        places.append((start, end))
+        spans.append((start, end))
         start = end
-    places.append((start, len(samples)))
-    return places
+    spans.append((start, len(samples)))
+    return spans
 
 
 def _power(samples: "Floats", rate: int) -> "Floats":
@@ -81,12 +82,12 @@ def _power(samples: "Floats", rate: int) -> "Floats":
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)
-    whole = samples[: len(samples) // frame * frame].reshape(-1, frame)
+    frames = samples[: len(samples) // frame * frame].reshape(-1, frame)
     shift = samples.mean(dtype=np.float64)
     # Expanded, so that hours of audio are not copied.
     power = (
-        np.einsum("ij,ij->i", whole, whole) / frame
-        - 2 * shift * whole.mean(axis=1)
+        np.einsum("ij,ij->i", frames, frames) / frame
+        - 2 * shift * frames.mean(axis=1)
         + shift**2
     )
     positive: Floats = np.maximum(power, 0).astype(np.float32)

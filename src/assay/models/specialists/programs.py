@@ -1,4 +1,4 @@
-"""Programs of the system as models: found on PATH, called with a list of arguments, never through a shell."""
+"""System programs as models: found on PATH, called with a list of arguments, never through a shell."""
 
 import os
 import shutil
@@ -13,13 +13,13 @@ SHOWN = 200
 
 
 def find_program(name: str, apt: str) -> str:
-    """Where a program lies; an error with the line that installs it where it does not."""
-    found = shutil.which(name)
-    if found is None:
+    """Return the path of a program, or raise an error with the command that installs it."""
+    path = shutil.which(name)
+    if path is None:
         raise UsageError(
             f"the program {name!r} is not installed", fix=f"apt-get install -y {apt}"
         )
-    return found
+    return path
 
 
 def call(
@@ -28,7 +28,10 @@ def call(
     folder: Path | None = None,
     more: Mapping[str, str] | None = None,
 ) -> str:
-    """What a program prints; a `ModelError` with its last words where it fails or takes too long."""
+    """Return the output of a program.
+
+    Raise a `ModelError` with its last line of stderr if it fails or takes too long.
+    """
     name = Path(arguments[0]).name
     try:
         done = subprocess.run(
@@ -51,7 +54,7 @@ def call(
 
 
 def version_of(program: str) -> str:
-    """The first line with a digit that a program says of itself."""
+    """Return the first line of a program's `--version` that looks like a version."""
     words = [program, "--version"]
     done = subprocess.run(
         words,

@@ -1,4 +1,4 @@
-"""Readers of the text in images, Tesseract and RapidOCR; words beside the image are not read."""
+"""Tesseract and RapidOCR, which read the text in images; text beside the image is not read."""
 
 import tempfile
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...core import Image, Output, Request, UsageError
 from ...media import decode_image
-from .base import READS, Ranges, Specialist, only_medium, passed_over
+from .base import READS, Ranges, Specialist, ignored_text, only_medium
 from .programs import call, find_program, version_of
 
 APT = "tesseract-ocr tesseract-ocr-eng"
@@ -18,7 +18,7 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 @dataclass
 class Tesseract(Specialist):
-    """Tesseract, where the system has it: strong on clean pages, weak on photos."""
+    """Tesseract, if the system has it: strong on clean pages, weak on photos."""
 
     abilities = READS
     label: ClassVar[str] = "tesseract"
@@ -30,7 +30,7 @@ class Tesseract(Specialist):
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
             raise UsageError(
-                f"{self.language!r} is no language",
+                f"{self.language!r} is not a language",
                 where="model 'tesseract'",
                 fix="eng, or eng+deu",
             )
@@ -38,7 +38,7 @@ class Tesseract(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program as it names itself, and how it reads."""
+        """The program's own name and version, and its settings."""
         engine = version_of(find_program("tesseract", APT))
         return {"tesseract": self.language, "engine": engine, "layout": self.layout}
 
@@ -60,15 +60,15 @@ class Tesseract(Specialist):
             ]
             text = call(arguments, more=ONE_THREAD)
         return replace(
-            Output.of(text.replace("\f", "").strip()), details=passed_over(request)
+            Output.of(text.replace("\f", "").strip()), details=ignored_text(request)
         )
 
 
 @dataclass
 class RapidOcr(Specialist):
-    """RapidOCR (PP-OCRv4, whose weights lie in the wheel), on one thread; one line for each piece found.
+    """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread; one line for each detected piece.
 
-    It reads Chinese and Latin letters, and tends to drop the blanks between words: compare without them.
+    It reads Chinese and Latin letters, and often drops the blanks between words: compare without them.
     """
 
     abilities = READS
@@ -99,11 +99,11 @@ class RapidOcr(Specialist):
 
         image = np.asarray(decode_image(only_medium(request, Image)))
         blue_first = np.ascontiguousarray(image[:, :, ::-1])
-        found, _ = self._engine(blue_first)
-        pieces = found or []
+        detections, _ = self._engine(blue_first)
+        pieces = detections or []
         details = {
             "confidence": [round(float(score), 4) for _, _, score in pieces],
-            **passed_over(request),
+            **ignored_text(request),
         }
         return replace(
             Output.of("\n".join(str(text) for _, text, _ in pieces)), details=details

@@ -1,7 +1,8 @@
-"""Recognisers of speech: how much each hears at once, and an engine in a process of its own.
+"""Speech recognisers: the longest clip each takes, and an engine in its own process.
 
-A longer recording is heard in pieces cut at pauses. The engine's memory is bounded: where it does not do, or its
-native code crashes, that sample fails and the next one gets a new engine.
+A longer recording is split at pauses. The engine's memory is limited: if it is not enough, or
+native code crashes, that
+sample fails and the next one gets a new engine.
 """
 
 import base64
@@ -17,7 +18,7 @@ from ...core import Abilities, Audio, MissingExtra, ModelError, Output, Request
 from ...media import decode_audio
 from ..weights import weights_digest
 from ..workers.process import WorkerProcess
-from .base import Ranges, Specialist, only_medium, passed_over
+from .base import Ranges, Specialist, ignored_text, only_medium
 from .pieces import in_pieces
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ RATE = 16_000
 ENGINES = Path(__file__).with_name("engines.py")
 START_SECONDS = 300.0
 SECONDS_A_SECOND = 20.0
-"""How long the engine may take for each second of audio, on a busy machine."""
+"""Time limit of the engine for each second of audio, on a busy machine."""
 LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
 MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"
@@ -37,13 +38,13 @@ LOUDEST = 32_767
 
 @dataclass
 class Recogniser(Specialist):
-    """A model that turns speech into text; words beside the audio are not read."""
+    """A model that turns speech into text; text beside the audio is not read."""
 
     ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
     """The class in `engines.py`."""
     longest_seconds: float = 30.0
-    """How much it hears at once; a longer recording is cut at pauses."""
+    """The longest clip it takes at once; a longer recording is split at pauses."""
     memory_gib: float = 4.0
     """Address space of the engine's process."""
 
@@ -54,11 +55,10 @@ class Recogniser(Specialist):
             accepts=frozenset({"text", "audio"}),
             audio_rate=RATE,
             audio_channels=1,
-            audio_seconds=self.longest_seconds,
         )
 
     def close(self) -> None:
-        """Ends the engine's process."""
+        """End the engine's process."""
         with self._lock:
             self._end()
 
@@ -68,7 +68,7 @@ class Recogniser(Specialist):
             process.end()
 
     def _start(self) -> WorkerProcess:
-        # The engine's library lies where ours lie.
+        # The engine's library is installed beside assay's.
         paths = (
             {"PYTHONPATH": os.environ["PYTHONPATH"]}
             if "PYTHONPATH" in os.environ
@@ -85,17 +85,21 @@ class Recogniser(Specialist):
         return process
 
     def _answer(self, request: Request, index: int) -> Output:
-        waveform = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
-        pieces = in_pieces(waveform.samples, RATE, self.longest_seconds)
-        texts = [self._heard(piece) for piece in pieces]
-        done = [*waveform.conversions, *self._additions]
-        if len(waveform.samples) > self.longest_seconds * RATE:
-            done.append(f"heard in {len(pieces)} pieces cut at pauses")
-        text = " ".join(text for text in texts if text)
-        return replace(Output.of(text), details={"audio": done, **passed_over(request)})
+        audio = only_medium(request, Audio)
+        waveform = decode_audio(audio, rate=RATE, channels=1)
+        samples = waveform.samples
+        pieces = in_pieces(samples, RATE, self.longest_seconds)
+        texts = [self._transcribe(piece) for piece in pieces]
+        conversions = [*waveform.conversions, *self._additions]
+        longest = self.longest_seconds * RATE
+        if len(samples) > longest:
+            conversions.append(f"heard in {len(pieces)} pieces cut at pauses")
+        details = {"audio": conversions, **ignored_text(request)}
+        output = Output.of(" ".join(filter(None, texts)))
+        return replace(output, details=details)
 
-    def _heard(self, piece: "Floats") -> str:
-        if self._engine is None:  # lost with the sample before
+    def _transcribe(self, piece: "Floats") -> str:
+        if self._engine is None:  # ended with the previous sample
             self._engine = self._start()
         audio = {
             "type": "audio",
@@ -112,7 +116,7 @@ class Recogniser(Specialist):
                 f"{error.what} over {len(piece) / RATE:.0f} s of audio", fix=fix
             ) from error
         if "error" in reply:
-            self._end()  # what it has left after a fault of its own is of no use
+            self._end()  # its state after an error is unknown
             raise ModelError(
                 f"{self.label} failed over {len(piece) / RATE:.0f} s of audio: {reply['error']}",
                 fix=fix,
@@ -121,21 +125,21 @@ class Recogniser(Specialist):
 
     @property
     def _additions(self) -> list[str]:
-        """What is done to the audio before the engine hears it, for the record."""
+        """Processing of the audio before the engine, for the record."""
         return []
 
     @abstractmethod
     def _engine_options(self) -> Mapping[str, Any]:
-        """What the engine's class is built with."""
+        """Return the options of the engine's class."""
 
     @abstractmethod
     def _encoded(self, piece: "Floats") -> bytes:
-        """A piece as the engine takes it."""
+        """Encode a piece in the engine's input format."""
 
 
 @dataclass
 class Moonshine(Recogniser):
-    """Moonshine tiny-en: 27 million parameters that turn English speech into text. Their wheel is 0.1.0, none later.
+    """Moonshine tiny-en: 27 million parameters that turn English speech into text. Only wheel 0.1.0 has the weights.
 
     It was trained on clips of up to 30 s: beyond a minute it repeats itself, and its memory grows with the square.
     """
@@ -144,7 +148,7 @@ class Moonshine(Recogniser):
     engine: ClassVar[str] = "MoonshineEngine"
     ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
-    """Above 0, a detector of speech cuts the clip first, and short pieces come out as words nobody said."""
+    """Above 0, a speech detector splits the clip first, and short pieces give words that were not spoken."""
     silence_seconds: float = 0.5
     """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
 
@@ -183,7 +187,7 @@ class Moonshine(Recogniser):
 
 @dataclass
 class PocketSphinx(Recogniser):
-    """PocketSphinx, of the generation before neural ones: weaker than Moonshine, so a good second system to rank."""
+    """PocketSphinx, older than neural recognisers: weaker than Moonshine, so a good second system to rank."""
 
     label: ClassVar[str] = "pocketsphinx"
     engine: ClassVar[str] = "PocketSphinxEngine"
@@ -208,7 +212,7 @@ class PocketSphinx(Recogniser):
 
 
 def _folder() -> Path:
-    """Where the weights lie; later wheels come without them and would fetch them from the network."""
+    """Return the folder of the weights; later wheels lack them and would download them."""
     from moonshine_voice import get_model_path
 
     folder = Path(get_model_path(MOONSHINE))

@@ -1,4 +1,7 @@
-"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: the most that a judge can read."""
+"""Renderer: draws the text of the prompt with Pillow.
+
+A baseline, not a model: the best input that a judge can read.
+"""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +19,7 @@ MARGIN = 16
 
 @dataclass
 class Renderer(Specialist):
-    """Black letters on white: what the prompt has in quotes, else all of it."""
+    """Black letters on white: the quoted part of the prompt, or all of it."""
 
     abilities = DRAWS
     label: ClassVar[str] = "renderer"

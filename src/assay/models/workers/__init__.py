@@ -1,4 +1,4 @@
-"""Scorer workers: detectors, VQA and CLIP models, judges, each in a process and environment of its own."""
+"""Scorer workers: detectors, VQA and CLIP models and judges, each in its own process and environment."""
 
 from .model import Worker
 

@@ -1,10 +1,10 @@
-"""A scorer worker: a class in a process and environment of its own, asked as a model and answering with JSON.
+"""A scorer worker: a class in its own process and environment, called like a model and answering with JSON.
 
-`worker/detector` is one that ships, `worker/FILE.py:Class` your own. The process is started by the first request that
-the journal and the cache cannot answer, greeted with a time limit, pinged after a pause, started again once when it
-dies, killed when it hangs. Its options are those of the class, and these of every worker: `python`, the interpreter of
-the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, its
-address space, beyond which a request fails (no limit by default: CUDA reserves more than it uses).
+`worker/detector` is a shipped one, `worker/FILE.py:Class` your own. The first request that the journal and the cache
+cannot answer starts the process. Starting has a time limit. The process is pinged after a pause, restarted once if it
+dies, and killed if it hangs. It takes the options of its class, and these: `python`, the interpreter of the
+environment with its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, the limit of its
+address space, beyond which a request fails (no limit by default, because CUDA reserves more than it uses).
 """
 
 import base64
@@ -37,7 +37,7 @@ from .sources import find_worker, missing_modules
 PING_AFTER_SECONDS = 60.0
 GIBIBYTE = 1024**3
 UNKEYED = ("device", "batch_size")
-"""Options that say where or how the work is done, not what comes out: they are no part of a key."""
+"""Options about where or how the work is done; they do not affect the result and are not part of a key."""
 
 
 class Worker:
@@ -77,7 +77,7 @@ class Worker:
         self._memory = None if memory_gib is None else int(memory_gib * GIBIBYTE)
         self.ping_after = PING_AFTER_SECONDS
         self.starts = 0
-        """How often its process was started."""
+        """How often the process was started."""
         self._python, self._env = os.path.expanduser(python), dict(env)
         self._process: WorkerProcess | None = None
         self._unfit: WorkerUnfit | None = None
@@ -86,7 +86,7 @@ class Worker:
 
     @property
     def abilities(self) -> Abilities:
-        """What the class declares; an image and words in, JSON out, where it says nothing."""
+        """The abilities that the class declares; by default images and text in, JSON out."""
         return Abilities(accepts=self.source.accepts, produces=self.source.produces)
 
     @property
@@ -95,22 +95,22 @@ class Worker:
         keyed = {
             name: value for name, value in self.options.items() if name not in UNKEYED
         }
-        found = {
-            name: place
+        paths = {
+            name: path
             for name, value in keyed.items()
-            if (place := _on_disk(value)) is not None
+            if (path := _on_disk(value)) is not None
         }
         return {
             "worker": f"{self.source.file.name}:{self.source.kind}",
             "code": file_digest(self.source.file)[:16],
             "options": veiled(
-                {name: value for name, value in keyed.items() if name not in found}
+                {name: value for name, value in keyed.items() if name not in paths}
             ),
-            "weights": {name: digest_of_place(place) for name, place in found.items()},
+            "weights": {name: digest_of_path(path) for name, path in paths.items()},
         }
 
     def check_ready(self) -> None:
-        """Raises where its interpreter lacks a library that its file imports; starts nothing."""
+        """Raise if its interpreter lacks a library that its file imports; start nothing."""
         missing = missing_modules(
             self.source.file, self._python, own_environment(self._env)
         )
@@ -121,17 +121,17 @@ class Worker:
             )
 
     def load(self) -> None:
-        """Starts the process, where it is asked as a model in its own right."""
+        """Start the process, for a worker that is used directly as a model."""
         with self._turn:
             self._ready()
 
     def close(self) -> None:
-        """Ends the process; the next request starts another."""
+        """End the process; the next request starts another."""
         with self._turn:
             self._end()
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """One answer after another."""
+        """Answer the requests one after another."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -146,7 +146,7 @@ class Worker:
                     reply = self._ready().ask(message, self.seconds)
             except WorkerHung as error:
                 self._end()
-                # Asked again it would hang again, and each time the limit must pass.
+                # A retry would hang too, and each takes the whole time limit.
                 return Output.failed(
                     "timeout",
                     f"{error}; fix: seconds=… gives it more time",
@@ -163,7 +163,7 @@ class Worker:
         return Output.of(as_part(reply["answer"]))
 
     def _ready(self) -> WorkerProcess:
-        """The process, started or started anew; one that could not be started is not tried for every sample."""
+        """Return the running process, starting or restarting it; a failed start is not repeated for every sample."""
         if self._unfit is not None:
             raise self._unfit
         if self._process is not None:
@@ -174,12 +174,12 @@ class Worker:
         process = WorkerProcess(self.name, self._python, self._env)
         self.starts += 1
         try:
-            places = {
-                name: str(place.resolve())
+            paths = {
+                name: str(path.resolve())
                 for name, value in self.options.items()
-                if (place := _on_disk(value))
+                if (path := _on_disk(value))
             }
-            options = {**self.options, **places}
+            options = {**self.options, **paths}
             process.start(
                 self.source.file,
                 self.source.kind,
@@ -201,7 +201,7 @@ class Worker:
 
 
 def as_message(request: Request) -> dict[str, Any]:
-    """A request as a line of the protocol has it: a medium by its path where it is a file, else by its bytes."""
+    """Return a request as a line of the protocol: a medium is sent by path if it is a file, else by its bytes."""
     turns = [
         {"role": message.role, "content": [_plain(part) for part in message.parts]}
         for message in request.messages
@@ -211,12 +211,12 @@ def as_message(request: Request) -> dict[str, Any]:
 
 
 def as_part(answer: Any) -> Part:
-    """What a class returned: a text is said, anything else is structure."""
+    """Convert a class's answer: a string becomes text, anything else JSON."""
     return Text(answer) if isinstance(answer, str) else Json(answer)
 
 
-def digest_of_place(place: Path) -> str:
-    """The digest of a file, or of all files of a folder with their names."""
+def digest_of_path(place: Path) -> str:
+    """Return the digest of a file, or of all files of a folder with their names."""
     if place.is_file():
         return weights_digest(place)
     files = sorted(
@@ -243,8 +243,8 @@ def _plain(part: Part) -> dict[str, Any]:
 
 
 def _on_disk(value: Any) -> Path | None:
-    """The file or folder an option names, if there is one: `model=weights/` and not `model=org/name`."""
+    """Return the file or folder that an option names, if it exists: `model=weights/` but not `model=org/name`."""
     if not isinstance(value, str) or not value:
         return None
-    place = Path(value).expanduser()
-    return place if place.exists() else None
+    path = Path(value).expanduser()
+    return path if path.exists() else None

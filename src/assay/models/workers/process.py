@@ -1,7 +1,6 @@
-"""A worker's process as its starter sees it: started, greeted, asked, looked after, ended.
+"""The parent's view of a worker process: start it, send requests, check that it is alive, end it.
 
-Every wait has a limit, writing included. What the worker wrote to stderr is kept to its last lines, for the message
-when it dies.
+Every wait has a limit, including writes. The last lines of the worker's stderr are kept for error messages.
 """
 
 import contextlib
@@ -29,7 +28,7 @@ LONGEST_REPLY = 64 * 1024 * 1024
 
 
 class WorkerGone(ModelError):
-    """The process ended, or wrote what is no reply; another one may do better."""
+    """The process ended, or wrote something other than a reply; a new process may succeed."""
 
 
 class WorkerHung(ModelError):
@@ -37,11 +36,11 @@ class WorkerHung(ModelError):
 
 
 class WorkerUnfit(ModelError):
-    """The process cannot do the work at all: it did not start, or its class could not be built."""
+    """The process cannot do the work: it did not start, or its class could not be built."""
 
 
 class WorkerProcess:
-    """One process with one class in it."""
+    """One process that runs one class."""
 
     def __init__(
         self, name: str, python: str = "", env: Mapping[str, str] | None = None
@@ -63,9 +62,9 @@ class WorkerProcess:
         seconds: float,
         memory: int | None = None,
     ) -> None:
-        """Starts and greets; comes back when the class is built. `memory` bounds its address space, in bytes."""
+        """Start the process and return when its class is built. `memory` limits its address space, in bytes."""
         try:
-            # A session of its own: Ctrl-C stops the run, and what is in flight may come back.
+            # Use a separate session: Ctrl-C stops the run, and answers in progress can still arrive.
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -96,8 +95,10 @@ class WorkerProcess:
         try:
             reply = self._exchange(hello, seconds)
         except WorkerHung as error:
-            what = f"worker {self.name!r} was not ready after {seconds:g} seconds{self.last_words()}"
-            raise WorkerUnfit(what, fix="start_seconds: more time to load") from error
+            message = f"worker {self.name!r} was not ready after {seconds:g} seconds{self.last_words()}"
+            raise WorkerUnfit(
+                message, fix="start_seconds: more time to load"
+            ) from error
         except WorkerGone as error:
             raise WorkerUnfit(error.what) from error
         if reply.get("hello") != PROTOCOL:
@@ -119,7 +120,7 @@ class WorkerProcess:
             )
 
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The reply to a request."""
+        """Send a request and return the reply."""
         reply = self._exchange(message, seconds)
         if reply.get("id") != message["id"] or not (
             "answer" in reply or "error" in reply
@@ -129,7 +130,7 @@ class WorkerProcess:
         return reply
 
     def is_well(self, seconds: float = PING_SECONDS) -> bool:
-        """Whether it answers a ping; one that does not is ended."""
+        """Return True if the process answers a ping; end it otherwise."""
         if self._process is None or self._process.poll() is not None:
             return False
         try:
@@ -141,7 +142,7 @@ class WorkerProcess:
         return well
 
     def end(self, *, at_once: bool = False) -> None:
-        """Ends the process: by the end of its input; by force, with all it started, if that does not do."""
+        """End the process: close its input, and kill it with its children if that is not enough."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -150,7 +151,7 @@ class WorkerProcess:
                 process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(END_SECONDS)
-        # Never after it was waited for: its number may by then belong to someone else.
+        # Never kill after waiting: the process number may belong to another process by then.
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -161,7 +162,7 @@ class WorkerProcess:
                     pipe.close()
 
     def last_words(self) -> str:
-        """What it last wrote to stderr, for use inside a message; empty if nothing."""
+        """Return the last line of stderr as a part of a message, or an empty text."""
         lines = [line for line in list(self._last_words) if line.strip()]
         return f"; its last words: {lines[-1].strip()[:300]}" if lines else ""
 
@@ -171,7 +172,7 @@ class WorkerProcess:
                 self._last_words.append(line[:2000].decode("utf-8", "replace"))
 
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The next line out after a line in."""
+        """Write one line and read the next one."""
         process = self._process
         assert (
             process is not None
@@ -213,7 +214,7 @@ class WorkerProcess:
         except ValueError as error:
             self.end(at_once=True)
             raise WorkerGone(
-                f"worker {self.name!r} wrote a line that is no reply: {line[:60]!r}"
+                f"worker {self.name!r} wrote a line that is not a reply: {line[:60]!r}"
             ) from error
         return reply
 
@@ -221,7 +222,7 @@ class WorkerProcess:
         try:
             code: int | None = process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            code = None  # it closed its output and lives on
+            code = None  # it closed its output but is still running
         if self._listener is not None and code is not None:
             self._listener.join(END_SECONDS)
         how = (
@@ -235,7 +236,7 @@ class WorkerProcess:
 
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a worker: ours without what steers our own Python, and what was given on top."""
+    """Return a worker's environment: this process's without the settings of its Python, plus `further`."""
     ours = {
         name: value
         for name, value in os.environ.items()

@@ -1,6 +1,6 @@
-"""The worker's side of the line protocol: one class of a file, built once, answers lines of JSON with lines of JSON.
+"""The worker's side of the line protocol: a class is built once and answers lines of JSON with lines of JSON.
 
-Run by path with any Python from 3.8 on; needs the standard library alone, and nothing of assay. One object a line:
+Run by path with any Python from 3.8 on; needs only the standard library, and nothing of assay. One object a line:
 
     in   {"hello": 1, "file": "detector.py", "class": "Detector", "options": {"model": "…"}, "memory": 4294967296}
     out  {"hello": 1, "ready": true}                       or  {"hello": 1, "error": "ImportError: no torch"}
@@ -9,7 +9,7 @@ Run by path with any Python from 3.8 on; needs the standard library alone, and n
     in   {"ping": 3}
     out  {"pong": 3}
 
-A medium has `path` or `base64`. The end of the input ends the worker. Whatever libraries print goes to stderr.
+A medium has `path` or `base64`. The worker ends when its input ends. Everything that libraries print goes to stderr.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROTOCOL = 1
 
 
 class Request:
-    """What a worker is asked."""
+    """One request to a worker."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
         self.messages: list[dict[str, Any]] = plain["messages"]
@@ -46,7 +46,7 @@ class Request:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The words as the JSON object they are; empty where they are none."""
+        """The text parsed as a JSON object; empty if it is not one."""
         try:
             value = json.loads(self.text)
         except ValueError:
@@ -54,20 +54,20 @@ class Request:
         return value if isinstance(value, dict) else {}
 
     def media(self, kind: str) -> list[bytes]:
-        """The bytes of all media of a kind, in order."""
+        """Return the bytes of all media of a kind, in order."""
         parts = (part for message in self.messages for part in message["content"])
         return [_bytes_of(part) for part in parts if part["type"] == kind]
 
     def images(self) -> list[Any]:
-        """The images as Pillow's, 8-bit RGB and upright, transparency over white."""
+        """Return the images as 8-bit RGB Pillow images, upright, with transparency over white."""
         return [_image(data) for data in self.media("image")]
 
     def image(self) -> Any:
-        """The one image of a request that has one."""
-        found = self.images()
-        if len(found) != 1:
-            raise ValueError(f"takes one image at a time, got {len(found)}")
-        return found[0]
+        """Return the only image of the request."""
+        images = self.images()
+        if len(images) != 1:
+            raise ValueError(f"takes one image at a time, got {len(images)}")
+        return images[0]
 
 
 def _bytes_of(part: dict[str, Any]) -> bytes:
@@ -92,7 +92,7 @@ def _image(data: bytes) -> Any:
 
 
 def load(path: str, name: str) -> Any:
-    """The class of a file, which is run under a name of its own."""
+    """Load a class from a file, which runs under a unique module name."""
     spec = importlib.util.spec_from_file_location(
         "worker_" + os.path.basename(path)[:-3], path
     )
@@ -105,32 +105,32 @@ def load(path: str, name: str) -> Any:
 
 
 def described(error: BaseException) -> str:
-    """`KeyError: 'cat' (detector.py:12)`: what happened and the innermost line outside this file and the libraries."""
-    place = ""
+    """Describe an error and its innermost line outside libraries: `KeyError: 'cat' (detector.py:12)`."""
+    location = ""
     for frame in traceback.extract_tb(error.__traceback__):
         if (
             "site-packages" not in frame.filename
             and frame.filename != __file__
             and frame.filename[:1] != "<"
         ):
-            place = f" ({os.path.basename(frame.filename)}:{frame.lineno})"
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{place}"
+            location = f" ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{location}"
 
 
 def plain(value: Any) -> Any:
-    """Numbers and tables of numpy and torch as JSON has them."""
+    """Convert numbers and arrays of numpy and torch to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError("an answer must be JSON, not a " + type(value).__name__)
 
 
 def limit_memory(size: int | None) -> None:
-    """Bounds the address space: what needs more fails here, before the system ends whatever it likes."""
+    """Limit the address space, so that a request that needs more fails here instead of being killed by the system."""
     if not size:
         return
     try:
         import resource
-    except ImportError:  # no such limit on this system
+    except ImportError:  # this system has no such limit
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     size = size if hard == resource.RLIM_INFINITY else min(size, hard)
@@ -138,8 +138,8 @@ def limit_memory(size: int | None) -> None:
 
 
 def serve() -> None:
-    """Greets, then answers until the input ends."""
-    # The pipe is ours alone: what libraries print must not stand among the answers.
+    """Answer messages until the input ends; the first builds the class."""
+    # Reserve the pipe for replies: output of libraries must not mix with them.
     out = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
     os.dup2(2, 1)
     folder = os.path.dirname(os.path.abspath(__file__))
@@ -163,7 +163,7 @@ def serve() -> None:
                 limit_memory(message.get("memory"))
                 worker = load(message["file"], message["class"])(**message["options"])
                 say({"hello": PROTOCOL, "ready": True})
-            except Exception as error:  # noqa: BLE001 - said to whoever started the worker
+            except Exception as error:  # noqa: BLE001 - reported to the parent process
                 traceback.print_exc()
                 say({"hello": PROTOCOL, "error": described(error)})
         elif "ping" in message:

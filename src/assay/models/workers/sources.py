@@ -1,4 +1,4 @@
-"""What a worker's file says of its class and imports, read without running it: its libraries live elsewhere."""
+"""Read a worker's class and imports from its file without running it, since its libraries are installed elsewhere."""
 
 import ast
 import json
@@ -24,18 +24,18 @@ _LOOK = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerSource:
-    """A class that answers, and the file it stands in."""
+    """A class that answers, and its file."""
 
     file: Path
     kind: str
     known: frozenset[str] | None = None
-    """The options it takes; `None` where anything goes."""
+    """The options that the class takes; None if it takes any."""
     required: tuple[str, ...] = ()
     accepts: frozenset[str] = frozenset({"text", "image"})
     produces: frozenset[str] = frozenset({"json"})
 
     def check(self, options: dict[str, Any], name: str) -> None:
-        """Raises for an option that the class does not have, and for one it needs and was not given."""
+        """Raise for an unknown option and for a missing required one."""
         check_settings(options, self.known, f"worker {name!r}")
         for option in self.required:
             if option not in options:
@@ -46,14 +46,14 @@ class WorkerSource:
 
 
 def shipped_names() -> list[str]:
-    """The workers that ship."""
+    """Return the names of the shipped workers."""
     return sorted(
         path.stem for path in SHIPPED.glob("*.py") if not path.stem.startswith("_")
     )
 
 
 def find_worker(name: str) -> WorkerSource:
-    """The class a name stands for: `detector`, `file.py:Class`, or `file.py` with one class that answers."""
+    """Find the class for a name: `detector`, `file.py:Class`, or `file.py` with a single class that answers."""
     if not is_reference(name):
         if name not in shipped_names():
             hint = f"shipped: {', '.join(shipped_names())}; your own is worker/FILE.py:Class"
@@ -68,7 +68,7 @@ def find_worker(name: str) -> WorkerSource:
 
 
 def read_source(file: Path, kind: str | None) -> WorkerSource:
-    """The class `kind` of a file; left out, the only one with a method `answer`."""
+    """Read the class `kind` of a file, or the only class with a method `answer` if `kind` is None."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError) as error:
@@ -101,100 +101,100 @@ def read_source(file: Path, kind: str | None) -> WorkerSource:
         )
     options, required = _options(node)
     sets = {name: _literal(node, name) for name in ("accepts", "produces")}
-    kinds = {
-        name: frozenset(str(one) for one in value)
-        for name, value in sets.items()
-        if value
-    }
+    kinds = {name: frozenset(map(str, value)) for name, value in sets.items() if value}
     return WorkerSource(file, kind, options, required, **kinds)
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next(
         (
-            one
-            for one in node.body
-            if isinstance(one, ast.FunctionDef) and one.name == name
+            statement
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef) and statement.name == name
         ),
         None,
     )
 
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-    """Names of the constructor's parameters, or of a dataclass's fields; and those without a default."""
+    """Return the names of the constructor's parameters or the dataclass's fields, and those without a default."""
     constructor = _method(node, "__init__")
     if constructor is not None:
         if constructor.args.kwarg is not None:
             return None, ()
         named = constructor.args.args[1:]
         defaulted = len(constructor.args.defaults)
-        without = [one.arg for one in named[: len(named) - defaulted]]
+        without = [item.arg for item in named[: len(named) - defaulted]]
         keywords = zip(
             constructor.args.kwonlyargs, constructor.args.kw_defaults, strict=True
         )
-        without += [one.arg for one, default in keywords if default is None]
+        without += [item.arg for item, default in keywords if default is None]
         return frozenset(
-            one.arg for one in (*named, *constructor.args.kwonlyargs)
+            item.arg for item in (*named, *constructor.args.kwonlyargs)
         ), tuple(without)
     if node.bases:
         return None, ()
     fields = [
-        one
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        item
+        for item in node.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
     ]
-    fields = [one for one in fields if "ClassVar" not in ast.unparse(one.annotation)]
-    names = [one.target.id for one in fields if isinstance(one.target, ast.Name)]
+    fields = [item for item in fields if "ClassVar" not in ast.unparse(item.annotation)]
+    names = [item.target.id for item in fields if isinstance(item.target, ast.Name)]
     return frozenset(names), tuple(
-        name for name, one in zip(names, fields, strict=True) if one.value is None
+        name for name, item in zip(names, fields, strict=True) if item.value is None
     )
 
 
 def _literal(node: ast.ClassDef, name: str) -> Any:
-    for one in node.body:
-        if isinstance(one, ast.Assign):
-            targets: list[ast.expr] = one.targets
-        elif isinstance(one, ast.AnnAssign) and one.value is not None:
-            targets = [one.target]
+    for statement in node.body:
+        if isinstance(statement, ast.Assign):
+            targets: list[ast.expr] = statement.targets
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            targets = [statement.target]
         else:
             continue
         if any(
             isinstance(target, ast.Name) and target.id == name for target in targets
         ):
             try:
-                return ast.literal_eval(one.value or ast.Constant(None))
+                return ast.literal_eval(statement.value or ast.Constant(None))
             except ValueError:
                 return None
     return None
 
 
 def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str]:
-    """The libraries a file imports and its interpreter does not have; none where the interpreter cannot be asked."""
-    wanted = imported(file.read_text(encoding="utf-8"))
+    """Return the libraries that a file imports and its interpreter lacks.
+
+    The list is empty if the interpreter cannot be run.
+    """
+    libraries = imported(file.read_text(encoding="utf-8"))
     return (
         list(
             _missing(
-                tuple(wanted), python or sys.executable, tuple(sorted(env.items()))
+                tuple(libraries), python or sys.executable, tuple(sorted(env.items()))
             )
         )
-        if wanted
+        if libraries
         else []
     )
 
 
 def imported(source: str) -> list[str]:
-    """Libraries that some line imports without being prepared for their lack; those of Python itself aside."""
+    """Return the libraries that a file imports without handling their absence, except the standard library."""
     names = dict.fromkeys(name for name in _names(ast.parse(source)))
     return [name for name in names if name not in sys.stdlib_module_names]
 
 
 def _names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Try) and node.handlers:
-        return  # it has another way
+        return  # the file handles a failed import
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
         return
     if isinstance(node, ast.Import):
-        yield from (alias.name.partition(".")[0] for alias in node.names)
+        for alias in node.names:
+            yield alias.name.partition(".")[0]
     elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
         yield node.module.partition(".")[0]
     for child in ast.iter_child_nodes(node):
@@ -215,4 +215,4 @@ def _missing(
         )
         return tuple(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError):
-        return ()  # said in full when it is started
+        return ()  # the error is reported in full when the worker starts

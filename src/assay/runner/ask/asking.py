@@ -1,8 +1,9 @@
-"""Asking: from a request to its answer on disk, the same for rows, for drivers and for judges.
+"""From a request to its answer on disk, the same for rows, drivers and judges.
 
-An answer is known by its place in the journal, else by the key of its request wherever the same was asked, else from
-the cache that runs share. What is not known is asked, through a scheduler or replicas. What comes back is written down
-before it is judged; its tokens, its oddities and its failure are counted here, so that they count alike for all three.
+A known answer is found by sample and epoch in the journal, else by its request key anywhere in the
+journal, else in the cache that runs share. An unknown one is asked, through a scheduler or
+replicas. Each answer is written to disk before it is judged. Its tokens, notes and failure are
+counted here, so that they count alike for all three callers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,66 +12,79 @@ from functools import cached_property
 from typing import Any
 
 from ...core import EMPTY, ErrorBudgetExceeded, KeyMaker, Model, Output, OutputRecord
-from ...core.record import output_from_plain, prompt_to_plain
+from ...core.message import to_plain
+from ...core.reasoning import THINK_TAGS, ThinkTags, read_think_tags
+from ...core.record import output_from_plain
 from ...store import Answered, OutputLine, RunWriter
 from ...store.cache import ResponseCache
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import count_usage
 from ..counts.spending_limit import SpendingLimit
-from ..events import CellProgress
+from ..events import TaskProgress
 from .work import Answers, Job
 
 Stored = Sequence[Answered | None]
-"""What the journal holds at a sample and epoch, round by round."""
+"""The answers of one sample and epoch in the journal, by round."""
 
 
 @dataclass(eq=False)
 class Asking:
-    """One model as one task asks it; a desk for whoever has nothing to do with answers but to take them."""
+    """One model as one task asks it. It is also a sink that only writes and counts answers."""
 
     task: str
     name: str
     model: Model
     writer: RunWriter
-    progress: CellProgress
+    progress: TaskProgress
     cache: ResponseCache | None = None
-    """Answers that runs share."""
+    """The cache that runs share."""
     budget: ErrorBudget | None = None
-    """Without one no failure stops the run; that of a helper, and its progress, are those of the cell."""
+    """Failures stop the run only if there is a budget. A helper shares budget and progress with the task it serves."""
     role: str = ""
-    """What a helper model is to its scorers."""
+    """The role of a helper model; empty for the model itself."""
     may_ask: bool = True
-    """Whether the model may be asked; else a failure of an earlier run is the answer of this one."""
+    """False if the model may not be asked. The failure of an earlier run then counts as the answer."""
     spending: SpendingLimit | None = None
-    """What the run may spend, where there is a limit."""
+    """The limit of `--budget`, if there is one."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Of a million tokens of this model."""
+    """Prices of a million tokens of this model."""
     remarks: Remarks = field(default_factory=Remarks)
-    """What is odd about the answers; nobody looks at it where a helper gave them."""
+    """Notes about the answers; not used for helpers."""
+    think_tags: ThinkTags = None
+    """How reasoning is marked in the answers: see `think_tags_of`."""
     tokens: dict[str, float] = field(default_factory=dict, init=False)
-    """Tokens and cost as the backend counted them, summed over what was asked."""
+    """Tokens and cost as counted by the backend, summed over the requests of this run."""
     asked: int = field(default=0, init=False)
-    """Requests that this run really put to the model, whatever came of them."""
+    """Requests that this run sent to the model, whatever their result."""
 
     def __post_init__(self) -> None:
-        self.key_of = KeyMaker(
-            getattr(self.model, "key_identity", None) or self.model.identity
-        ).key_of
+        identity = getattr(self.model, "key_identity", None) or self.model.identity
+        if self.think_tags is not None:
+            # The journal has answers without their reasoning: other tags give other answers.
+            tags = "off" if self.think_tags is False else self.think_tags
+            identity = {**identity, THINK_TAGS: tags}
+        self.key_of = KeyMaker(identity).key_of
         self.is_new = self.writer.index.is_empty
-        """Whether nothing was answered before this run."""
+        """True if the journal was empty before this run."""
         self.index = self.writer.cell(self.task, self.name)
+        if self.budget is not None and any(self.index.answers.that_came()):
+            self.budget.has_answers(self.role)
 
     def stored(self, id: str, epoch: int) -> Stored:
-        """What the journal held at a place when the run began."""
-        found: Stored = () if self.is_new else self.index.answers.get((id, epoch), ())
-        return found
+        """Return the answers that the journal had for a sample and epoch when the run began."""
+        answers: Stored = () if self.is_new else self.index.answers.get((id, epoch), ())
+        return answers
 
     def known(
         self, job: Job, stored: Stored | None = None, *, moves: bool = False
     ) -> Answered | None:
-        """The answer the journal has to a request: in its place, else wherever the same was asked, as before rows moved
-        or the model got another name. With `moves` it is then written in its place too."""
+        """Return the answer of the journal to a request, or None.
+
+        It is looked up by sample and epoch, else by key, which also finds it after rows moved or
+        the model was renamed. With `moves`, such an answer is also written under its new sample or
+        model.
+        """
         if self.is_new:
             return None
         key = job.request.key
@@ -86,23 +100,30 @@ class Asking:
         return answer
 
     def cached(self, job: Job) -> Output | None:
-        """The answer another run left in the cache; it is written down as one of this run."""
+        """Return the answer from the cache, or None. It is written to the journal as an answer of this run."""
         output = None if self.cache is None else self.cache.get(job.request.key)
-        if output is not None:
-            self._write(job, output, {"cached": True})
-            self.writer.journal.flush()
+        if output is None:
+            return None
+        output = output.separated(self.think_tags)
+        self._write(job, output, {"cached": True})
+        self.writer.journal.flush()
         return output
 
     def read(self, answer: Answered) -> OutputRecord:
-        """The record of an answer."""
+        """Return the record of an answer."""
         return self.writer.read_output(answer)
 
     def output(self, answer: Answered) -> Output:
-        """An answer of the journal."""
-        return output_from_plain(self.read(answer).output, self.writer.blobs)
+        """Return an answer of the journal."""
+        return self.output_of(self.read(answer))
+
+    def output_of(self, record: OutputRecord) -> Output:
+        """Return the output of a record; an old record may have reasoning in its text."""
+        output = output_from_plain(record.output, self.writer.blobs)
+        return output.separated(self.think_tags)
 
     def keep(self, answers: Answers) -> None:
-        """Writes down what the model answered and counts it; when it returns, a kill loses none of it."""
+        """Write answers to the journal and count them. When this returns, they survive a kill."""
         refused: ErrorBudgetExceeded | None = None
         for job, output in answers:
             self._write(job, output)
@@ -116,7 +137,9 @@ class Asking:
                 self.cache.put(job.request.key, output)
             try:
                 if self.budget is not None:
-                    self.budget.note(output.error, self.role, job.judged)
+                    self.budget.note(
+                        output.error, self.role, job.judged, self.progress.expected
+                    )
             except ErrorBudgetExceeded as error:
                 refused = (
                     refused or error
@@ -126,20 +149,22 @@ class Asking:
             raise refused
 
     def judge(self, answers: Answers) -> None:
-        """Nothing but to stop when the error budget is spent."""
+        """Raise if the error budget is spent."""
         if any(output.error is not None for _, output in answers):
             self.check()
 
     def check(self) -> None:
-        """Raises when the error budget is spent: nothing more is asked."""
+        """Raise if the error budget is spent: nothing more is asked then."""
         if self.budget is not None:
             self.budget.check(self.progress.done, self.progress.expected)
 
     def _write(
         self, job: Job, output: Output, details: dict[str, Any] | None = None
     ) -> None:
+        """Write an answer to the journal."""
         request, sample = job.request, job.sample
         prompt = request.prompt
+        messages = prompt.messages[job.known_messages :]
         plain = self.writer.plain_output(output)
         if job.notes:
             plain["details"] = {**plain.get("details", {}), **job.notes}
@@ -151,18 +176,20 @@ class Asking:
                 request.key,
                 job.epoch,
                 job.round,
-                prompt_to_plain(prompt),
+                [to_plain(message) for message in messages],
                 prompt.continuations,
                 plain,
                 sample.target,
                 {**prompt.details, **details} if details else prompt.details or EMPTY,
+                [tool.to_plain() for tool in prompt.tools] if not job.round else (),
+                job.known_messages > 0,
             )
         )
         if not self.role:
             self.remarks.count(sample, job.epoch, job.round, output)
 
     def _copy(self, answer: Answered, job: Job) -> None:
-        """Writes an answer in the place its sample, or its model, has now."""
+        """Write an answer again, under the present sample id and model."""
         record = self.read(answer)
         moved = {"copied_from": {"model": record.model, "id": record.id}}
         self.writer.write(
@@ -178,16 +205,33 @@ class Asking:
                 record.output,
                 job.sample.target,
                 {**record.details, **job.request.prompt.details, **moved},
+                record.tools,
+                record.follows,
             )
         )
         self.writer.journal.flush()
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """By key, the requests that failed in an earlier run: the model may not be asked for them now."""
+        """By key: requests that failed in an earlier run, for a run that may not ask again."""
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
             answer.key: answer
             for answer in rounds
             if answer is not None and answer.failed
         }
+
+
+def think_tags_of(protocol: str, model: Model, args: Mapping[str, Any]) -> ThinkTags:
+    """Return how reasoning is marked in the answers of a model.
+
+    A protocol of another system keeps the text as that system does. Otherwise the option
+    `think_tags` counts, then the attribute of the model with the same name. Without either, all
+    known forms are separated.
+    """
+    if "@upstream" in protocol:
+        return False
+    if args.get(THINK_TAGS) is not None:
+        return read_think_tags(args[THINK_TAGS], "--model_args")
+    declared = getattr(model, THINK_TAGS, None)
+    return read_think_tags(declared, f"attribute of {type(model).__name__}")

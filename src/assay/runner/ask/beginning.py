@@ -1,7 +1,7 @@
-"""The beginning of a run with a server: whether it ever gave a proper answer, and for how long only wrong replies came.
+"""The start of a run with a server: detect one that never gives a proper answer.
 
-A wrong address, a proxy's login page or a broken server shows within seconds, and trying for minutes does not mend it.
-A server that is slow, busy or still loading is another matter: it is waited for.
+A wrong address, a proxy's login page or a broken server shows within seconds, and minutes of retries do not help. A
+server that is slow, busy or still loading is waited for.
 """
 
 from dataclasses import dataclass, field
@@ -9,45 +9,45 @@ from dataclasses import dataclass, field
 from ...core import ErrorInfo
 
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
-"""Replies that no answer can be read from. Not 503, and not 429 with Retry-After: those are to be waited for. Only 429
-without it, from the first request on, is as often a spent quota as a busy server."""
+"""Replies without an answer that waiting does not change. 503 and 429 with Retry-After are waited for; 429 without it,
+from the first request on, is as often a spent quota as a busy server."""
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
-"""Seconds that are none: what is so near is due."""
+"""Events that are due within this many seconds are due now."""
 SILENT_TRIES = 5
-"""Tries of a request that is not answered in time, where the server never said anything: each is with fewer at once."""
+"""Tries of a request that times out, if the server has never sent anything; each try has fewer requests in flight."""
 
 
 @dataclass(slots=True)
 class Beginning:
-    """What came from a server until its first proper answer."""
+    """What a server sent until its first proper answer."""
 
     seconds: float
-    """How long wrong replies are taken before it is given up."""
+    """How long wrong replies are accepted before the server is given up."""
     is_over: bool = False
-    """Whether a proper answer came."""
+    """Whether a proper answer has come."""
     is_silent: bool = True
-    """Whether nothing came at all."""
+    """Whether nothing has come at all."""
     since: float | None = None
-    """When the first of the wrong replies came."""
+    """When the first wrong reply came; None if there was none, or the server was busy since."""
     slowest: float = 0.0
-    """Seconds that the slowest of them took."""
+    """Seconds that the slowest wrong reply took."""
     _sent: dict[object, float] = field(default_factory=dict)
-    """By request on its way: when it was sent."""
+    """By request in flight: when it was sent."""
 
     def sent(self, whose: object, now: float) -> None:
-        """A request goes out."""
+        """Record that a request is in flight."""
         if not self.is_over:
             self._sent[whose] = now
 
     def left(self, whose: object) -> None:
-        """A request is no longer on its way."""
+        """Record that a request is no longer in flight."""
         self._sent.pop(whose, None)
 
     def is_hopeless(
         self, error: ErrorInfo | None, started: float, now: float, asked_wait: float
     ) -> bool:
-        """Whether the server is given up after this reply."""
+        """Record a reply, or an answer (`error` is None); return True if the server is to be given up."""
         if self.is_over:
             return False
         if error is None:
@@ -65,12 +65,12 @@ class Beginning:
         return now - self.since >= self.seconds - MOMENT and not self._is_awaited(now)
 
     def left_of(self, error: ErrorInfo, now: float, asked_wait: float) -> float:
-        """Seconds until a server that gives only wrong replies is given up: a look at it is due then."""
+        """Return the seconds until a server with only wrong replies is given up: a last try is due then."""
         if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
             return float("inf")
         return max(0.0, self.since + self.seconds - now)
 
     def _is_awaited(self, now: float) -> bool:
-        """Whether a request waits longer than wrong replies took: it may be answered."""
+        """Return True if a request has waited longer than wrong replies took: it may still be answered."""
         longest = max(self.slowest, SHORTEST_WAIT)
         return any(now - sent > longest for sent in self._sent.values())

@@ -1,13 +1,13 @@
-"""Calling a model: an output for each request, whatever its code does.
+"""Call a model, and return one output per request, even if its code raises.
 
-What a model raises becomes the failure of one sample: a batch that raises is asked again in halves until the culprit is
-found. What a model does not take is the failure of the sample that brings it, and never shown to the model: the plan
-looks at the first row only, and a later one may bring an image or audio where the first had none.
+An exception becomes the failure of one sample: a batch that raises is asked again in halves until the culprit is
+found. A request with a kind of media that the model does not accept fails without being sent. The plan checks the
+first row only, and a later one may hold an image or audio.
 """
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -24,43 +24,29 @@ from ...core import (
     UsageError,
     blamed,
 )
+from ...core.abilities import FEWER_IMAGES
 from ...core.secrets import scrub
 from ...models.answers import is_out_of_memory
 from ...models.declared import models_that
 from ...models.shapes import WrongShape, checked, matched
+from ...models.tool_prompting import no_tools
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
-    """Asks a model for a batch: one that fails is asked again in halves, so that a sample fails alone."""
+    """Ask a model for a batch. A batch that fails is asked again in halves, so that a sample fails alone."""
     return call_in_halves(model, requests)[0]
 
 
 def call_in_halves(
     model: Model, requests: Sequence[Request]
 ) -> tuple[list[Output], int]:
-    """The outputs; and, where memory had room for each but not for all, how many of them it had, else 0."""
-    if refused := not_accepted(model, requests):
-        accepted = [
-            request for place, request in enumerate(requests) if place not in refused
-        ]
-        outputs, fits = call_in_halves(model, accepted) if accepted else ([], 0)
-        answers = iter(outputs)
-        return [
-            refused[place] if place in refused else next(answers)
-            for place in range(len(requests))
-        ], fits
-    weighed = [_weighs(request) for request in requests]
-    if len(requests) > 1 and any(weighed) and not all(weighed):
-        # One call of a model is of one kind, whatever rows or callers come together in a batch.
-        kinds = [
-            [r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind]
-            for kind in (False, True)
-        ]
-        (texts, fits), (likely, fits_weighed) = (
-            call_in_halves(model, alike) for alike in kinds
-        )
-        turns = iter(texts), iter(likely)
-        return [next(turns[weighs]) for weighs in weighed], max(fits, fits_weighed)
+    """Return the outputs, and how many requests fit into memory at once if the whole batch did not (else 0)."""
+    refused = not_accepted(model, requests)
+    if refused:
+        return _call_accepted(model, requests, refused)
+    want_likelihoods = [_wants_likelihoods(request) for request in requests]
+    if any(want_likelihoods) and not all(want_likelihoods):
+        return _call_by_kind(model, requests, want_likelihoods)
     try:
         return _call(model, requests), 0
     except UsageError:
@@ -69,24 +55,59 @@ def call_in_halves(
         if len(requests) == 1:
             return [_failure(error)], 0
         half = len(requests) // 2
-        parts = [
-            call_in_halves(model, part) for part in (requests[:half], requests[half:])
-        ]
-        outputs = parts[0][0] + parts[1][0]
-        if not is_out_of_memory(error) or any(
-            o.error is not None and o.error.kind == "oom" for o in outputs
-        ):
-            return (
-                outputs,
-                0,
-            )  # a sample for which there is no room even alone says nothing of the others
-        return outputs, max(more or half for _, more in parts)
+        first, first_fits = call_in_halves(model, requests[:half])
+        second, second_fits = call_in_halves(model, requests[half:])
+        outputs = first + second
+        if not is_out_of_memory(error) or any(map(_is_too_large, outputs)):
+            # A sample that does not fit even alone says nothing about the others.
+            return outputs, 0
+        return outputs, max(first_fits or half, second_fits or half)
+
+
+def _call_accepted(
+    model: Model, requests: Sequence[Request], refused: Mapping[int, Output]
+) -> tuple[list[Output], int]:
+    """Call the model with the requests that it accepts. `refused` has the failures of the others by index."""
+    accepted = [
+        request for index, request in enumerate(requests) if index not in refused
+    ]
+    if not accepted:
+        return [refused[index] for index in range(len(requests))], 0
+    outputs, fits = call_in_halves(model, accepted)
+    answers = iter(outputs)
+    merged = []
+    for index in range(len(requests)):
+        merged.append(refused[index] if index in refused else next(answers))
+    return merged, fits
+
+
+def _call_by_kind(
+    model: Model, requests: Sequence[Request], want_likelihoods: Sequence[bool]
+) -> tuple[list[Output], int]:
+    """Call the model once for text and once for likelihoods. One call has one kind of request only."""
+    pairs = list(zip(requests, want_likelihoods, strict=True))
+    texts, text_fits = call_in_halves(
+        model, [request for request, wants in pairs if not wants]
+    )
+    likelihoods, likelihood_fits = call_in_halves(
+        model, [request for request, wants in pairs if wants]
+    )
+    next_texts, next_likelihoods = iter(texts), iter(likelihoods)
+    outputs = []
+    for wants in want_likelihoods:
+        outputs.append(next(next_likelihoods if wants else next_texts))
+    return outputs, max(text_fits, likelihood_fits)
+
+
+def _is_too_large(output: Output) -> bool:
+    """Return True if a sample failed alone for lack of memory."""
+    return output.error is not None and output.error.kind == "oom"
 
 
 async def load_model(
     model: Model, what: str, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]
 ) -> None:
-    """Lets a model get ready, if it has to; anything it raises is said of `what`."""
+    """Load a model, if it has a `load` method. Its errors are reported as errors of `what`."""
     load = getattr(model, "load", None)
     if load is None:
         return
@@ -100,8 +121,15 @@ async def load_model(
         raise blamed(ModelError, error, what) from error
 
 
+def interrupt_model(model: Model) -> None:
+    """Tell a model that the user stopped the run, if it has work of its own to end, as a sandbox has."""
+    interrupt = getattr(model, "interrupt", None)
+    if interrupt is not None:
+        interrupt()
+
+
 async def close_model(model: Model) -> None:
-    """Lets a model close what it opened, if it can be closed at all."""
+    """Close a model, if it has a `close` method."""
     close = getattr(model, "close", None)
     done = close() if close is not None else None
     if inspect.isawaitable(done):
@@ -109,29 +137,30 @@ async def close_model(model: Model) -> None:
 
 
 def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
+    """Ask a model for a batch, and check the type and number of its outputs."""
     started = time.perf_counter()
     values = _method(model, requests[0])(requests)
     name = type(model).__name__
     try:
         values = matched(values, requests, name)
     except WrongShape as error:
-        # Asking again in halves would give as little: which answer belongs to whom is not known.
+        # Halves would not help: it is not known which answer belongs to which request.
         return [Output.failed("exception", str(error), retryable=False)] * len(requests)
     outputs = [
         checked(value, request, name)
         for value, request in zip(values, requests, strict=True)
     ]
     seconds = (time.perf_counter() - started) / len(requests)
-    for place, output in enumerate(outputs):
+    for index, output in enumerate(outputs):
         if output.seconds is None:
             _set_seconds(output, seconds)
         if output.error is not None:
-            outputs[place] = _scrubbed(output)
+            outputs[index] = _scrubbed(output)
     return outputs
 
 
 async def call_async(model: Model, request: Request) -> Output:
-    """Asks a model whose methods are coroutines for one answer."""
+    """Ask a model with coroutine methods for one answer."""
     if refused := not_accepted(model, [request]):
         return refused[0]
     started = time.perf_counter()
@@ -151,15 +180,17 @@ async def call_async(model: Model, request: Request) -> Output:
 
 
 def _method(model: Model, request: Request) -> Any:
-    return model.likelihood if _weighs(request) else model.generate  # type: ignore[attr-defined]
+    """Return the method of the model that answers a request."""
+    return model.likelihood if _wants_likelihoods(request) else model.generate  # type: ignore[attr-defined]
 
 
-def _weighs(request: Request) -> bool:
+def _wants_likelihoods(request: Request) -> bool:
+    """Return True if a request asks for likelihoods."""
     return request.prompt.continuations is not None or request.prompt.rolling
 
 
 def _failure(error: BaseException) -> Output:
-    """What a model raised, as the failure of one sample; a lost connection or a timeout may pass."""
+    """Return the failure of one sample for an exception. Lost connections and timeouts are retryable."""
     kind, passes = "exception", False
     if isinstance(error, DataError):
         return Output.failed("data", scrub(str(error)), retryable=False)
@@ -175,7 +206,7 @@ def _failure(error: BaseException) -> Output:
 
 
 def _scrubbed(output: Output) -> Output:
-    """The same failure without passwords in its message: it may quote a URL or a header."""
+    """Return the failure with secrets removed from its message, which may quote a URL or a header."""
     error = output.error
     if error is None or (message := scrub(error.message)) == error.message:
         return output
@@ -183,17 +214,27 @@ def _scrubbed(output: Output) -> Output:
 
 
 def _set_seconds(output: Output, seconds: float) -> None:
-    """Notes the time on an output that was just made; a copy would cost more than all else done here."""
+    """Set the seconds of a new output in place: a copy would be the most expensive step here."""
     object.__setattr__(output, "seconds", seconds)
 
 
 def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
-    """The failures of the requests with media that the model does not take, by their place; mostly none."""
+    """Return the failures of the requests that the model cannot take whole, by their position; mostly none."""
     refused: dict[int, Output] = {}
-    for place, request in enumerate(requests):
+    refusal = getattr(model, "refusal", None)
+    for index, request in enumerate(requests):
+        error = None if refusal is None else refusal(request.prompt)
+        if error is not None:
+            refused[index] = Output.failed("data", str(error), retryable=False)
+            continue
+        if request.prompt.tools and not model.abilities.tools:
+            refused[index] = Output.failed(
+                "data", str(no_tools(model)), retryable=False
+            )
+            continue
         for message in request.prompt.messages:
             for part in message.parts or ():
-                # Text is by far the most common, and tells nothing that would need the model's abilities.
+                # Text is by far the most common part, and needs no look at the model's abilities.
                 if (
                     type(part) is Text
                     or not isinstance(part, Media)
@@ -201,13 +242,19 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
                 ):
                     continue
                 line = _line(part.kind, frozenset(model.abilities.accepts))
-                refused[place] = Output.failed("data", line, retryable=False)
+                refused[index] = Output.failed("data", line, retryable=False)
+        if model.abilities.images_per_prompt is None or index in refused:
+            continue
+        excess = model.abilities.excess_images(request.prompt.media)
+        if excess:
+            line = str(DataError(excess, fix=FEWER_IMAGES))
+            refused[index] = Output.failed("data", line, retryable=False)
     return refused
 
 
 @lru_cache(maxsize=64)
 def _line(kind: str, accepts: frozenset[str]) -> str:
-    """One line, the same for all samples that bring the kind."""
+    """Return one line that is the same for all samples with media of this kind."""
     what = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
     names = ", ".join([*models_that("accepts", kind), "or your own"])
     return str(DataError(what, fix=f"models that accept {kind}: {names}"))

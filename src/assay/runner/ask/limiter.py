@@ -1,4 +1,4 @@
-"""How many requests may be in flight at one server: fewer after a rate limit or a timeout, more after a clean round."""
+"""Limit the requests in flight at one server: fewer after a rate limit or a timeout, more after a clean round."""
 
 import asyncio
 from collections import deque
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 SHRINK = 0.8
 GROW = 0.05
 EPISODE_SECONDS = 1.0
-"""Rate limits that come so close together are one episode."""
+"""Rate limits within this many seconds count as one episode."""
 CAUTIOUS_ROUNDS = 10
-"""Clean rounds before the number that was too many is tried again."""
+"""Clean rounds before the limit that the server refused is tried again."""
 
 
 @dataclass(slots=True)
 class Limiter:
-    """How many requests may be in flight: fewer after a rate limit, more after a clean round.
+    """Adaptive limit of requests in flight: lower after a rate limit, higher after a clean round.
 
-    The number at which the server refused is remembered and approached with care, so that most of the time is spent
-    just below it; once it was passed without a refusal, it is forgotten.
+    The limit at which the server refused is remembered and approached with care, so that most of the time is spent
+    just below it. Once it was passed without a refusal, it is forgotten.
     """
 
     ceiling: int
@@ -26,21 +26,21 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """How many were allowed when the server last refused; 0 when that is long ago."""
+    """The limit at which the server last refused; 0 if that is long ago."""
     held: float = 0.0
-    """How many were allowed before a key was refused; 0 where none was."""
+    """The limit before a key was refused; 0 if none was."""
     held_at: float = 0.0
     slowed_at: float = float("-inf")
     """When the first timeout of the latest round came."""
     floor: float = 1.0
-    """How far the timeouts of one round can bring it down."""
+    """The lowest limit that the timeouts of one round can lead to."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self.limit = self.limit or float(self.ceiling)
 
     async def acquire(self) -> None:
-        """Waits for a place; who came first is called first."""
+        """Wait for a slot. Waiters are served in order of arrival."""
         if self.active < int(self.limit) and not self._waiting:
             self.active += 1
             return
@@ -52,16 +52,16 @@ class Limiter:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
             elif not waiter.cancelled():
-                self.release()  # the place this one was called for is another's
+                self.release()  # the slot that this waiter was given goes to another
             raise
 
     def release(self) -> None:
-        """Gives the place back."""
+        """Give the slot back."""
         self.active -= 1
         self._wake()
 
     def succeeded(self) -> None:
-        """A clean answer: after a whole round of them, more may be in flight."""
+        """Count a clean answer. After a whole round of them, raise the limit."""
         self.successes += 1
         if self.limit >= self.ceiling or self.held:
             return
@@ -78,18 +78,18 @@ class Limiter:
             self._wake()
 
     def hold(self, now: float) -> None:
-        """A key was refused: one at a time until it is known whether it will be again."""
+        """Allow one request at a time after a key was refused, until it is known whether the key works."""
         if not self.held:
             self.held, self.held_at, self.limit = self.limit, now, 1.0
 
     def let_go(self, started: float) -> None:
-        """The key was taken after all, if the request was sent since it was refused."""
+        """Restore the limit if a request that was sent after the refusal was answered: the key works."""
         if started > self.held_at:
             self.limit, self.held = self.held, 0.0
             self._wake()
 
     def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
-        """The server said it is too much: one step down for each episode, not for each answer of it."""
+        """Lower the limit by one step after a rate limit, once for each episode."""
         self.successes = 0
         if now - self.shrunk_at >= seconds and not self.held:
             self.shrunk_at = now
@@ -97,9 +97,9 @@ class Limiter:
             self.limit = max(1.0, self.limit * SHRINK)
 
     def slowed(self, started: float, now: float) -> None:
-        """No answer came in time: as many fewer as were not answered, but not below half of them at once.
+        """Lower the limit by one for each request that timed out, but not below half of a round.
 
-        Those that were sent before the first of them timed out are of the same round, and say nothing new below half.
+        Requests that were sent before the first timeout belong to the same round, and cannot lower it further.
         """
         self.successes = 0
         if self.held:
@@ -109,7 +109,7 @@ class Limiter:
         self.limit = max(min(self.floor, self.limit), self.limit - 1)
 
     def _wake(self) -> None:
-        """Gives the places there are to those who wait for one."""
+        """Give free slots to those who wait."""
         while self._waiting and self.active < int(self.limit):
             waiter = self._waiting.popleft()
             if not waiter.done():

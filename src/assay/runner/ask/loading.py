@@ -1,13 +1,13 @@
-"""Loading: the models of a run in memory, each once; the replicas of one model at a time."""
+"""The models of a run in memory, each loaded once, and the replicas of one model at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...core import Model
-from ..events import CellProgress
+from ..events import TaskProgress
 from ..options import RunOptions
-from ..plan.cell import Cell
-from .calls import close_model, load_model
+from ..plan.planned_task import PlannedTask
+from .calls import close_model, interrupt_model, load_model
 from .executors.check import make_spread
 from .executors.spread import Spread
 from .threads import in_thread
@@ -17,37 +17,44 @@ Say = Callable[[str], None]
 
 @dataclass(eq=False)
 class LoadedModels:
-    """What was loaded, until it is closed."""
+    """Models that are loaded, until they are closed."""
 
     options: RunOptions
     say: Say
     whisper: Say
     helpers: dict[str, Model] = field(default_factory=dict, init=False)
-    """By role: helper models that were built, and are asked again by a later cell."""
+    """By role: helper models that were built. Later tasks use them again."""
     _models: list[Model] = field(default_factory=list, init=False)
     _spread: Spread | None = field(default=None, init=False)
     """The replicas of the model that is asked now."""
 
-    async def load(self, cell: Cell) -> None:
-        """Loads a cell's model before it is first asked: damaged weights stop the run and do not fail each sample."""
-        model = cell.model
+    async def load(self, planned: PlannedTask) -> None:
+        """Load a model before it is first asked: damaged weights must stop the run, not fail every sample."""
+        model = planned.model
         if any(loaded is model for loaded in self._models):
             return
         self._models.append(model)
         await load_model(
-            model, f"model {cell.model_name!r} could not be loaded", in_thread
+            model, f"model {planned.model_name!r} could not be loaded", in_thread
         )
 
-    async def replicas(self, cell: Cell, progress: CellProgress) -> Spread:
-        """The replicas of a cell's model; those of another model make room first."""
-        if self._spread is None or self._spread.model is not cell.model:
+    async def replicas(self, planned: PlannedTask, progress: TaskProgress) -> Spread:
+        """Return the replicas of a model. Those of another model are closed first, to free memory."""
+        if self._spread is None or self._spread.model is not planned.model:
             await self._close_replicas()
-            self._spread = await make_spread(cell, self.options, self.say, self.whisper)
+            self._spread = await make_spread(
+                planned, self.options, self.say, self.whisper
+            )
         self._spread.watched_by(progress)
         return self._spread
 
+    def interrupt(self) -> None:
+        """Tell all helper models that the user stopped the run."""
+        for model in list(self.helpers.values()):
+            interrupt_model(model)
+
     async def close(self) -> None:
-        """Lets all of them go."""
+        """Close all models."""
         await self._close_replicas()
         for model in (*self._models, *self.helpers.values()):
             await close_model(model)

@@ -1,4 +1,4 @@
-"""A server that is gone: how it is noticed, who looks for it, and how long the others wait."""
+"""Detect that a server is gone, let one request at a time look for it, and hold the others back."""
 
 import asyncio
 import math
@@ -8,55 +8,57 @@ from ...core import ErrorInfo
 from .beginning import MOMENT
 
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
-"""Failures that may mean that the server is gone, where they may pass at all."""
+"""Retryable failures that may mean that the server is gone."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Those that say so whatever was asked; the others may be the fault of one request."""
+"""Those that mean it whatever was asked; the others may be the fault of one request."""
 MOST_LOST = 8
-"""So many of them in a row, or as few as are asked at once, and it is."""
+"""This many failures in a row mean an outage, or as many as are in flight at once if that is fewer."""
 LONGEST_PAUSE = 15.0
+"""Seconds between two probes."""
 LONGEST_OUTAGE = 600.0
-"""After so many seconds nobody waits for it any more."""
+"""Seconds after which requests no longer wait for the server."""
 POLITENESS = 0.5
-"""Seconds that whoever looked in vain lets others go first."""
+"""Seconds by which a request that probed in vain lets others probe first."""
 
 
 def asked_wait(error: ErrorInfo) -> float:
-    """Seconds the server asked to wait; 0 where it did not, or said what makes no sense."""
+    """Return the seconds the server asked to wait; 0 if it asked for none, or for nonsense."""
     seconds = error.retry_after
-    return (
-        seconds
-        if seconds is not None and math.isfinite(seconds) and seconds > 0
-        else 0.0
-    )
+    if seconds is None or not math.isfinite(seconds):
+        return 0.0
+    return max(seconds, 0.0)
 
 
 @dataclass(slots=True)
 class Outage:
-    """A server that is gone: everybody waits but one, who looks for it now and then.
+    """The state of one server as its failures show it.
 
-    Requests do not spend their tries on it: a pause of minutes would otherwise fail all that were in flight.
+    During an outage all requests wait but one, which probes the server now and then. The wait does not use up their
+    tries: a restart of minutes would otherwise fail all that were in flight.
     """
 
     window: int
+    """How many requests may be in flight."""
     lost: int = 0
     """Failures since the last sign of life."""
     answers: int = 0
-    """Signs of life there ever were."""
+    """Signs of life so far."""
     began: float = 0.0
+    """When the first of the failures came."""
     look_at: float = 0.0
-    """When the next one looks."""
+    """When the next probe is due."""
     not_before: float = 0.0
-    """When the server itself said to come back."""
+    """When the server itself asked to come back."""
     loser: object = None
-    """Whose request failed last."""
+    """The request that failed last."""
     is_certain: bool = False
-    """Whether several failed since, or one in a way that says nothing of what was asked."""
+    """Whether several requests failed, or one in a way that does not depend on what was asked."""
     has_ended: bool = False
-    """Whether nobody is to wait for it any more."""
+    """Whether no request is to wait any more."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self) -> None:
-        """Lets all go who wait for it."""
+        """Release all requests that wait."""
         self.has_ended = True
         self._over.set()
 
@@ -66,7 +68,7 @@ class Outage:
         return self.is_certain and self.lost >= max(3, min(MOST_LOST, self.window))
 
     def is_hopeless(self, now: float) -> bool:
-        """Whether it has been gone for too long."""
+        """Return True if the server has been gone for too long."""
         return self.is_on and now - self.began >= LONGEST_OUTAGE
 
     def note(
@@ -76,45 +78,50 @@ class Outage:
         whose: object = None,
         longest_wait: float = math.inf,
     ) -> None:
-        """An answer, or a failure of `whose` request; one that came too late is neither."""
+        """Record an answer (`error` is None) or a failure of the request `whose`; a timeout is neither."""
         if error is not None and error.kind == "timeout":
             return
         if error is None or error.kind not in GONE or not error.retryable:
-            self.answers += 1
-            if self.lost:
-                self.lost = 0
-                self._over.set()
+            self._record_sign_of_life()
             return
         if not self.lost:
-            self.began, self.not_before, self.is_certain, self.loser = (
-                now,
-                now,
-                False,
-                whose,
-            )
-            self._over.clear()
-        self.is_certain = (
-            self.is_certain or error.kind in ABOUT_THE_SERVER or whose is not self.loser
-        )
-        self.lost, self.loser = self.lost + 1, whose
-        # Half of what it has lasted so far: looked for often at first, then four times a minute.
+            self._begin(now, whose)
+        if error.kind in ABOUT_THE_SERVER or whose is not self.loser:
+            self.is_certain = True
+        self.lost += 1
+        self.loser = whose
+        self._schedule_probe(min(asked_wait(error), longest_wait), now)
+
+    def _record_sign_of_life(self) -> None:
+        self.answers += 1
+        if self.lost:
+            self.lost = 0
+            self._over.set()
+
+    def _begin(self, now: float, whose: object) -> None:
+        self.began = now
+        self.not_before = now
+        self.is_certain = False
+        self.loser = whose
+        self._over.clear()
+
+    def _schedule_probe(self, server_wait: float, now: float) -> None:
+        """Set when the next probe is due: after half the time the outage has lasted, up to four times a minute."""
         pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
-        self.not_before = max(
-            self.not_before, now + min(asked_wait(error), longest_wait)
-        )
+        self.not_before = max(self.not_before, now + server_wait)
         self.look_at = max(now + pause, self.not_before)
 
-    async def pass_by(self, whose: object = None) -> bool:
-        """Waits while the server is gone; true for whoever is to look for it, false for all once it is back."""
+    async def wait(self, whose: object = None) -> bool:
+        """Wait while the server is gone; return True if the request is to probe it, False once it is back."""
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
-            seconds = (
-                self.look_at + (POLITENESS if whose is self.loser else 0.0) - clock()
-            )
+            due = self.look_at
+            if whose is self.loser:
+                due += POLITENESS
+            seconds = due - clock()
             if seconds <= MOMENT:
-                self.look_at = (
-                    clock() + LONGEST_PAUSE
-                )  # this one looks, the others wait for what it finds
+                # The others wait for the outcome of this probe.
+                self.look_at = clock() + LONGEST_PAUSE
                 return True
             try:
                 await asyncio.wait_for(self._over.wait(), seconds)

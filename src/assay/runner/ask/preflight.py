@@ -1,22 +1,23 @@
-"""Preflight: what is wrong with how a model renders the prompts of a task, as it says itself."""
+"""Preflight: warnings of a model about how it renders the prompts of a task."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from ...core import Prompt, Request
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from .executors.spread import Spread
 from .threads import in_thread
 
 Say = Callable[[str], None]
 
 
-def prompt_faults(cell: Cell, prompt: Prompt) -> tuple[str, ...]:
-    """The faults of a prompt; none where the model has no tokenizer of its own to look with."""
-    return _faults(cell, Request(prompt, cell.options_for(prompt)))
+def prompt_faults(planned: PlannedTask, prompt: Prompt) -> tuple[str, ...]:
+    """Return the warnings about a prompt; none if the model cannot check prompts."""
+    return _faults(planned, Request(prompt, planned.options_for(prompt)))
 
 
-def _faults(cell: Cell, request: Request) -> tuple[str, ...]:
-    preflight = getattr(cell.model, "preflight", None)
+def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
+    """Return the warnings of the model about a request."""
+    preflight = getattr(planned.model, "preflight", None)
     if preflight is None:
         return ()
     return tuple(
@@ -25,38 +26,41 @@ def _faults(cell: Cell, request: Request) -> tuple[str, ...]:
 
 
 class Preflight:
-    """Looks at the first prompt of a cell before it is asked, and says what is wrong with it; the run goes on."""
+    """Checks the first prompt of a task × model before it is asked, and reports warnings. The run goes on."""
 
-    def __init__(self, cell: Cell, say: Say, whisper: Say) -> None:
-        self._cell = cell
+    def __init__(self, planned: PlannedTask, say: Say, whisper: Say) -> None:
+        self._planned = planned
         self._say = say
         self._whisper = whisper
-        self._has_looked = not hasattr(cell.model, "preflight")
+        self._has_looked = not hasattr(planned.model, "preflight")
 
     async def look(self, spread: Spread | None = None) -> None:
-        """Looks at the prompt of the first sample; where only replicas have the means, through the first of them."""
+        """Check the prompt of the first sample, through the first replica if only replicas can."""
         if self._has_looked:
             return
         try:
-            prompt = self._cell.first_prompt()
+            prompt = self._planned.first_prompt()
         except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
             self._not_looked_at(error)
             return
         if prompt is not None:
-            await self.look_at(Request(prompt, self._cell.options_for(prompt)), spread)
+            await self.look_at(
+                Request(prompt, self._planned.options_for(prompt)), spread
+            )
 
     async def look_at(self, request: Request, spread: Spread | None = None) -> None:
-        """The same for what a driver asks first; what it asks later is not looked at."""
+        """Check the first request of a driver. Later ones are not checked."""
         if self._has_looked:
             return
         self._has_looked = True
-        if spread is None or not getattr(self._cell.model, "preflight_loads", False):
-            await self._tell(in_thread(_faults, self._cell, request))
+        if spread is None or not getattr(self._planned.model, "preflight_loads", False):
+            await self._tell(in_thread(_faults, self._planned, request))
             return
-        # The model here is not loaded, nor is there room for it beside its replicas.
+        # The model is not loaded here, and there is no memory for it beside its replicas.
         spread.greet = lambda replica: self._tell(replica.faults(request))
 
     async def _tell(self, looking: Awaitable[Sequence[str]]) -> None:
+        """Report the warnings."""
         try:
             faults = await looking
         except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
@@ -65,13 +69,14 @@ class Preflight:
         # A dry run does not know what a driver will ask.
         hint = (
             ""
-            if self._cell.task.driver is not None
+            if self._planned.task.driver is not None
             else " (--dry_run shows the first prompt)"
         )
         for fault in faults:
-            self._say(f"warning: {self._cell.model_name}: {fault}{hint}")
+            self._say(f"warning: {self._planned.model_name}: {fault}{hint}")
 
     def _not_looked_at(self, error: Exception) -> None:
+        """Report that the prompts could not be checked."""
         self._whisper(
-            f"{self._cell.model_name}: the prompts of {self._cell.task.name} were not looked at: {error}"
+            f"{self._planned.model_name}: the prompts of {self._planned.task.name} were not looked at: {error}"
         )

@@ -1,9 +1,9 @@
-"""Retrying: whether a request that failed is asked again, and when. Decided here and nowhere else.
+"""Retries: whether a request that failed is sent again, and when. Decided here and nowhere else.
 
-What may pass at all, the model says (`ErrorInfo.retryable`). Such failures are tried again with full-jitter exponential
-delays; a sample that produced an output is never asked again. There are two ways to wait. Requests to a server share a
-`Patience`, which knows how many may be in flight (`limiter`) and whether the server is gone (`outage`) or never gave a
-proper answer (`beginning`). Jobs of a batch go back to the work after their delay (`tries_again`).
+The model says which failures may pass (`ErrorInfo.retryable`). They are tried again after exponential delays with full
+jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`, which limits how
+many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper reply (`beginning`).
+Jobs of a batch go back to the work after their delay (`tries_again`).
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from ...core import ErrorInfo, Output
 from ..counts.budget import GIVEN_UP
@@ -30,12 +31,12 @@ PASSING = frozenset(
         "bad_response",
     }
 )
-"""Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
+"""Failures of a batch model that are tried again here. The model has tried the others itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long."""
+    """How often a request is tried, and for how long."""
 
     tries: int = 10
     base_seconds: float = 1.0
@@ -47,27 +48,57 @@ class RetryPolicy:
     """How long a server that gives only wrong replies, from the first on, is asked again."""
 
     def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
-        """Whether a request that failed so often, over so many seconds, is worth another try."""
+        """Return True if a request that failed `attempts` times within `seconds` is worth another try."""
         return (
             error.retryable and attempts < self.tries and seconds < self.total_seconds
         )
 
     def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
-        """Seconds to wait before attempt number `attempt + 1`; never less than the server asked for."""
+        """Return the seconds to wait before attempt number `attempt + 1`, at least what the server asked for."""
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
         wait = asked_wait(error)
         if not wait:
             return jitter
-        # Those who were told the same second must not all come back in it.
+        # Requests that were given the same Retry-After must not all come back in the same second.
         return min(wait, self.longest_wait) + min(jitter, self.base_seconds)
 
 
 class Stopped(Exception):
-    """The run was stopped while a request waited for another try: it is not asked again, and not answered."""
+    """The run was stopped while a request waited: it is not sent again, and has no answer."""
 
 
-class Patience:
-    """How one server is asked, by however many: all of them wait for their turn here, and here alone is tried again."""
+class Decision(Enum):
+    """What to do after one attempt."""
+
+    RETURN = "return"
+    """Return the output: an answer, or a failure that another try would not change."""
+    RETRY = "retry"
+    GIVE_UP_ON_SERVER = "give up on server"
+    """Answer this and all other requests with the same failure: the server never gave a proper reply."""
+
+
+@dataclass(slots=True, eq=False)
+class RequestState:
+    """One request, from its first attempt to its last."""
+
+    attempts: int = 0
+    """Failed attempts that count; those during an outage do not."""
+    seconds: float = 0.0
+    """Time in attempts and between them. Waiting for a slot is not counted."""
+    sent_at: float = 0.0
+    """When the latest attempt was sent."""
+    answers_before: int = -1
+    """Answers the server had given to anyone when this request last failed; -1 before its first failure."""
+    fails_alone: bool = False
+    """Whether others were answered between its failures: the server is there, and the fault is the request's own."""
+
+
+class ServerQueue:
+    """Send requests to one server: limit how many are in flight, retry, and detect outages.
+
+    All requests to a server go through the same queue, so one request that learns that the server is gone or throttling
+    protects the others.
+    """
 
     def __init__(
         self,
@@ -79,105 +110,157 @@ class Patience:
         self.policy = policy or RetryPolicy()
         self.limiter = Limiter(window)
         self.outage = Outage(window)
+        self.beginning = Beginning(self.policy.wrong_seconds)
         self._rng = random.Random(seed)
         self._say = say
-        self._told: set[str] = set()
-        """Kinds of failures that were spoken of."""
-        self.beginning = Beginning(self.policy.wrong_seconds)
-        self._given_up: Output | None = None
-        """What all requests are answered with once the server is given up."""
+        self._reported: set[str] = set()
+        """Reasons for retries that were reported."""
+        self._final_output: Output | None = None
+        """The output of all requests once the server is given up."""
         self._is_stopped = False
         self._over = asyncio.Event()
-        """Set when nobody is to wait for another try any more."""
+        """Set when no request is to wait any more."""
 
     def stop(self) -> None:
-        """Requests that wait for their turn or another try leave; those on their way come back."""
+        """Release the requests that wait for a slot or a retry; those in flight come back."""
         self._is_stopped = True
-        self._end()
+        self._release_all()
 
-    def _end(self) -> None:
+    async def send(
+        self,
+        attempt: Callable[[], Awaitable[Output]],
+        may_leave: Callable[[], bool] = lambda: False,
+    ) -> Output:
+        """Call `attempt` until it succeeds, fails for good, or the queue is stopped.
+
+        During an outage, return the last failure at once if `may_leave` says that another server can be asked.
+        """
+        request = RequestState()
+        output = Output.failed("connection", "the server is gone", retryable=True)
+        while True:
+            if not await self._wait_for_slot(request, may_leave):
+                if self._over.is_set():
+                    return self._last_output()
+                return output
+            output = await self._try_once(attempt, request)
+            decision = self.decide(output, request, _now())
+            if decision is Decision.RETURN or output.error is None:
+                return output
+            if decision is Decision.GIVE_UP_ON_SERVER:
+                self._give_up(output.error, _now())
+                return self._last_output()
+            await self._wait_before_retry(output.error, request)
+
+    def is_probe_due(self, now: float) -> bool:
+        """Return True if the server is gone and it is time to look whether it is back."""
+        return self.outage.is_on and self.outage.look_at <= now
+
+    async def _wait_for_slot(
+        self, request: RequestState, may_leave: Callable[[], bool]
+    ) -> bool:
+        """Wait until the request may be sent; return False if the queue was stopped, or the request leaves."""
+        while not self._over.is_set():
+            probes = False
+            if self.outage.is_on and may_leave() and not self._probes_now(request):
+                return False
+            if self.outage.lost:
+                probes = await self.outage.wait(request)
+            await self.limiter.acquire()
+            is_gone = self.outage.is_on and not self.outage.is_hopeless(_now())
+            if not self._over.is_set() and (probes or not is_gone):
+                return True
+            self.limiter.release()
+        return False
+
+    def _probes_now(self, request: RequestState) -> bool:
+        """Return True if a request that was not sent yet is to probe a lost server."""
+        return request.sent_at == 0.0 and self.is_probe_due(_now())
+
+    async def _try_once(
+        self, attempt: Callable[[], Awaitable[Output]], request: RequestState
+    ) -> Output:
+        """Make one attempt, and give its slot back."""
+        request.sent_at = _now()
+        self.beginning.sent(request, request.sent_at)
+        try:
+            return await attempt()
+        finally:
+            self.limiter.release()
+            self.beginning.left(request)
+
+    def decide(self, output: Output, request: RequestState, now: float) -> Decision:
+        """Return what to do with the result of one attempt, and learn from it about the server."""
+        error = output.error
+        if error is None:
+            self._record_answer(request, now)
+            return Decision.RETURN
+        if self._record_failure(error, request, now):
+            return Decision.GIVE_UP_ON_SERVER
+        if self.outage.is_hopeless(now):
+            return Decision.RETURN
+        if not self.policy.allows(error, request.attempts, request.seconds):
+            return Decision.RETURN
+        never_spoke = error.kind == "timeout" and self.beginning.is_silent
+        if never_spoke and request.attempts >= SILENT_TRIES:
+            return Decision.RETURN
+        return Decision.RETRY
+
+    def _record_answer(self, request: RequestState, now: float) -> None:
+        self.outage.note(None, now, request, self.policy.longest_wait)
+        self.beginning.is_hopeless(None, request.sent_at, now, 0.0)
+        self.limiter.succeeded()
+        if self.limiter.held:
+            self.limiter.let_go(request.sent_at)
+
+    def _record_failure(
+        self, error: ErrorInfo, request: RequestState, now: float
+    ) -> bool:
+        """Learn from a failed attempt; return True if the server is to be given up."""
+        outage = self.outage
+        if 0 <= request.answers_before < outage.answers:
+            request.fails_alone = True
+        if not request.fails_alone:
+            outage.note(error, now, request, self.policy.longest_wait)
+        if self.beginning.is_hopeless(error, request.sent_at, now, asked_wait(error)):
+            return True
+        request.answers_before = outage.answers
+        if error.kind == "rate_limit":
+            self.limiter.throttled(now)
+        elif error.kind == "timeout":
+            self.limiter.slowed(request.sent_at, now)
+        elif error.kind == "auth":
+            self.limiter.hold(now)
+        request.seconds += now - request.sent_at
+        if not outage.is_on:
+            request.attempts += 1
+        return False
+
+    async def _wait_before_retry(self, error: ErrorInfo, request: RequestState) -> None:
+        """Wait as long as the policy says; during an outage, `_wait_for_slot` waits instead."""
+        self._report(error)
+        now = _now()
+        remaining = self.beginning.left_of(error, now, asked_wait(error))
+        self.outage.look_at = min(self.outage.look_at, now + max(remaining, 1.0))
+        if self.outage.is_on:
+            return
+        delay = self.policy.delay(error, request.attempts - 1, self._rng)
+        delay = min(delay, remaining)
+        request.seconds += delay
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), delay)
+
+    def _release_all(self) -> None:
         self._over.set()
         self.outage.end()
 
-    async def ask(self, once: Callable[[], Awaitable[Output]]) -> Output:
-        """What `once` answers, called again where that may help."""
-        clock = asyncio.get_running_loop().time
-        spent, attempts = 0.0, 0
-        outage, limiter = self.outage, self.limiter
-        whose = object()
-        answers, is_alone = (
-            -1,
-            False,
-        )  # how many others had when this one failed; whether it fails where others do not
-        while True:
-            if self._over.is_set():
-                return self._last_word()
-            looks = await outage.pass_by(whose) if outage.lost else False
-            await limiter.acquire()
-            is_gone = outage.is_on and not looks and not outage.is_hopeless(clock())
-            if is_gone or self._over.is_set():
-                limiter.release()  # gone, or given up, while this one waited for its place
-                continue
-            started = (
-                clock()
-            )  # what a request waits for its turn is none of its own time
-            self.beginning.sent(whose, started)
-            try:
-                output = await once()
-            finally:
-                limiter.release()
-                self.beginning.left(whose)
-            error = output.error
-            is_alone = is_alone or (error is not None and 0 <= answers < outage.answers)
-            if not is_alone or error is None:
-                outage.note(error, clock(), whose, self.policy.longest_wait)
-            told_wait = 0.0 if error is None else asked_wait(error)
-            is_given_up = self.beginning.is_hopeless(error, started, clock(), told_wait)
-            if error is None:
-                limiter.succeeded()
-                if limiter.held:
-                    limiter.let_go(started)
-                return output
-            if is_given_up:
-                self._give_up(error, clock())
-                continue
-            answers = outage.answers
-            if error.kind == "rate_limit":
-                limiter.throttled(clock())
-            elif error.kind == "timeout":
-                limiter.slowed(started, clock())
-            elif error.kind == "auth":
-                limiter.hold(clock())
-            spent += clock() - started
-            attempts += not outage.is_on
-            if outage.is_hopeless(clock()) or not self.policy.allows(
-                error, attempts, spent
-            ):
-                return output
-            if (
-                error.kind == "timeout"
-                and self.beginning.is_silent
-                and attempts >= SILENT_TRIES
-            ):
-                return output
-            self._tell(error)
-            remaining = self.beginning.left_of(error, clock(), told_wait)
-            outage.look_at = min(outage.look_at, clock() + max(remaining, 1.0))
-            if not outage.is_on:
-                delay = min(
-                    self.policy.delay(error, attempts - 1, self._rng), remaining
-                )
-                spent += delay
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._over.wait(), delay)
-
-    def _last_word(self) -> Output:
-        if self._given_up is not None and not self._is_stopped:
-            return self._given_up
+    def _last_output(self) -> Output:
+        """Return the output of all requests to a server that was given up; raise if the run was stopped."""
+        if self._final_output is not None and not self._is_stopped:
+            return self._final_output
         raise Stopped
 
     def _give_up(self, error: ErrorInfo, now: float) -> None:
-        """No request is tried again: the server never gave a proper answer."""
+        """Answer all requests with one failure: the server never gave a proper reply."""
         seconds = now - (self.beginning.since or now)
         what, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
@@ -185,27 +268,33 @@ class Patience:
             f"the server gave only wrong replies for {seconds:.0f} s, the last: {what}; fix: {fix};"
             f" --give_up_after SECONDS waits longer than {self.policy.wrong_seconds:g} s"
         )
-        self._given_up = Output.failed(GIVEN_UP, message, retryable=False)
-        self._end()
+        self._final_output = Output.failed(GIVEN_UP, message, retryable=False)
+        self._release_all()
 
-    def _tell(self, error: ErrorInfo) -> None:
-        """Says why a run is slow, once for each reason."""
+    def _report(self, error: ErrorInfo) -> None:
+        """Say why a run is slow, once for each reason."""
         reason = "outage" if self.outage.is_on else error.kind
-        if reason in self._told:
+        if reason in self._reported:
             return
-        self._told.add(reason)
-        if reason == "outage":
-            # How long one that never answered is waited for, its connection knows.
-            gone = f"seems to be gone, waiting up to {LONGEST_OUTAGE / 60:g} min for it"
+        self._reported.add(reason)
+        if reason != "outage":
+            self._say(f"trying again after {error.kind}: {error.message}")
+        elif self.outage.answers:
+            minutes = f"{LONGEST_OUTAGE / 60:g} min"
             self._say(
-                f"the server {gone if self.outage.answers else 'has not answered yet'}: {error.message}"
+                f"the server seems to be gone, waiting up to {minutes} for it: {error.message}"
             )
         else:
-            self._say(f"trying again after {error.kind}: {error.message}")
+            # The connection knows how long a server that never answered is waited for.
+            self._say(f"the server has not answered yet: {error.message}")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def may_pass(output: Output) -> bool:
-    """Whether what came of a job of a batch is a failure that may pass."""
+    """Return True if the output of a batch's job is a failure that may pass."""
     return (
         output.error is not None
         and output.error.retryable
@@ -216,7 +305,7 @@ def may_pass(output: Output) -> bool:
 def tries_again(
     work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random
 ) -> bool:
-    """Whether a job of a batch failed in a way that may pass; it is then handed out again after its delay."""
+    """Schedule another try of a batch's job if its failure may pass; return whether that was done."""
     error = output.error
     if error is None or not may_pass(output):
         return False

@@ -1,8 +1,8 @@
-"""The scheduler: keeps one model busy, whatever kind it is.
+"""The scheduler keeps one model busy.
 
-A model whose `generate` is a coroutine is asked one request at a time, many at once. Any other model works in a thread
-of its own on batches: of its `batch_size` where it declares one, else a few at a time, so many that a hand-over takes
-about 20 ms and a kill costs no more than that. What is next is prepared while the model works.
+A model whose `generate` is a coroutine gets single requests, many at once. Any other model works on
+batches in a thread of its own: of its declared `batch_size`, else of as many requests as take about
+20 ms, so that a kill costs no more than that. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -13,16 +13,17 @@ from collections.abc import Callable, Sequence
 
 from ...core import Meter, Model, Output, Reporting, Request
 from .calls import call_async, call_in_halves
-from .retry import Patience, RetryPolicy, Stopped, may_pass, tries_again
+from .retry import RetryPolicy, Stopped, may_pass, tries_again
+from .server_group import ServerGroup
 from .sizing import DEFAULT_WINDOW, BatchSize
 from .threads import Threads
-from .work import Desk, Job, Work
+from .work import Job, Sink, Work
 
 DRAIN_SECONDS = 10.0
 
 
 class Scheduler:
-    """Drives one model over the jobs of one task."""
+    """Asks one model for the jobs of one task."""
 
     def __init__(
         self,
@@ -42,19 +43,23 @@ class Scheduler:
         self.is_async = inspect.iscoroutinefunction(model.generate)
         self.batch_size = batch_size or getattr(model, "batch_size", None)
         declared = concurrency or getattr(model, "concurrency", None)
-        self.window = declared or (DEFAULT_WINDOW if self.is_async else 1)
-        self.patience = Patience(self.window, self.policy, seed, say)
+        window = declared or (DEFAULT_WINDOW if self.is_async else 1)
+        servers = getattr(model, "servers", None) or (model,)
+        self.window = window * len(servers)
+        """Requests in flight at all servers."""
+        self.servers = ServerGroup(servers, window, self.policy, seed, say)
+        self.queue = self.servers.queues[0]
         self._rng = random.Random(seed)
         self.sizes = BatchSize(self.batch_size)
         self._is_instant = False
 
-    async def run(self, work: Work, desk: Desk) -> None:
-        """Works until there is nothing left, or the work was stopped and what was in flight came back."""
+    async def run(self, work: Work, sink: Sink) -> None:
+        """Work until nothing is left, or until the work is stopped and the requests in flight came back."""
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
         threads = None if self.is_async else Threads(self.window, "model")
-        work.when_stopped(self.patience.stop)
+        work.when_stopped(self.servers.stop)
         workers = [
-            asyncio.ensure_future(worker(work, desk, threads))
+            asyncio.ensure_future(worker(work, sink, threads))
             for _ in range(self._workers(work))
         ]
         try:
@@ -67,8 +72,11 @@ class Scheduler:
                 threads.close()
 
     def _workers(self, work: Work) -> int:
-        """As many as are asked at once, and never one alone: while its request waits for another try, the next one
-        shows whether the server answers others."""
+        """Return the number of workers: as many as requests may be in flight, and at least two.
+
+        While the request of one worker waits for another try, that of the second shows whether the
+        server answers others.
+        """
         count = (
             max(2, self.window)
             if self.is_async and not work.whole_dialogues
@@ -79,8 +87,10 @@ class Scheduler:
     def ask_here(
         self, jobs: Sequence[Job]
     ) -> tuple[list[tuple[Job, Output]], list[Job]]:
-        """The first of these jobs, as many as one hand-over takes, asked in the caller's thread: those that are settled
-        with their answers, and those whose failure may pass, which `run` tries again."""
+        """Ask the first batch of these jobs in the caller's thread.
+
+        Return the finished jobs with their answers, and the jobs whose failure may pass, which `run` tries again.
+        """
         some = jobs[: self.sizes.size()]
         pairs = list(
             zip(some, self._timed_call([job.request for job in some]), strict=True)
@@ -93,8 +103,9 @@ class Scheduler:
         ]
 
     async def _ask_one_by_one(
-        self, work: Work, desk: Desk, threads: Threads | None
+        self, work: Work, sink: Sink, threads: Threads | None
     ) -> None:
+        """Ask single requests of an asynchronous model until nothing is left."""
         while True:
             jobs = work.take(1)
             if not jobs:
@@ -103,27 +114,29 @@ class Scheduler:
                 return
             try:
                 output = await self._try(jobs[0].request)
-                desk.keep([(jobs[0], output)])
-                desk.judge([(jobs[0], output)])
+                sink.keep([(jobs[0], output)])
+                sink.judge([(jobs[0], output)])
             except Stopped:
                 return
             except BaseException:
-                work.stop()  # the others may answer at once, and must not take the next job before they hear of it
+                work.stop()  # before the other workers take their next job
                 raise
             finally:
                 work.finished(1)
 
     async def _try(self, request: Request) -> Output:
+        """Ask for one request, with retries."""
         self.meter.begun += 1
-        return await self.patience.ask(lambda: call_async(self.model, request))
+        return await self.servers.send(lambda server: call_async(server, request))
 
     async def _ask_in_batches(
-        self, work: Work, desk: Desk, threads: Threads | None
+        self, work: Work, sink: Sink, threads: Threads | None
     ) -> None:
+        """Ask in batches until nothing is left. The next batch is on its way before the last one is scored."""
         assert threads is not None
         sizes = self.sizes
 
-        def hand_over(jobs: Sequence[Job]) -> asyncio.Future[list[Output]]:
+        def send_batch(jobs: Sequence[Job]) -> asyncio.Future[list[Output]]:
             requests = [job.request for job in jobs]
             if not self._is_instant:
                 return threads.submit(self._timed_call, requests)
@@ -139,23 +152,23 @@ class Scheduler:
                 if await work.more():
                     continue
                 return
-            running = hand_over(jobs)
+            running = send_batch(jobs)
             while jobs:
                 upcoming = work.take(sizes.size(), sizes.media_size())
                 retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))
-                    settled = [
+                    finished_pairs = [
                         pair
                         for pair in answers
                         if not tries_again(work, *pair, self.policy, self._rng)
                     ]
-                    retried = len(answers) - len(settled)
-                    answers = settled
-                    desk.keep(answers)
+                    retried = len(answers) - len(finished_pairs)
+                    answers = finished_pairs
+                    sink.keep(answers)
                     if upcoming and not work.stopped:
-                        running = hand_over(upcoming)
-                    desk.judge(answers)
+                        running = send_batch(upcoming)
+                    sink.judge(answers)
                 finally:
                     work.finished(len(jobs) - retried)
                 if work.stopped and upcoming:
@@ -168,11 +181,12 @@ class Scheduler:
                     )  # signals, progress and judges get their turn
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
+        """Ask for a batch, and learn from the time it took."""
         if not self._is_metered:
             self._is_metered = True
             if isinstance(
                 self.model, Reporting
-            ):  # only now: a class that is asked nothing is not built
+            ):  # only now: a model class that is not asked anything is never built
                 self.model.report_to(self.meter)
         self.meter.begun += len(requests)
         started, worked = time.perf_counter(), time.thread_time()
@@ -180,7 +194,7 @@ class Scheduler:
         seconds, worked = time.perf_counter() - started, time.thread_time() - worked
         self.sizes.learn(len(requests), fits, seconds)
         if self.batch_size is None:
-            # A model that answers at once only loses time by changing threads; it is watched like any other.
+            # For a model that answers at once, changing threads only costs time. Its speed is still measured.
             self._is_instant = self.window == 1 and self.sizes.is_instant(
                 len(requests), seconds, worked
             )

@@ -1,54 +1,58 @@
-"""How many requests a model is handed at once: what it declares, what memory has room for, else what 20 ms take."""
+"""How many requests a model gets at once: as it declares, as memory allows, else as many as take 20 ms."""
 
 import inspect
 
 from ...core import Model, SizedByMemory
 
 DEFAULT_WINDOW = 32
-"""Requests that are open at an endpoint at the same time, where nobody says how many."""
+"""Requests in flight at an endpoint, if no setting says how many."""
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
-"""Requests that must have been timed together before a model counts as one that answers at once."""
+"""Requests that must have been timed together before a model counts as instant."""
 MOST_WAITING = 0.75
-"""Of its time, for a model that answers at once; its thread waits for ours, one that asks a server waits for more."""
+"""Share of its time that an instant model may spend waiting, as for our own thread.
+
+A model that asks a server waits longer.
+"""
 
 
 class BatchSize:
-    """The size of the next batch of one model, learned from the batches before it."""
+    """The size of the next batch of one model, learned from earlier batches."""
 
     def __init__(self, declared: int | None) -> None:
         self.declared = declared
         self.handover = 1
-        """For a model that declares nothing: so many that a hand-over takes `HANDOVER_SECONDS`."""
+        """Batch size for a model that declares none: as many as take `HANDOVER_SECONDS`."""
         self._fits: int | None = None
-        """The batch that memory had room for, once a larger one had none; grows back by one a batch."""
+        """The batch size that fit into memory, once a larger one did not; grows by one after each batch."""
         self._too_large = 0
-        """The smallest batch that memory had no room for; not tried again before `CLEAN_BATCHES` below it."""
+        """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0
 
     def size(self) -> int:
-        """How many to hand over next."""
+        """Return the size of the next batch."""
         size = self.declared or self.handover
         return size if self._fits is None else min(size, self._fits)
 
     def media_size(self) -> int | None:
-        """Images are heavy: only a model that declares how many it takes at once is handed many."""
+        """Return the limit for batches with media, which are heavy; None if the model declares its batch size."""
         return None if self.declared else MEDIA_HANDOVER
 
     def learn(self, count: int, fits: int, seconds: float) -> None:
-        """Notes how a batch went; `fits` is 0 where memory had room for all of it."""
+        """Learn from a batch. `fits` is 0 if all of it fit into memory."""
         self._learn_room(count, fits)
         if self.declared is None:
             in_time = int(count * HANDOVER_SECONDS / max(seconds, 1e-6))
             self.handover = max(1, min(in_time, 2 * self.handover, LARGEST_HANDOVER))
 
     def is_instant(self, count: int, seconds: float, worked: float) -> bool:
-        """Whether a model only loses time by a thread of its own, after a batch on which it `worked` so long.
+        """Return True if a model is so fast that a thread of its own only costs time.
 
-        By the clock it may seem slow there, since our own work and other programs' keep it waiting.
+        `worked` is its CPU time for the batch. By the clock it may seem slow, since our own work and other programs
+        keep it waiting.
         """
         if self.handover == LARGEST_HANDOVER:
             return True
@@ -60,6 +64,7 @@ class BatchSize:
         )
 
     def _learn_room(self, count: int, fits: int) -> None:
+        """Learn which batch size fits into memory."""
         if fits:
             self._fits, self._too_large, self._clean = (
                 fits,
@@ -78,14 +83,14 @@ class BatchSize:
 
 
 def as_number(batch_size: int | str | None) -> int | None:
-    """What was asked for, where it is a number; `auto` leaves it to the model."""
+    """Return the batch size if it is a number; None for `auto`, which leaves it to the model."""
     return batch_size if isinstance(batch_size, int) else None
 
 
 def fit_batch(model: Model, window: int | None = None) -> str:
-    """Has a model that is loaded take as much at once as memory has room for; what was chosen, in words.
+    """Let a loaded model choose the batch size that fits into memory, and return the choice in words.
 
-    `window` is how many requests may be open at an endpoint.
+    `window` is the number of requests in flight at an endpoint.
     """
     if isinstance(model, SizedByMemory):
         return model.fit_memory()

@@ -1,8 +1,8 @@
-"""Standing questions: a model that is asked by calls, as drivers and judges make them, rather than by rows.
+"""A model that is asked by calls, as drivers and judges make them, rather than by rows.
 
-A server is asked by each call for itself; all calls share its patience. A model that works in batches stays at work
-between calls: what came while it worked goes together, since a local judge is as fast as it is because it is asked many
-at once. Replicas share out what one call asks for evenly.
+For a server, each call sends its own requests, and all calls share one queue. A model that works in batches stays at
+work between calls: requests that arrive while it works go together into the next batch, which is what makes a local
+judge fast. Replicas split the requests of one call evenly.
 """
 
 import asyncio
@@ -12,30 +12,33 @@ from typing import Any
 from ...core import ErrorBudgetExceeded, Output
 from .executors.shared_work import StandingShares
 from .retry import Stopped
-from .work import Answers, Asker, Desk, Job, JobQueue, Work
+from .work import Answers, Asker, Job, JobQueue, Sink, Work
 
 
 class Standing:
-    """Each call waits for its own answers."""
+    """Asks one model for many callers. Each call waits for its own answers."""
 
     def __init__(self, asker: Asker, *, is_spread: bool = False) -> None:
         self._asker = asker
         self._is_spread = is_spread
         self._queue = JobQueue()
         self._work: Work | None = None
-        """What the asker that stays at work takes its jobs from."""
+        """The work from which the running asker takes its jobs."""
         self._running: asyncio.Task[None] | None = None
         self._open: set[Work] = set()
-        """Calls that are under way."""
+        """The work of calls in progress."""
         self._calls: dict[int, _Call] = {}
-        """By job: who waits for it."""
+        """By job: the call that waits for it."""
         self.stopped = False
 
-    async def ask(self, jobs: Sequence[Job], desk: Desk) -> list[Output]:
-        """The answers in the order of the jobs, made durable by `desk`; raises `Stopped` where some will not come."""
+    async def ask(self, jobs: Sequence[Job], sink: Sink) -> list[Output]:
+        """Return the answers in the order of the jobs, after `sink` kept them.
+
+        Raise `Stopped` if some will not come.
+        """
         if self.stopped:
             raise Stopped
-        call = _Call(desk)
+        call = _Call(sink)
         if self._asker.is_async and not self._is_spread:
             await self._ask_alone(jobs, call)
         else:
@@ -46,25 +49,25 @@ class Standing:
             raise Stopped from None
 
     def stop(self) -> None:
-        """What is in flight comes back; nothing else is asked."""
+        """Ask nothing more. Requests in flight still come back."""
         self.stopped = True
         for work in (*self._open, self._work):
             if work is not None:
                 work.stop()
 
     async def close(self) -> None:
-        """Asks nothing more; nobody waits for what is still in flight."""
+        """Ask nothing more, and do not wait for requests in flight."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
 
     def keep(self, answers: Answers) -> None:
-        """Makes them durable, each where its call wants it."""
+        """Keep answers, each through the sink of its call."""
         for call, answers_of_call in self._by_call(answers):
             call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
-        """Tells the calls whose last answer this was."""
+        """Judge answers, and wake the calls that have all of theirs."""
         for call, answers_of_call in self._by_call(answers):
             call.judge(answers_of_call)
             for job, _ in answers_of_call:
@@ -80,74 +83,83 @@ class Standing:
         try:
             await self._asker.run(work, call)
         except ErrorBudgetExceeded:
-            self.stop()  # nor is anything else asked that waits for its turn
+            self.stop()  # requests that still wait for their turn are not asked either
             raise
         finally:
             self._open.discard(work)
 
     async def _ask_together(self, jobs: Sequence[Job], call: "_Call") -> None:
-        running, work = self._at_work()
-        call.lacking, call.done = len(jobs), asyncio.get_running_loop().create_future()
-        self._calls.update((id(job), call) for job in jobs)
+        """Add jobs to those of the running asker, and wait until they are answered."""
+        running, work = self._start()
+        call.lacking = len(jobs)
+        call.done = asyncio.get_running_loop().create_future()
+        for job in jobs:
+            self._calls[id(job)] = call
         self._queue.extend(jobs)
         work.look_again()
         either: set[asyncio.Future[Any]] = {call.done, running}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not call.done.done():
-            running.result()  # raises what it cannot go on with
+            running.result()  # raises the error that ended it
 
-    def _at_work(self) -> tuple["asyncio.Task[None]", Work]:
-        """The asker at work; one that ended, as by wrong settings or with its loop, begins anew."""
-        if self._work is None or self._running is None or self._running.done():
+    def _start(self) -> tuple["asyncio.Task[None]", Work]:
+        """Return the running asker and its work. An asker that has ended, as with its event loop, is started again."""
+        running = self._running
+        work = self._work
+        if work is None or running is None or running.done():
             self._queue = JobQueue()
             self._calls.clear()
             kind = StandingShares if self._is_spread else Work
-            self._work = kind(self._queue, is_behind=self._queue.is_empty)
-            self._running = asyncio.ensure_future(self._asker.run(self._work, self))
-            self._running.add_done_callback(_heard)
-        return self._running, self._work
+            work = kind(self._queue, is_behind=self._queue.is_empty)
+            running = asyncio.ensure_future(self._asker.run(work, self))
+            running.add_done_callback(_heard)
+            self._work = work
+            self._running = running
+        return running, work
 
     def _by_call(
         self, answers: Answers
     ) -> "list[tuple[_Call, list[tuple[Job, Output]]]]":
-        found: dict[int, tuple[_Call, list[tuple[Job, Output]]]] = {}
+        """Group answers by the call that waits for them."""
+        groups: dict[int, tuple[_Call, list[tuple[Job, Output]]]] = {}
         for job, output in answers:
             call = self._calls[id(job)]
-            found.setdefault(id(call), (call, []))[1].append((job, output))
-        return list(found.values())
+            _, answers_of_call = groups.setdefault(id(call), (call, []))
+            answers_of_call.append((job, output))
+        return list(groups.values())
 
 
 class Unkept:
-    """A desk for answers that nobody keeps, as outside a run."""
+    """A sink that drops answers, for use outside a run."""
 
     def keep(self, answers: Answers) -> None:
-        """Nothing to write to."""
+        """Do nothing."""
 
     def judge(self, answers: Answers) -> None:
-        """Nothing to judge."""
+        """Do nothing."""
 
 
 def _heard(running: "asyncio.Task[None]") -> None:
-    """What ended it is raised for whoever waits; that nobody does is no news."""
+    """Retrieve the error of a finished task, so that asyncio does not log it as never retrieved."""
     if not running.cancelled():
         running.exception()
 
 
 class _Call:
-    """One call: a desk that hands on, and notes what came."""
+    """One call: a sink that passes answers on, and remembers them."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
         self.outputs: dict[int, Output] = {}
-        """By job."""
+        """By job id."""
         self.lacking = 0
         self.done: asyncio.Future[None]
 
     def keep(self, answers: Answers) -> None:
-        """Makes them durable."""
-        self._desk.keep(answers)
+        """Keep answers through the sink of the caller."""
+        self._sink.keep(answers)
         self.outputs.update((id(job), output) for job, output in answers)
 
     def judge(self, answers: Answers) -> None:
-        """As the desk does."""
-        self._desk.judge(answers)
+        """Judge answers through the sink of the caller."""
+        self._sink.judge(answers)

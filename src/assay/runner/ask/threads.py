@@ -1,7 +1,7 @@
-"""Threads for other people's blocking code: models, loading, slow scorers.
+"""Threads for blocking code of users: models, loading, slow scorers.
 
-They are daemons. What was handed to them cannot be stopped, and a process that was told to end must not wait for it, as
-the interpreter would for the threads of `concurrent.futures`.
+They are daemons. A call that is in progress cannot be stopped, and a process that was told to end must not wait for
+it, as the interpreter would for the threads of `concurrent.futures`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Threads:
             thread.start()
 
     def submit(self, function: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
-        """Calls a function in one of the threads; the future is of the running loop."""
+        """Call a function in one of the threads. Return a future of the running loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
@@ -44,7 +44,7 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Lets the threads end once they are idle; nobody waits for them."""
+        """Let the threads end once they are idle, without waiting for them."""
         for _ in self._threads:
             self._calls.put(None)
 
@@ -54,7 +54,7 @@ class Threads:
 
 
 async def in_thread(function: Callable[..., T], *values: Any) -> T:
-    """What a blocking function returns, called in a thread of its own."""
+    """Call a blocking function in a thread of its own, and return its result."""
     threads = Threads(1, "aside")
     future = threads.submit(function, *values)
     threads.close()
@@ -67,6 +67,8 @@ def _hand_back(
     settle: Callable[[Any], None],
     value: Any,
 ) -> None:
+    """Set the result of a future from another thread."""
+
     def deliver() -> None:
         if not future.done():
             settle(value)
@@ -74,4 +76,4 @@ def _hand_back(
     try:
         loop.call_soon_threadsafe(deliver)
     except RuntimeError:
-        return  # the loop has ended without waiting
+        return  # the loop has ended

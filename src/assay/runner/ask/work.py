@@ -1,4 +1,4 @@
-"""The work: requests on their way, what is still to do, and where answers go."""
+"""The work of a model: jobs to do, jobs in flight, and the sink for their answers."""
 
 import asyncio
 from collections import deque
@@ -11,63 +11,68 @@ from ...core import Output, Request, Sample
 
 @dataclass(slots=True)
 class Job:
-    """One request on its way, with the sample it belongs to."""
+    """One request to ask, with the sample it belongs to."""
 
     sample: Sample
     request: Request
     epoch: int = 0
     round: int = 0
     order: int = 0
-    """Place of the sample in the data."""
+    """Position of the sample among all samples and epochs of the run."""
     history: tuple[tuple[Request, Output], ...] = ()
     """Earlier rounds of a dialogue."""
     attempts: int = 0
-    """Of a model that works in batches: how often it failed."""
+    """Failed attempts, for a model that works in batches."""
     failed_at: float = 0.0
     """When it first failed."""
     home: int = 0
-    """The replica that must answer it, because it remembers the rounds before; 0 for any."""
+    """The replica that must answer it, because it remembers the earlier rounds; 0 for any."""
     died_on: tuple[int, ...] = ()
-    """The replicas that died while they had it."""
+    """Replicas that died while they worked on it."""
     judged: tuple[str, int] | None = None
-    """The sample and epoch whose verdict waits for the answer of a helper."""
+    """The sample and epoch whose score waits for this answer of a helper."""
     notes: Mapping[str, Any] | None = None
-    """What is kept in the details of the answer, as what was taken out of the prompt."""
+    """Notes for the details of the answer, such as what was removed from the prompt."""
     offset: int = 0
-    """Where the line of its answer lies in the journal, once it is there."""
+    """Offset of the answer's line in the journal, once it is written."""
+    known_messages: int = 0
+    """Messages of the prompt that the record of the round before has; the record of this one leaves them out."""
 
 
 class JobQueue(deque[Job]):
-    """Jobs as they are asked for, where no rows say what is next."""
+    """Jobs that arrive by calls instead of rows."""
 
     def __next__(self) -> Job:
         return self.popleft()
 
     def is_empty(self) -> bool:
-        """Whether nothing is to do just now."""
+        """Return True if there is no job at the moment."""
         return not self
 
 
 class Work:
-    """Jobs still to do: rounds that follow an answer first, then the next rows.
+    """Jobs still to do: next rounds of dialogues first, then the rows in order.
 
-    The rows come as jobs, or as `None` where whoever scores them is behind (`is_behind`) and must catch up first.
+    `job_of` turns a row into a job, or returns None if the row needs no request. No row is read while
+    `is_behind` returns True, because scoring must catch up first.
     """
 
     def __init__(
         self,
-        jobs: Iterator[Job | None],
+        rows: Iterator[Any],
+        job_of: Callable[[Any], Job | None] = lambda row: row,
         *,
         whole_dialogues: bool = False,
         is_behind: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._jobs = jobs
+        self._rows = rows
+        self._job_of = job_of
         self.most: int | None = None
-        """How many jobs there can be, where that is known."""
+        """The largest possible number of jobs, if known."""
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
-        """For a model that remembers the last thing said to it: a dialogue ends before the next sample begins."""
+        """True for a model that remembers its last dialogue: a dialogue ends before the next sample begins."""
         self._is_talking = False
         self._ready: deque[Job] = deque()
         self.stopped = False
@@ -76,19 +81,19 @@ class Work:
         self._when_stopped: list[Callable[[], None]] = []
 
     def when_stopped(self, call: Callable[[], None]) -> None:
-        """Called when the work is stopped; at once where it is already."""
+        """Register a function to call when the work is stopped. It is called at once if that has happened."""
         self._when_stopped.append(call)
         if self.stopped:
             call()
 
     def take(self, most: int, with_media: int | None = None) -> list[Job]:
-        """Up to `most` jobs, or `with_media` if they carry images or clips; empty when there are none just now."""
+        """Return up to `most` jobs, or `with_media` if they carry media; empty if there are none at the moment."""
         if self.stopped or self._must_wait():
             return []
         jobs: list[Job] = []
         self._is_talking = False
         while len(jobs) < most and not self._is_talking:
-            job = self._ready.popleft() if self._ready else self._next_row()
+            job = self._ready.popleft() if self._ready else self._next_of_rows()
             if job is None:
                 break
             jobs.append(job)
@@ -99,55 +104,64 @@ class Work:
         return jobs
 
     def has_jobs(self) -> bool:
-        """Whether there is anything to do; the first job is looked up for it."""
+        """Return True if there is a job now. The first one is looked up for this."""
         if not self._ready:
-            first = self._next_row()
+            first = self._next_of_rows()
             if first is not None:
                 self._ready.append(first)
         return bool(self._ready)
 
     def is_done(self) -> bool:
-        """Whether nothing is left and nothing can come."""
+        """Return True if no job is left and none can come."""
         return self._is_exhausted and not self._ready and not self.in_flight
 
-    def _next_row(self) -> Job | None:
-        if self._is_exhausted or self._is_behind():
-            return None
-        try:
-            return next(self._jobs)
-        except StopIteration:
-            self._is_exhausted = True
-            self._changed.set()  # whoever waits for rows may be waiting for nothing
-            return None
+    def _next_of_rows(self) -> Job | None:
+        """Read rows up to the next job. Return None at the end of the rows, or if scoring must catch up first."""
+        while not self._is_exhausted and not self._is_behind():
+            try:
+                row = next(self._rows)
+            except StopIteration:
+                self._is_exhausted = True
+                self._changed.set()  # wakes the workers that wait for rows
+                return None
+            job = self._job_of(row)
+            if job is not None:
+                return job
+        return None
 
     def _must_wait(self) -> bool:
+        """Return True while a dialogue must end before the next sample begins."""
         return self._is_talking and self.in_flight > 0
 
-    def rest(self) -> Iterator[Job | None]:
-        """The rows that were not handed out when the work was stopped."""
+    def rest(self) -> Iterator[Any]:
+        """Return the rows that were not read when the work was stopped."""
         self._is_exhausted = True
-        return self._jobs
+        return self._rows
 
     def put(self, job: Job) -> None:
-        """The next round of a dialogue."""
+        """Queue the next round of a dialogue."""
         self._ready.append(job)
 
     def again(self, job: Job) -> None:
-        """Another try of a job that is still counted as in flight."""
+        """Queue another try of a job that is still counted as in flight."""
         self._ready.append(job)
         self.finished(1)
 
     def finished(self, count: int) -> None:
-        """So many jobs came back; whoever waits for follow-ups looks again."""
+        """Record that `count` jobs came back, and wake those who wait for more."""
         self.in_flight -= count
         self._changed.set()
 
+    def hold(self) -> None:
+        """Count something besides requests as in flight, such as the calls of a sample. `finished` ends it."""
+        self.in_flight += 1
+
     def look_again(self) -> None:
-        """Whoever scores has caught up a little."""
+        """Wake those who wait for jobs: scoring has caught up a little."""
         self._changed.set()
 
     async def more(self) -> bool:
-        """Waits until jobs may be there again; `False` when none can come."""
+        """Wait until there may be jobs again. Return False if none can come."""
         while not self.stopped:
             has_rows = not self._is_exhausted and not self._is_behind()
             if (self._ready or has_rows) and not self._must_wait():
@@ -159,7 +173,7 @@ class Work:
         return False
 
     def stop(self) -> None:
-        """No new jobs are handed out."""
+        """Hand out no more jobs."""
         self.stopped = True
         self._changed.set()
         for call in self._when_stopped:
@@ -170,19 +184,19 @@ Answers = Sequence[tuple[Job, Output]]
 
 
 class Asker(Protocol):
-    """What gets work done: a scheduler for one model, a spread for its replicas."""
+    """Asks a model for the jobs of a work: a scheduler for one model, or a spread for its replicas."""
 
     is_async: bool
-    """Whether requests are under way one by one, many at once, as at an endpoint."""
+    """True if many single requests are in flight at once, as at an endpoint."""
 
-    async def run(self, work: Work, desk: "Desk") -> None: ...
+    async def run(self, work: Work, sink: "Sink") -> None: ...
 
 
-class Desk(Protocol):
-    """Where answers go."""
+class Sink(Protocol):
+    """Receives answers."""
 
     def keep(self, answers: Answers) -> None:
-        """Makes them durable; called before the model is given more."""
+        """Write answers to disk. Called before the model gets more requests."""
 
     def judge(self, answers: Answers) -> None:
-        """Scores them, and puts the next round of a dialogue to the work; called while the model goes on."""
+        """Score answers, and queue the next rounds of dialogues. Called while the model works."""

@@ -1,1 +1,1 @@
-"""What is counted while answers come: tokens and cost, failures, cuts, leaks, answers that are all one."""
+"""What is counted while answers arrive: tokens and cost, failures, cut answers, leaked targets, identical answers."""

@@ -1,6 +1,7 @@
-"""The error budget: how many infrastructure errors a run may take before it stops."""
+"""The error budget: how many infrastructure errors a run tolerates before it stops."""
 
 import math
+import re
 from collections import Counter
 from typing import NoReturn
 
@@ -8,31 +9,46 @@ from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
 from ...core.output import MISSING
 
 SMALLEST_BASE = 100
-"""A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""
+"""A share is taken of at least this many samples: two failures among the first ten are not 20 % yet."""
 AUTH_ERRORS = 3
+ALIKE_ERRORS = 3
+"""If this many first calls fail in the same way, the next would fail too."""
+HOPELESS = frozenset(
+    {"http", "exception", "quota", "tls", "bad_response", "connection"}
+)
+"""Kinds of failure that further calls do not change, if they are not retryable."""
+_CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
+"""Where an exception was raised, at the end of its message: `(model.py:12)`."""
+_VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
+"""Numbers and ids, which differ from one message to the next."""
 GIVEN_UP = "wrong_replies"
 """The kind of failure of all requests to a server that was given up."""
 NOT_COUNTED = frozenset({"data", MISSING})
-"""Kinds of failure that are no fault of any infrastructure."""
+"""Kinds of failure that are not the fault of the infrastructure."""
 
 
 class ErrorBudget:
-    """Counts infrastructure errors; wrong answers, bad rows and missing predictions never count."""
+    """Counts infrastructure errors. Wrong answers, bad rows and missing predictions never count."""
 
     def __init__(self, policy: str) -> None:
         self.errors = 0
         self.spent: ErrorBudgetExceeded | None = None
-        """What was raised when there was nothing left of it."""
+        """The error that was raised when the budget was spent."""
         self._auth_in_a_row: Counter[str] = Counter()
-        """By who was refused: a judge has a key of its own."""
+        """Refused keys in a row, by model or role: a judge has its own key."""
         self._failed: set[tuple[str, int]] = set()
         """Samples and epochs whose helpers failed."""
+        self._answering: set[str] = set()
+        """Models, "" or the role of a helper, that have given an answer."""
+        self._alike: dict[str, Counter[str]] = {}
+        """By model: how its calls failed so far, as long as it has given no answer."""
         self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
         self._parse(policy)
 
     def _parse(self, policy: str) -> None:
+        """Parse the value of `--on_error`."""
         if policy == "continue":
             return
         if policy == "stop":
@@ -57,24 +73,56 @@ class ErrorBudget:
         else:
             self._most = int(number)
 
+    def has_answers(self, whose: str = "") -> None:
+        """Record that the model gave answers in an earlier run."""
+        self._answering.add(whose)
+
     def note(
         self,
         error: ErrorInfo | None,
         whose: str = "",
         sample: tuple[str, int] | None = None,
+        expected: int | None = None,
     ) -> None:
-        """Counts what came of one request to the model, or to the helper that `whose` names; `error` is `None` for an
-        answer. A `sample` that its helpers fail is one error, however often they do. Raises where the run must stop."""
+        """Count the result of one request to the model, or to the helper in the role `whose`.
+
+        `error` is None for an answer. Several failures of helpers for one `sample` count as one
+        error. `expected` is the number of samples. Raise if the run must stop.
+        """
         if error is None:
-            self._auth_in_a_row[whose] = 0  # the key is not refused after all
+            self._auth_in_a_row[whose] = 0  # the key works
+            self._answering.add(whose)
         elif error.kind not in NOT_COUNTED and (
             sample not in self._failed or error.kind == "auth"
         ):
             if sample is not None:
                 self._failed.add(sample)
             self._count(error, whose)
+            self._check_first_calls(error, whose, expected)
+
+    def _check_first_calls(
+        self, error: ErrorInfo, whose: str, expected: int | None
+    ) -> None:
+        """Raise if all calls so far failed in one way that further calls cannot change."""
+        if self._share is None or whose in self._answering:
+            return
+        failures = self._alike.setdefault(whose, Counter())
+        failures[_signature(error)] += 1
+        if error.retryable or error.kind not in HOPELESS or len(failures) > 1:
+            return
+        count = failures.total()
+        if count < min(ALIKE_ERRORS, expected or ALIKE_ERRORS):
+            return
+        what, _, own_fix = error.message.partition("; fix: ")
+        which = f" of the {whose}" if whose else ""
+        calls = "the first call" if count == 1 else f"the first {count} calls"
+        self._stop(
+            f"stopped: {calls}{which} failed: {what}",
+            fix=f"{own_fix or _usual_fix(error)} and rerun the command",
+        )
 
     def _count(self, error: ErrorInfo, whose: str) -> None:
+        """Count an error. Raise if the server was given up or refused the key too often."""
         self.errors += 1
         what, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
@@ -87,7 +135,7 @@ class ErrorBudget:
                 f"stopped: {what}"
                 if not whose
                 else f"stopped: {what} (the server of the {whose})",
-                fix=f"{own_fix}, then run the same command again: what was answered is kept",
+                fix=f"{own_fix} and rerun the command: what was answered is kept",
             )
         self._auth_in_a_row[whose] = (
             self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
@@ -96,11 +144,11 @@ class ErrorBudget:
             server = f"the server of the {whose}" if whose else "the server"
             self._stop(
                 f"stopped: {server} refused the key {AUTH_ERRORS} times in a row ({what})",
-                fix="check the key in the environment, then run the same command again",
+                fix="check the key in the environment and rerun the command",
             )
 
     def check(self, attempted: int, expected: int | None) -> None:
-        """Raises when the budget is spent, now or before."""
+        """Raise if the budget is spent."""
         if self.spent is not None:
             raise self.spent
         allowed: float | None = None
@@ -111,10 +159,29 @@ class ErrorBudget:
         if allowed is not None and self.errors > allowed:
             self._stop(
                 f"stopped after {self.errors} infrastructure error{'s' * (self.errors > 1)}, the first: {self._first}",
-                fix=f"{self._own_fix or 'mend the cause'}, then run the same command again: what was answered is kept; "
+                fix=f"{self._own_fix or 'fix the cause'} and rerun the command: what was answered is kept; "
                 "or --on_error continue",
             )
 
     def _stop(self, what: str, *, fix: str) -> NoReturn:
+        """Remember that the budget is spent, and raise."""
         self.spent = ErrorBudgetExceeded(what, fix=fix)
         raise self.spent
+
+
+def _signature(error: ErrorInfo) -> str:
+    """Return what failures of one cause have in common: the line of code, or the message without its numbers."""
+    line = _CODE_LINE.search(error.message)
+    if error.kind == "exception" and line is not None:
+        return line[0]
+    return f"{error.kind}: {_VARIABLE.sub('#', error.message)}"
+
+
+def _usual_fix(error: ErrorInfo) -> str:
+    """Return the likely fix for a failure whose message names none."""
+    line = _CODE_LINE.search(error.message)
+    if error.kind == "exception" and line is not None:
+        return f"correct {line[0].strip('()')}"
+    if error.kind == "http":
+        return "check the name of the model, base_url and the options"
+    return "fix the cause"

@@ -1,7 +1,7 @@
-"""Cuts: prompts that lost tokens to fit a model's context, and answers that ended for want of room.
+"""Count what was cut: prompts to fit a model's context, answers by the context or by `max_tokens`.
 
-Models say so in the details of an output: `truncated_tokens` and `answer_room`. A run counts them, also those of
-answers that an earlier run has written.
+Models report `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason. Answers
+that an earlier run has written count as well.
 """
 
 from collections.abc import Iterator
@@ -15,49 +15,70 @@ Place = tuple[str, int, int]
 
 
 class Cuts:
-    """What was cut in one cell; each place counts once, however often it is met."""
+    """Cut prompts and answers of one task × model. Each sample, epoch and round counts once."""
 
     def __init__(self) -> None:
         self._prompts: dict[Place, int] = {}
         self._answers: set[Place] = set()
+        self._by_length: dict[Place, int] = {}
+        """Candidates that ended because of `max_tokens`."""
 
     def count(self, place: Place, output: Output) -> None:
-        """Notes an answer that has just come."""
-        if output.details:
-            self._note(
-                place,
-                output.details.get("truncated_tokens"),
-                output.details.get("answer_room"),
-            )
+        """Count an answer that has just come."""
+        reasons = [candidate.stop_reason for candidate in output.candidates]
+        if output.details or "length" in reasons:
+            details = output.details
+            tokens, room = details.get("truncated_tokens"), details.get("answer_room")
+            self._note(place, tokens, room, reasons.count("length"))
 
     def count_stored(self, id: str, epoch: int, round: int, answer: Answered) -> None:
-        """Notes an answer in the journal."""
-        if answer.truncated_tokens is not None or answer.answer_room is not None:
-            self._note((id, epoch, round), answer.truncated_tokens, answer.answer_room)
+        """Count an answer in the journal."""
+        remarks = answer.remarks
+        self._note(
+            (id, epoch, round),
+            remarks.truncated_tokens,
+            remarks.answer_room,
+            remarks.cut_answers,
+        )
 
-    def _note(self, place: Place, tokens: Any, room: Any) -> None:
-        if (
-            isinstance(tokens, int) and tokens > 0
-        ):  # a user's model may put anything there
+    def _note(self, place: Place, tokens: Any, room: Any, cut: int) -> None:
+        # A user's model may put anything into its details.
+        if isinstance(tokens, int) and tokens > 0:
             self._prompts[place] = tokens
         if isinstance(room, int):
             self._answers.add(place)
+        if cut:
+            self._by_length[place] = cut
+
+    @property
+    def by_length(self) -> int:
+        """Answers that ended because of `max_tokens`."""
+        return sum(self._by_length.values())
 
     def to_plain(self) -> dict[str, int]:
-        """For `summary.json`; empty where nothing was cut."""
+        """Return the counts for `summary.json`; empty if nothing was cut."""
         counted = {
             "truncated_prompts": len(self._prompts),
             "truncated_tokens": sum(self._prompts.values()),
             "squeezed_answers": len(self._answers),
+            "cut_answers": self.by_length,
         }
         return {name: number for name, number in counted.items() if number}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """For people."""
-        if count := len(self._prompts):
+        """Yield lines for the notes of the run."""
+        prompts = len(self._prompts)
+        if prompts:
             tokens = sum(self._prompts.values())
-            were = "prompt was" if count == 1 else "prompts were"
-            yield f"{task}: {count} {were} cut by {tokens:,} tokens in all to fit the context of {model}"
-        if count := len(self._answers):
-            ended = "answer ended" if count == 1 else "answers ended"
-            yield f"{task}: {count} {ended} early: prompt and max_tokens together exceed the context of {model}"
+            were = "prompt was" if prompts == 1 else "prompts were"
+            yield (
+                f"{task}: {prompts} {were} cut by {tokens:,} tokens in all"
+                f" to fit the context of {model}"
+            )
+        answers = len(self._answers)
+        if answers:
+            ended = "answer ended" if answers == 1 else "answers ended"
+            yield (
+                f"{task}: {answers} {ended} early: prompt and max_tokens together"
+                f" exceed the context of {model}"
+            )

@@ -1,9 +1,10 @@
-"""Leaks: a target that stands word for word in its own prompt. A model that repeats the prompt would look perfect.
+"""Leaked targets: a target that occurs word for word in its own prompt.
 
-In a transcript of a recording that is never meant: such a task is refused, and a later sample with the fault is a
-data error. Elsewhere it may be meant, as where the answer is a sentence of a passage; it is counted and said. Looked
-for are targets of some length, since labels and short answers stand in many questions by right, and texts that are
-nothing but the target.
+A model that repeats the prompt would look perfect. A transcript in the prompt of a recording is
+never intended: such a task is refused, and a later sample with the fault is a data error. Elsewhere
+it may be intended, as when the answer is a sentence of a passage; it is counted and reported. Only
+long targets are searched for, since labels and short answers occur in many questions, and texts
+that are nothing but the target.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,20 +19,21 @@ LONG_HAN = 8
 
 
 class Leaks:
-    """Counts the samples of a cell whose prompt tells their target."""
+    """Counts the samples of one task × model whose prompt contains their target."""
 
     def __init__(
         self, scorings: Sequence[Scoring] = (), produces: Sequence[str] = ("text",)
     ) -> None:
         self._for_transcripts = any(
-            getattr(one.scorer, "measures_transcripts", False) for one in scorings
+            getattr(scoring.scorer, "measures_transcripts", False)
+            for scoring in scorings
         )
-        # What is to be spoken or drawn stands in the prompt by right.
+        # A text that is to be spoken or drawn belongs in the prompt.
         self._looks = set(produces) <= {"text"}
         self._ids: dict[str, None] = {}
 
     def look(self, sample: Sample, prompt: Prompt) -> None:
-        """Notes a target in its prompt; raises `DataError` where it is the transcript of a recording."""
+        """Count a target that occurs in its prompt. Raise `DataError` if it is the transcript of a recording."""
         if not self._looks or sample.target is None:
             return
         is_transcript = self._for_transcripts and self.is_transcript(prompt)
@@ -42,7 +44,7 @@ class Leaks:
         self._ids[sample.id] = None
 
     def is_transcript(self, prompt: Prompt) -> bool:
-        """Whether what is asked for is what is said in a recording."""
+        """Return True if the task is to transcribe a recording."""
         return (
             self._for_transcripts
             and self._looks
@@ -50,34 +52,36 @@ class Leaks:
         )
 
     def to_plain(self) -> dict[str, int]:
-        """For `summary.json`; empty where there is none."""
+        """Return the count for `summary.json`; empty if there are no leaks."""
         return {"targets_in_prompts": len(self._ids)} if self._ids else {}
 
     def lines(self, task: str) -> Iterator[str]:
-        """For people."""
-        if self._ids:
-            count = len(self._ids)
-            whose = (
-                "1 sample stands in its"
-                if count == 1
-                else f"{count} samples stands in their own"
-            )
-            yield (
-                f"warning: {task}: the target of {whose} prompt, word for word (the first:"
-                f" {next(iter(self._ids))!r}): look at it with --dry_run before trusting the number"
-            )
+        """Yield a warning for the notes of the run."""
+        if not self._ids:
+            return
+        count = len(self._ids)
+        occurs = (
+            "1 sample occurs in its"
+            if count == 1
+            else f"{count} samples occurs in their own"
+        )
+        first_id = next(iter(self._ids))
+        yield (
+            f"warning: {task}: the target of {occurs} prompt, word for word (the first:"
+            f" {first_id!r}): look at it with --dry_run before trusting the number"
+        )
 
 
 def told_transcript(sample: Sample) -> DataError:
-    """The fault of a prompt that holds the words of its recording."""
+    """Return the error for a prompt that contains the transcript of its recording."""
     return DataError(
-        f"the transcript of sample {sample.id!r} stands in its prompt",
+        f"the transcript of sample {sample.id!r} occurs in its prompt",
         fix="show the model the recording alone (--columns input=), or a template without the transcript",
     )
 
 
 def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
-    """Whether a target stands in its prompt where it has no business; with `fold`, in whatever case."""
+    """Return True if a target occurs in its prompt and should not. With `fold`, case is ignored."""
     target = sample.target
     if (
         target is None
@@ -89,45 +93,48 @@ def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
     if type(target) is str:
         return _tells(target, prompt, fold)
     return type(target) is tuple and any(
-        type(one) is str and _tells(one, prompt, fold) for one in target
+        type(text) is str and _tells(text, prompt, fold) for text in target
     )
 
 
 def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
-    wanted = target.strip()
-    is_long = len(wanted) >= LONG_WORD or wanted.count(" ") >= FEW_WORDS - 1
-    if not is_long and not wanted.isascii():
-        is_long = sum(character >= "\u2e80" for character in wanted) >= LONG_HAN
+    """Return True if a message, other than a solved example, contains the target."""
+    target_text = target.strip()
+    is_long = len(target_text) >= LONG_WORD or target_text.count(" ") >= FEW_WORDS - 1
+    if not is_long and not target_text.isascii():
+        is_long = sum(character >= "\u2e80" for character in target_text) >= LONG_HAN
     if fold:
-        wanted = wanted.casefold()
+        target_text = target_text.casefold()
     for message in prompt.messages:
         if message.role == "assistant":
-            continue  # the answer of a solved example, which another question may share
+            continue  # the answer of a solved example, which may be the answer to this question too
         for part in message.parts or ():
             if type(part) is not Text:
                 continue
             text = part.text.casefold() if fold else part.text
-            if is_long and wanted in text:
-                if is_whole(wanted, text):
+            if is_long and target_text in text:
+                if is_whole(target_text, text):
                     return True
             elif (
-                len(wanted) == len(text) > 1 and wanted == text and not wanted.isdigit()
+                len(target_text) == len(text) > 1
+                and target_text == text
+                and not target_text.isdigit()
             ):
                 return True
     return False
 
 
 def is_whole(wanted: str, text: str) -> bool:
-    """Whether the words stand apart from what is before and after them somewhere."""
-    at = text.find(wanted)
-    while at >= 0:
+    """Return True if the words occur somewhere that they are not part of longer words."""
+    offset = text.find(wanted)
+    while offset >= 0:
         before, after = (
-            text[at - 1 : at] if at else "",
-            text[at + len(wanted) : at + len(wanted) + 1],
+            text[offset - 1 : offset] if offset else "",
+            text[offset + len(wanted) : offset + len(wanted) + 1],
         )
         joined = (before + wanted[0]).isalnum() and before != "" and before < "\u2e80"
         joins = (wanted[-1] + after).isalnum() and after != "" and after < "\u2e80"
         if not joined and not joins:
             return True
-        at = text.find(wanted, at + 1)
+        offset = text.find(wanted, offset + 1)
     return False

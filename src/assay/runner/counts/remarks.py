@@ -1,77 +1,155 @@
-"""Remarks: what is to be said of the answers of a cell besides their scores, counted as they come.
+"""Notes about the answers of one task × model besides their scores, counted as answers arrive.
 
 Answers that an earlier run has written count as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from ...core import Output, Sample
+from ...core import Candidate, Output, Sample
 from ...store import Answered
 from ..scoring.scoring import Scoring
 from .cuts import Cuts
 from .leaks import Leaks
 from .sameness import Sameness, SameTargets
+from .spelling import Spelling
+
+MOST_NOTES = 50
+"""Different notes that are kept for one task × model."""
 
 
 class MissingKinds:
-    """Counts, by kind, the answers of a cell that lack it, as of a model that never speaks or draws."""
+    """Counts, by kind of medium, the answers without it, as of a model that never speaks or draws."""
 
     def __init__(self, produces: Sequence[str] = ("text",)) -> None:
-        self._wanted = tuple(
-            kind for kind in produces if kind in ("image", "audio", "video")
-        )
+        media = ("image", "audio", "video")
+        self._kinds = tuple(kind for kind in produces if kind in media)
         self._counts: dict[str, int] = {}
         self._answers = 0
 
     def count(self, output: Output) -> None:
-        """Notes an answer; what is no answer says nothing."""
-        if not self._wanted or output.error is not None or not output.candidates:
+        """Count an answer. Failures are ignored."""
+        if not self._kinds or output.error is not None or not output.candidates:
             return
         self._answers += 1
-        for kind in self._wanted:
-            if any(
-                all(medium.kind != kind for medium in candidate.media)
-                for candidate in output.candidates
-            ):
+        for kind in self._kinds:
+            if not all(_has_medium(each, kind) for each in output.candidates):
                 self._counts[kind] = self._counts.get(kind, 0) + 1
 
     def to_plain(self) -> dict[str, int]:
-        """For `summary.json`; empty where every answer has all kinds."""
+        """Return the counts for `summary.json`; empty if every answer has all kinds."""
         return {
             f"answers_without_{kind}": count for kind, count in self._counts.items()
         }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """For people."""
+        """Yield warnings for the notes of the run."""
         for kind, count in self._counts.items():
             lacking = f"{count} of {self._answers} answers of {model} have no {kind}"
             yield f"warning: {task}: {lacking}, which the task asks for"
 
 
+class ReplyNotes:
+    """Counts, by their text, the notes that models make in the details of their answers."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, set[tuple[str, int, int]]] = {}
+
+    def count(self, place: tuple[str, int, int], notes: Any) -> None:
+        """Count the notes of one answer; details may hold anything."""
+        if not isinstance(notes, (list, tuple)):
+            return
+        for note in notes:
+            if isinstance(note, str) and (
+                note in self._places or len(self._places) < MOST_NOTES
+            ):
+                self._places.setdefault(note, set()).add(place)
+
+    def lines(self, task: str, model: str) -> Iterator[str]:
+        """Yield a line for each note, with how many answers have it."""
+        for note, places in self._places.items():
+            count = len(places)
+            answers = "1 answer" if count == 1 else f"{count} answers"
+            yield f"{task}: {answers} of {model}: {note}"
+
+
+def _has_medium(candidate: Candidate, kind: str) -> bool:
+    return any(medium.kind == kind for medium in candidate.media)
+
+
+class ReasonedAnswers:
+    """Counts the answers with reasoning, which is not scored; each counts once."""
+
+    def __init__(self) -> None:
+        self._answers: set[tuple[str, int, int]] = set()
+
+    def count(self, key: tuple[str, int, int], output: Output) -> None:
+        """Note an answer by its sample, epoch and round."""
+        if any(candidate.has_reasoning for candidate in output.candidates):
+            self._answers.add(key)
+
+    def count_stored(self, key: tuple[str, int, int], answer: Answered) -> None:
+        """Note an answer in the journal."""
+        if answer.remarks.has_reasoning:
+            self._answers.add(key)
+
+    def to_plain(self) -> dict[str, int]:
+        """Return the count for `summary.json`; empty without reasoning."""
+        count = len(self._answers)
+        return {"answers_with_reasoning": count} if count else {}
+
+    def lines(self, task: str, model: str) -> Iterator[str]:
+        """Yield a line for the notes of the run."""
+        if count := len(self._answers):
+            answers = "1 answer" if count == 1 else f"{count} answers"
+            yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
+
+
 class Remarks:
-    """What was cut in one cell, which prompts tell their target, what answers lack, whether all are one."""
+    """All notes: cuts, reasoning, leaked targets, missing media, answers that are all the same, spelling."""
 
     def __init__(
-        self, leaks: Leaks | None = None, missing: MissingKinds | None = None
+        self,
+        leaks: Leaks | None = None,
+        missing: MissingKinds | None = None,
+        can_shuffle: Callable[[Sample], bool] | None = None,
+        spelling: Spelling | None = None,
     ) -> None:
         self.leaks = leaks or Leaks()
         self._missing = missing or MissingKinds()
+        self._spelling = spelling or Spelling()
         self._cuts = Cuts()
+        self._notes = ReplyNotes()
+        self._reasoned = ReasonedAnswers()
         self._sameness = Sameness()
-        self._targets = SameTargets()
+        self._targets = SameTargets(can_shuffle)
 
     @classmethod
-    def of(cls, scorings: Sequence[Scoring], produces: Sequence[str]) -> "Remarks":
-        """Those of a cell, by how its answers are scored and what they should hold."""
-        return cls(Leaks(scorings, produces), MissingKinds(produces))
+    def of(
+        cls,
+        scorings: Sequence[Scoring],
+        produces: Sequence[str],
+        can_shuffle: Callable[[Sample], bool] | None = None,
+    ) -> "Remarks":
+        """Return the notes for given scorers, kinds of media that answers should hold, and option order."""
+        return cls(
+            Leaks(scorings, produces),
+            MissingKinds(produces),
+            can_shuffle,
+            Spelling(scorings),
+        )
 
     def count(self, sample: Sample, epoch: int, round: int, output: Output) -> None:
-        """Notes an answer that is at hand."""
-        self._cuts.count((sample.id, epoch, round), output)
+        """Count an answer that has just come."""
+        key = (sample.id, epoch, round)
+        self._cuts.count(key, output)
+        self._reasoned.count(key, output)
+        if output.details:
+            self._notes.count(key, output.details.get("notes"))
         self._missing.count(output)
         self._sameness.count(sample, output)
-        if self._targets.may_be and epoch == 0 and round == 0:
-            self._targets.count(sample)
+        self._spelling.count(sample, output)
+        self._count_target(sample, epoch, round)
 
     def count_stored(
         self,
@@ -81,29 +159,50 @@ class Remarks:
         answer: Answered,
         read: Callable[[Answered], Output],
     ) -> None:
-        """Notes an answer in the journal; it is read only as long as what it says matters."""
+        """Count an answer in the journal. It is read only while its text matters."""
         self._cuts.count_stored(sample.id, epoch, round, answer)
+        self._notes.count((sample.id, epoch, round), answer.remarks.notes)
+        self._reasoned.count_stored((sample.id, epoch, round), answer)
         if self._sameness.may_be and not answer.failed:
             self._sameness.count(sample, read(answer))
-        if self._targets.may_be and epoch == 0 and round == 0:
+        self._count_target(sample, epoch, round)
+
+    def _count_target(self, sample: Sample, epoch: int, round: int) -> None:
+        """Count the target of a sample, once."""
+        if epoch or round:
+            return
+        self._spelling.count_target(sample)
+        if self._targets.may_be:
             self._targets.count(sample)
 
     @property
+    def cut_answers(self) -> int:
+        """Answers that ended because of `max_tokens`."""
+        return self._cuts.by_length
+
+    @property
     def reads_answers(self) -> bool:
-        """Whether answers in the journal still have to be read, as no two of them differed so far."""
+        """True if answers in the journal still have to be read: no two of them differed so far."""
         return self._sameness.may_be
 
     def to_plain(self) -> dict[str, int]:
-        """For `summary.json`; empty where there is nothing to remark."""
-        counted = (self._cuts, self._sameness, self.leaks, self._missing)
+        """Return all counts for `summary.json`; empty if there is nothing to note."""
         return {
-            name: count for one in counted for name, count in one.to_plain().items()
+            **self._cuts.to_plain(),
+            **self._reasoned.to_plain(),
+            **self._sameness.to_plain(),
+            **self.leaks.to_plain(),
+            **self._missing.to_plain(),
+            **self._spelling.to_plain(),
         }
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """For people."""
+        """Yield lines for the notes of the run."""
         yield from self._cuts.lines(task, model)
+        yield from self._reasoned.lines(task, model)
         yield from self._sameness.lines(task, model)
         yield from self._targets.lines(task)
         yield from self.leaks.lines(task)
         yield from self._missing.lines(task, model)
+        yield from self._notes.lines(task, model)
+        yield from self._spelling.lines(task)

@@ -1,72 +1,79 @@
-"""Sameness: a model that gives every sample the same answer, or says nothing to any, as one does that is wired wrongly.
+"""Detect a model that gives every sample the same answer, or none at all, as a badly wired model does.
 
-Its number may look like one, above all where a judge or a lenient scorer reads such answers; so a run says it. Where
-all targets are the same, the same answer may be right. It costs nothing once two answers differ.
+Its score may look plausible, above all if a judge or a lenient scorer reads such answers; so the notes of the run say
+it. If all targets are the same, the same answer may be right. Once two answers differ, nothing more is computed.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core import Json, Media, Output, Sample, Text, shorten
 
 LEAST = 10
-"""Samples with one and the same answer that are no coincidence."""
+"""Samples with the same answer that are no coincidence."""
 LEAST_EMPTY = 2
 LEAST_TARGETS = 5
-"""Samples with one and the same target that are worth a line."""
+"""Samples with the same target that are worth a note."""
 NOTHING = frozenset({"", "null", "none"})
-"""What stands where an answer should be; without quotes and case."""
+"""Texts that mean no answer, without quotes and in lower case."""
 
 
 class SameTargets:
-    """The one target of all samples of a cell, as long as there is but one: then one answer to everything scores 1."""
+    """The target of all samples of a task, while no two differ: then one answer to everything scores 1."""
 
-    def __init__(self) -> None:
+    def __init__(self, can_shuffle: Callable[[Sample], bool] | None = None) -> None:
+        self._can_shuffle = can_shuffle
         self._target: Any = None
-        self._has_choices = False
+        self._last: Sample | None = None
         self._samples = 0
         self.may_be = True
-        """Whether no two targets differed so far."""
+        """True if no two targets differed so far."""
 
     def count(self, sample: Sample) -> None:
-        """Notes the target of a sample; each is to be noted once."""
+        """Count the target of a sample. Call it once for each sample."""
         if sample.target is None or (self._samples and sample.target != self._target):
             self.may_be = False
             return
-        self._target, self._has_choices = sample.target, bool(sample.choices)
+        self._target, self._last = sample.target, sample
         self._samples += 1
 
     def lines(self, task: str) -> Iterator[str]:
-        """For people."""
+        """Yield lines for the notes of the run."""
         if not self.may_be or self._samples < LEAST_TARGETS:
             return
-        shuffle = (
-            "; --shuffle_choices draws another order of the options"
-            if self._has_choices
-            else ""
-        )
+        shuffle = ""
+        if self._is_shuffled_by_flag():
+            shuffle = "; --shuffle_choices draws another order of the options"
         yield (
             f"{task}: all {self._samples} samples have the target {shorten(self._target)}: one answer to everything"
             f" scores 1{shuffle}"
         )
 
+    def _is_shuffled_by_flag(self) -> bool:
+        """Return True if --shuffle_choices would be accepted for these samples."""
+        if self._last is None or len(self._last.choices) < 2:
+            return False
+        return self._can_shuffle is None or self._can_shuffle(self._last)
+
 
 class Sameness:
-    """The one answer to all samples of a cell, as long as there is but one."""
+    """The answer to all samples of one task × model, while no two differ."""
 
     def __init__(self) -> None:
         self.may_be = True
-        """Whether no two answers differed so far."""
+        """True if no two answers differed so far."""
         self._answer: tuple[str, ...] | None = None
         self._text: str | None = None
-        """The first answer as it came, where it is nothing but text."""
+        """The first answer as it came, if it is only text."""
         self._shown = ""
         self._targets: set[str] = set()
         self._ids: set[str] = set()
 
     def count(self, sample: Sample, output: Output) -> None:
-        """Notes an answer; what is no answer, or only weights, says nothing."""
+        """Count an answer. Failures and likelihoods are ignored."""
+        if "exit_code" in output.details and not output.text:
+            return  # an agent program may leave files instead of words
         if not self.may_be or output.error is not None or not output.candidates:
             return
         if output.stop_reason == "content_filter":
@@ -78,7 +85,7 @@ class Sameness:
                 and type(content[0]) is Text
                 and content[0].text == self._text
             ):
-                continue  # word for word the first answer: nothing to work out
+                continue  # equal to the first answer: nothing to compute
             parts = tuple(
                 _content(part)
                 for part in candidate.parts
@@ -107,7 +114,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """Samples that were given the same answer; 0 where that is no sign of a fault."""
+        """The number of samples with the same answer; 0 if that is no sign of a fault."""
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer
@@ -119,11 +126,11 @@ class Sameness:
         return 0 if is_asked_for or len(self._ids) < least else len(self._ids)
 
     def to_plain(self) -> dict[str, int]:
-        """For `summary.json`; empty where answers differ."""
+        """Return the count for `summary.json`; empty if answers differ."""
         return {"same_answers": self.answers} if self.answers else {}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
-        """For people."""
+        """Yield a warning for the notes of the run."""
         if not self.answers:
             return
         if not self._answer:
@@ -139,6 +146,7 @@ class Sameness:
 
 
 def _content(part: Any) -> str:
+    """Return the content of a part as text, for comparison."""
     if isinstance(part, Text):
         return part.text.strip()
     if isinstance(part, Json):
@@ -147,6 +155,7 @@ def _content(part: Any) -> str:
 
 
 def _shown(output: Output) -> str:
+    """Return the first answer in a short form."""
     first = output.candidates[0]
     return (
         f"one {first.media[0].kind}"

@@ -1,4 +1,4 @@
-"""Spending: tokens, seconds and cost, summed over what models and judges were asked."""
+"""Tokens, seconds and cost, summed over all requests to models and judges."""
 
 import math
 import time
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import Usage, UsageError, shorten
-from ..events import CellProgress
+from ...core.reasoning import THINK_TAGS, read_think_tags
+from ..events import TaskProgress
 
 PRICES = ("price_input", "price_output")
-"""Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
+"""Prices of a million tokens, for the forecast of `--dry_run` and for the usage report."""
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
 def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
-    """Adds what a backend counted for one answer; what it does not say is left out, not taken as nothing."""
+    """Add the usage of one answer. Counts that the backend does not report are left out, not taken as 0."""
     if usage is None:
         return
     for name in COUNTED:
@@ -24,24 +25,27 @@ def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
 
 
 def cost_of(usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
-    """What the backend said it cost, else its tokens at the run's prices (of a million); `None` if nobody knows."""
+    """Return the cost that the backend reported, else of its tokens at the run's prices; None if unknown."""
     if usage.get("cost") is not None:
         return float(usage["cost"])
     cost = 0.0
-    for counted, price in zip(("input_tokens", "output_tokens"), PRICES, strict=True):
-        if usage.get(counted) is None or prices.get(price) is None:
+    kinds = ("input_tokens", "output_tokens")
+    for kind, price_name in zip(kinds, PRICES, strict=True):
+        tokens = usage.get(kind)
+        price = prices.get(price_name)
+        if tokens is None or price is None:
             return None
-        cost += float(usage[counted]) * float(prices[price]) / 1_000_000
+        cost += float(tokens) * float(price) / 1_000_000
     return cost
 
 
 def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
-    """Tokens and cost of all cells in one line; empty where no backend counted."""
-    totals = {
-        name: sum(cell[name] for cell in usage.values() if cell.get(name) is not None)
-        for name in COUNTED
-        if any(cell.get(name) is not None for cell in usage.values())
-    }
+    """Return tokens and cost of all models in one line; empty if no backend counted."""
+    totals: dict[str, float] = {}
+    for used in usage.values():
+        for name in COUNTED:
+            if used.get(name) is not None:
+                totals[name] = totals.get(name, 0) + used[name]
     words = [
         f"{totals[name]:,.0f} tokens {way}"
         for name, way in (("input_tokens", "in"), ("output_tokens", "out"))
@@ -52,8 +56,13 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
     return ", ".join(words)
 
 
-def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are the model's own: what its tokens cost is for whoever counts."""
+def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the model itself takes. Raise for invalid prices and think tags.
+
+    Prices are for the forecast and the usage report. `think_tags` says how the runner separates
+    reasoning from answers.
+    """
+    read_think_tags(args.get(THINK_TAGS), "--model_args")
     for name in PRICES:
         price = args.get(name, 0)
         if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
@@ -61,11 +70,12 @@ def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} is {shorten(price)}",
                 fix="the price of a million tokens, a number from 0 on",
             )
-    return {option: value for option, value in args.items() if option not in PRICES}
+    others = (*PRICES, THINK_TAGS)
+    return {option: value for option, value in args.items() if option not in others}
 
 
 class UsageMeter:
-    """Measures one cell from its creation on: seconds, throughput, tokens and cost."""
+    """Measures the usage of one task × model: seconds, throughput, tokens and cost. It starts when it is created."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -73,12 +83,12 @@ class UsageMeter:
 
     def read(
         self,
-        progress: CellProgress,
+        progress: TaskProgress,
         tokens: Mapping[str, float],
         remarks: Mapping[str, int],
         prices: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """What the cell took; tokens where the backend counted them."""
+        """Return the usage; tokens only if the backend counted them."""
         seconds = time.monotonic() - self._started
         requests = progress.done - progress.reused
         usage: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""`--budget`: how much a run may spend, in money, time or tokens, before it stops asking.
+"""`--budget`: how much money, time or tokens a run may spend before it stops asking.
 
-What a run spent before it was resumed counts too. A limit that cannot be watched, since backends do not say what
-an answer cost, stops the run with its first answer: nobody should find out at the end.
+What a run spent before it was resumed counts too. If backends do not report what an answer cost, the limit cannot be
+checked, and the run stops with its first answer rather than overspend.
 """
 
 import re
@@ -19,57 +19,43 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 _UNITS: Mapping[str, tuple[Unit, float]] = {
-    "usd": ("usd", 1),
-    "s": ("seconds", 1),
-    "sec": ("seconds", 1),
-    "seconds": ("seconds", 1),
-    "min": ("seconds", 60),
-    "minutes": ("seconds", 60),
-    "h": ("seconds", 3600),
-    "hours": ("seconds", 3600),
-    "tokens": ("tokens", 1),
+    "usd": ("usd", 1), "s": ("seconds", 1), "sec": ("seconds", 1), "seconds": ("seconds", 1), "min": ("seconds", 60),
+    "minutes": ("seconds", 60), "h": ("seconds", 3600), "hours": ("seconds", 3600), "tokens": ("tokens", 1),
     "token": ("tokens", 1),
-}
+}  # fmt: skip
 _THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
 EXAMPLES = "5usd, 10min or 200k_tokens; several between commas"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The most of one thing."""
+    """The limit of one unit."""
 
     text: str
-    """As it was typed."""
+    """The amount as typed."""
     unit: Unit
     amount: float
 
 
 def parse_budget(text: str) -> tuple[Allowance, ...]:
-    """The limits that `--budget` names; raises for what is not an amount."""
-    found = []
-    for piece in str(text).split(","):
-        matched = _AMOUNT.fullmatch(piece.strip())
-        unit = None if matched is None else _UNITS[matched[3].lower()]
-        amount = 0.0 if matched is None or unit is None else float(matched[1]) * unit[1]
-        if (
-            matched is None
-            or unit is None
-            or not amount
-            or (matched[2] and unit[0] != "tokens")
-        ):
-            raise UsageError(
-                f"--budget {shorten(piece.strip())} is not an amount", fix=EXAMPLES
-            )
-        found.append(
-            Allowance(
-                piece.strip(), unit[0], amount * _THOUSANDS[(matched[2] or "").lower()]
-            )
-        )
-    return tuple(found)
+    """Parse the limits of `--budget`. Raise for text that is not an amount."""
+    return tuple(_parse_amount(piece.strip()) for piece in str(text).split(","))
+
+
+def _parse_amount(text: str) -> Allowance:
+    """Parse one limit, such as `5usd`, `10min` or `200k_tokens`."""
+    match = _AMOUNT.fullmatch(text)
+    if match is not None:
+        number, thousands, unit_name = match.groups()
+        unit, size = _UNITS[unit_name.lower()]
+        amount = float(number) * size * _THOUSANDS[(thousands or "").lower()]
+        if amount and (unit == "tokens" or not thousands):
+            return Allowance(text, unit, amount)
+    raise UsageError(f"--budget {shorten(text)} is not an amount", fix=EXAMPLES)
 
 
 class SpendingLimit:
-    """Counts what models and judges cost, and says when it is enough."""
+    """Counts what models and judges cost, and reports when a limit is reached."""
 
     def __init__(
         self,
@@ -78,7 +64,7 @@ class SpendingLimit:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`before` is what earlier runs in the folder have spent."""
+        """Start counting. `before` is what earlier runs in the folder have spent."""
         self._allowances = allowances
         self._spent: dict[Unit, float] = {"usd": 0.0, "tokens": 0.0, **before}
         self._clock = clock
@@ -89,30 +75,36 @@ class SpendingLimit:
         """Called once, with the sentence of `reached`."""
 
     def seconds(self) -> float:
-        """All the time of the run so far, that of earlier ones too."""
+        """Return the seconds of the run so far, earlier sessions included."""
         return self._spent.get("seconds", 0.0) + self._clock() - self._started
 
     def add(self, usage: Usage | None, prices: Mapping[str, Any], whose: str) -> None:
-        """Counts one answer; `prices` are those of a million tokens."""
+        """Count one answer. `prices` are for a million tokens."""
         tokens, cost = spent_of(usage, prices)
         units = {allowance.unit for allowance in self._allowances}
         if tokens is None and "tokens" in units:
-            self._unknown = f"{whose} does not say how many tokens it used; fix: --budget 10min, or --limit N"
+            self._unknown = (
+                f"{whose} does not say how many tokens it used;"
+                " fix: --budget 10min, or --limit N"
+            )
         elif cost is None and "usd" in units:
             options = ",".join(f"{name}=…" for name in PRICES)
-            self._unknown = f"what {whose} costs is not known; fix: the prices of a million tokens, -a {options}"
+            self._unknown = (
+                f"what {whose} costs is not known;"
+                f" fix: the prices of a million tokens, -a {options}"
+            )
         self._spent["tokens"] += tokens or 0.0
         self._spent["usd"] += cost or 0.0
         self.look()
 
     def look(self) -> None:
-        """Tells whoever waits for it that the limit is reached."""
+        """Call `when_reached` if the limit is reached, once."""
         if not self._is_said and (reason := self.reached()):
             self._is_said = True
             self.when_reached(reason)
 
     def reached(self) -> str:
-        """Why nothing more may be asked, in a sentence; empty as long as something may."""
+        """Return why nothing more may be asked; empty if more may be."""
         for allowance in self._allowances:
             if allowance.unit != "seconds" and self._unknown:
                 return f"--budget {allowance.text}: {self._unknown}"
@@ -129,7 +121,7 @@ class SpendingLimit:
 def spent_of(
     usage: Usage | None, prices: Mapping[str, Any]
 ) -> tuple[float | None, float | None]:
-    """Tokens and cost of one answer; `None` for what is not known."""
+    """Return tokens and cost of one answer; None for what is unknown."""
     if usage is None:
         return None, None
     counts = [
@@ -146,6 +138,7 @@ def spent_of(
 
 
 def _shown(unit: Unit, amount: float) -> str:
+    """Return an amount with its unit."""
     if unit == "usd":
         return f"{amount:.4g} usd"
     return f"{amount:,.0f} tokens" if unit == "tokens" else f"{amount:.0f} s"

@@ -1,4 +1,7 @@
-"""`--until`: when a run has seen enough. Judged by confidence sequences, which hold however often one looks."""
+"""`--until`: end a run once enough samples were seen.
+
+The rule uses confidence sequences, which stay valid however often one looks.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -16,30 +19,30 @@ class Until:
     """A rule that may end a run early."""
 
     text: str
-    """As it was typed."""
+    """The rule as typed."""
     half_width: float | None = None
-    """The value is known to ± this; `None` where a difference is to be decided."""
+    """Stop when the value is known to ± this; None if a difference is to be decided."""
     margin: float = 0.0
-    """A difference that lies within ± this is decided, too: the two are alike."""
+    """A difference within ± this is decided too: the two models are alike."""
 
     @property
     def is_paired(self) -> bool:
-        """Whether it looks at the difference from a baseline."""
+        """True if the rule is about the difference from a baseline."""
         return self.half_width is None
 
     @property
     def schedule(self) -> StoppingRule:
-        """At which numbers of samples it looks."""
+        """The numbers of samples at which the rule is checked."""
         return StoppingRule(self.half_width or self.margin)
 
     def ends(self, now: Estimate, count: int, seed: int) -> bool:
-        """Whether a run may end at this estimate, of a value or of a difference, after so many samples were drawn."""
+        """Return True if a run may end with this estimate of a value or difference, after `count` samples."""
         if self.is_paired:
             return self.verdict(now) != ""
         return self.schedule.stops(replace(now, n=count), shuffle_seed=seed)
 
     def verdict(self, now: Estimate) -> str:
-        """What is decided of a difference: `higher`, `lower`, `alike`; empty where nothing is."""
+        """Return the decision about a difference: `higher`, `lower`, `alike`; empty if there is none yet."""
         if now.low is None or now.high is None:
             return ""
         if now.low > 0 or now.high < 0:
@@ -52,7 +55,7 @@ class Until:
 
 
 def parse_until(text: str) -> Until:
-    """The rule that is typed as `ci=0.02`, `decided` or `decided=0.02`."""
+    """Parse a rule typed as `ci=0.02`, `decided` or `decided=0.02`."""
     name, equals, value = str(text).strip().partition("=")
     if name not in (CI, DECIDED):
         close = nearest(name, (CI, DECIDED))

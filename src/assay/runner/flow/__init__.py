@@ -1,1 +1,1 @@
-"""Rows, drivers and judges of a cell, on their way through ask/ to scores; and the session that orders cells."""
+"""Run the rows, drivers and judges of each task × model, in one session."""

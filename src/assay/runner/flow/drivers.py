@@ -1,8 +1,8 @@
-"""The recording engine: for whoever drives the model by himself.
+"""The recording engine, for evaluators that call the model themselves.
 
-An evaluator that calls `engine.generate([...])` when and as often as it likes gets every call kept as a request with a
-key: after a kill, finished prompts are not asked again; the same run can be scored again without the model. The k-th
-identical call has repeat index k, and replay follows that order.
+An evaluator may call `engine.generate([...])` at any time. Every call is kept as a request with a
+key: after a kill, finished prompts are not asked again, and the run can be scored again without the
+model. The k-th identical call has repeat index k, and replay follows that order.
 """
 
 import asyncio
@@ -11,10 +11,19 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from ...core import AssayError, GenerateOptions, Output, Prompt, Request, Result, Sample
+from ...core import (
+    AssayError,
+    GenerateOptions,
+    Output,
+    Prompt,
+    Request,
+    Result,
+    Sample,
+    ScoreRecord,
+)
 from ...core.errors import ScorerError, StoreError, blamed, shorten
 from ...core.request import repeated
 from ...core.score import Outcome
@@ -28,7 +37,7 @@ from ..ask.sizing import as_number
 from ..ask.standing import Standing
 from ..ask.work import Answers, Job
 from ..options import RunOptions
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..scoring.scoring import failure_score
 from ..summary.driven import Driven as Driven
 from ..summary.driven import driven_results
@@ -39,29 +48,32 @@ Spreading = Callable[[], Awaitable[Spread]]
 
 
 class DriverStopped(BaseException):
-    """Raised in the driver's thread when the run was interrupted; no `except Exception` of a user swallows it."""
+    """Raised in the driver's thread when the run was interrupted.
+
+    Not an `Exception`, so that drivers cannot swallow it.
+    """
 
 
 @dataclass(eq=False)
 class RecordingEngine:
-    """A model as a driver sees it; blocking calls, made from the driver's own threads."""
+    """A model as a driver sees it. Calls block, and come from the driver's own threads."""
 
-    cell: Cell
+    planned: PlannedTask
     asking: Asking
     options: RunOptions
     preflight: Preflight
     load: Load | None = None
-    """Without it the model is not asked."""
+    """Loads the model; None if the model may not be asked."""
     spread: Spreading | None = None
-    """With it the model's replicas are asked, once there is something to ask."""
+    """Starts the replicas of the model; None without replicas."""
     calls: int = field(default=0, init=False)
-    """Prompts the driver has put, answered from the journal or by the model."""
+    """Prompts of the driver, answered from the journal or by the model."""
     failure: AssayError | None = field(default=None, init=False)
-    """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
+    """Why the run cannot go on. Every later call raises it again, even if the driver swallowed it."""
     stopped: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self.model = self.cell.model
+        self.model = self.planned.model
         self._progress = self.asking.progress
         self._lock = threading.Lock()
         self._repeats: Counter[str] = Counter()
@@ -78,7 +90,7 @@ class RecordingEngine:
             meter=self._progress.meter,
         )
         self._standing = Standing(self._scheduler)
-        # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
+        # Changing threads twice for every batch would cost more than the rest. The cache belongs to the loop's thread.
         in_turn = not self._scheduler.is_async and self._scheduler.window == 1
         self._works_here = in_turn and self.asking.cache is None and self.spread is None
 
@@ -89,16 +101,17 @@ class RecordingEngine:
         ids: Sequence[str] = (),
         targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """The answers, in the order of the prompts; those known from the journal are not asked again.
+        """Return the answers in the order of the prompts. Those in the journal are not asked again.
 
-        `ids` says which sample each prompt is about, so that `assay show RUN --sample ID` finds it; a sample asked
-        more than once has its prompts as rounds. An answer that did not come is an `Output` with `error`.
+        `ids` are the samples that the prompts are about, so that `assay show RUN --sample ID` finds
+        them. The prompts of a sample that is asked more than once become rounds. A failed request
+        is an `Output` with `error`.
         """
         if self.failure is not None:
             raise self.failure
         if self.stopped:
             raise DriverStopped
-        jobs = self._jobs(prompts, options or self.cell.options, ids, targets)
+        jobs = self._jobs(prompts, options or self.planned.options, ids, targets)
         try:
             if self._works_here:
                 return self._answer_here(jobs)
@@ -109,13 +122,38 @@ class RecordingEngine:
         except (CancelledError, Stopped):
             raise DriverStopped from None
 
+    async def answer(self, job: Job) -> Output:
+        """Return the answer to one request, from the event loop. Raise an error if the run cannot go on."""
+        if self.failure is not None:
+            raise self.failure
+        if self.stopped:
+            raise Stopped
+        self.calls += 1
+        try:
+            [output] = await self._answer([job])
+        except AssayError as error:
+            self.failure = error
+            raise
+        return output
+
+    def call_on_loop(self, function: Callable[[], T]) -> T:
+        """Call a function on the thread of the event loop, and return its value.
+
+        That is the main thread in most programs, and code that sets alarms works nowhere else.
+        """
+
+        async def call() -> T:
+            return function()
+
+        return self._on_loop(call())
+
     def expect(self, prompts: int) -> None:
-        """Says how many prompts are to come, for whoever watches."""
+        """Set the expected number of prompts, for the progress display."""
         self._progress.expected = prompts
 
     def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
-        """Notes a row that never became a question: listed by `assay show --failures`, counted in the summary."""
-        name, model = self.cell.task.name, self.cell.model_name
+        """Count a row that could not become a question. `assay show --failures` lists it."""
+        name, model = self.planned.task.name, self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
             more = {"error": message, **details}
             outcome = Outcome.DATA_ERROR.value
@@ -126,19 +164,29 @@ class RecordingEngine:
             )
         self._count(Outcome.DATA_ERROR, id, message)
 
+    def write_score(self, record: ScoreRecord) -> ScoreRecord:
+        """Write the verdict of one sample to the journal, unless it has it, and return it."""
+        scored = self.asking.index.scores.get(record.scorer)
+        entry = None if scored is None else scored.get((record.id, record.epoch))
+        if entry is None or entry[1] != record.digest:
+            self.asking.writer.write(record_line(record))
+        return record
+
     def stop(self) -> None:
-        """No new requests; what is in flight comes back."""
+        """Send no new requests. Those in flight still come back."""
         self.stopped = True
         self._standing.stop()
 
     async def close(self) -> None:
-        """Takes no more questions; a call that waits for an answer ends."""
+        """Take no more questions, and end calls that wait for an answer."""
         self.stop()
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
-        """A batch size is first of all the driver's own loop: only a model that works in batches is given it, any
-        other gets hand-overs so small that a kill costs little."""
+        """Return the batch size for a model that works in batches; None for others.
+
+        The option is meant for the driver's own loop. Other models get batches so small that a kill costs little.
+        """
         declared = getattr(self.model, "batch_size", None)
         return (
             as_number(self.options.batch_size)
@@ -153,10 +201,11 @@ class RecordingEngine:
         ids: Sequence[str],
         targets: Sequence[Any],
     ) -> list[Job]:
-        hints, key_of = self.cell.task.hints, self.asking.key_of
+        """Return a job for each prompt. The k-th identical prompt gets repeat index k."""
+        hints, key_of = self.planned.task.hints, self.asking.key_of
         with self._lock:
             jobs = []
-            for place, prompt in enumerate(prompts):
+            for index, prompt in enumerate(prompts):
                 chosen = prompt.options or options
                 seed = chosen.seed
                 first = key_of(prompt, chosen, seed, 0, hints)
@@ -167,17 +216,29 @@ class RecordingEngine:
                     # A seeded model would otherwise give the same answer to every repeat.
                     seed = None if seed is None else repeated(seed, repeat)
                     key = key_of(prompt, chosen, seed, repeat, hints)
-                name = ids[place] if ids else f"call-{self.calls:06d}"
+                name = ids[index] if ids else f"call-{self.calls:06d}"
                 self.calls += 1
-                request = Request(prompt, chosen, seed, repeat, None, hints, key, name)
-                sample = Sample(name, target=targets[place] if targets else None)
+                request = Request(
+                    prompt,
+                    chosen,
+                    seed,
+                    repeat,
+                    hints=hints,
+                    key=key,
+                    id=name,
+                    think_tags=self.asking.think_tags,
+                )
+                sample = Sample(name, target=targets[index] if targets else None)
                 jobs.append(
-                    Job(sample, request, repeat, self._round(name, repeat, key), place)
+                    Job(sample, request, repeat, self._round(name, repeat, key), index)
                 )
             return jobs
 
     def _round(self, name: str, repeat: int, key: str) -> int:
-        """A place in the journal that no other prompt has: there a later line replaces an earlier one."""
+        """Return a round that no other prompt of the sample has.
+
+        A later line in the journal replaces an earlier one with the same round.
+        """
         keys = self._rounds.get((name, repeat))
         if keys is None:
             stored = self.asking.stored(name, repeat)
@@ -189,7 +250,7 @@ class RecordingEngine:
         return keys.index(key)
 
     def _answer_here(self, jobs: Sequence[Job]) -> list[Output]:
-        """The answers of a model that takes batches, one after another, asked in the driver's own thread."""
+        """Ask a batch model in the driver's own thread, and return the answers."""
         with self._turn_here:
             outputs, unanswered = self._recalled(jobs)
             if unanswered and not self._is_ready:
@@ -204,23 +265,25 @@ class RecordingEngine:
                 if failed:
                     outputs.update(
                         self._on_loop(self._asked(failed))
-                    )  # where there is a clock to wait by
+                    )  # retries need the event loop
                 unanswered = unanswered[len(answers) + len(failed) :]
-        return [outputs[place] for place in range(len(jobs))]
+        return [outputs[index] for index in range(len(jobs))]
 
     async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
+        """Return the answers, known or asked."""
         outputs, unanswered = self._recalled(jobs)
         if unanswered:
             await self._make_ready(unanswered[0])
             outputs.update(await self._asked(unanswered))
-        return [outputs[place] for place in range(len(jobs))]
+        return [outputs[index] for index in range(len(jobs))]
 
     async def _asked(self, jobs: Sequence[Job]) -> dict[int, Output]:
+        """Ask for jobs, and return the outputs by position."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
     def _recalled(self, jobs: Sequence[Job]) -> tuple[dict[int, Output], list[Job]]:
-        """What is known, by the place of its prompt, and what must be asked."""
+        """Return the known outputs by position of their prompt, and the jobs to ask."""
         outputs: dict[int, Output] = {}
         unanswered = []
         for job in jobs:
@@ -232,13 +295,13 @@ class RecordingEngine:
         if unanswered and self.load is None:
             raise StoreError(
                 f"this prompt was never asked in this run: {shorten(unanswered[0].request.messages[-1].text)}",
-                where=f"task {self.cell.task.name!r}",
+                where=f"task {self.planned.task.name!r}",
                 fix="`assay run` asks the model for it",
             )
         return outputs, unanswered
 
     def _recall(self, job: Job) -> Output | None:
-        """The answer, if it is known: from this run's journal, or from the cache shared between runs."""
+        """Return a known answer from this run's journal or the shared cache, or None."""
         stored = self.asking.known(job)
         output = (
             self.asking.cached(job) if stored is None else self.asking.output(stored)
@@ -252,7 +315,7 @@ class RecordingEngine:
         return output
 
     async def _make_ready(self, first: Job) -> None:
-        """Loads the model, or starts its replicas, before the first question."""
+        """Load the model, or start its replicas, before the first question."""
         async with self._starting:
             if self._is_ready or self.load is None:
                 return
@@ -268,10 +331,11 @@ class RecordingEngine:
             self._is_ready = True
 
     def _on_loop(self, doing: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the event loop, and wait for its result."""
         return asyncio.run_coroutine_threadsafe(doing, self._loop).result()
 
     def keep(self, answers: Answers) -> None:
-        """Makes answers durable."""
+        """Write answers to the journal."""
         try:
             self.asking.keep(answers)
         finally:
@@ -279,10 +343,11 @@ class RecordingEngine:
                 self._note(job, output)
 
     def judge(self, answers: Answers) -> None:
-        """Stops when the error budget is spent; a driver scores by itself."""
+        """Raise if the error budget is spent. A driver scores by itself."""
         self.asking.judge(answers)
 
     def _note(self, job: Job, output: Output) -> None:
+        """Count an answer for the progress display."""
         self._progress.done += 1
         if output.error is not None:
             self._count(
@@ -290,36 +355,43 @@ class RecordingEngine:
             )
 
     def _count(self, outcome: Outcome, id: str, message: str) -> None:
+        """Count an outcome, and keep the first example."""
         self._progress.count(outcome)
         self._progress.first_errors.setdefault(outcome, f"{id}: {message}")
 
 
+def record_line(record: ScoreRecord) -> ScoreLine:
+    """Return a record as the line that the journal writes."""
+    values = {field.name: getattr(record, field.name) for field in fields(ScoreRecord)}
+    values.pop("kind")
+    return ScoreLine(**values)
+
+
 async def drive(engine: RecordingEngine) -> list[Result]:
-    """Runs a task's driver against the recording engine, and turns what it returns into results; an interrupted driver
-    has none."""
-    cell, asking = engine.cell, engine.asking
+    """Run a task's driver with the recording engine, and return its results; none if it was interrupted."""
+    planned, asking = engine.planned, engine.asking
     asking.progress.state = "running"
     try:
-        returned = await asyncio.to_thread(_call, cell.task.driver, engine)
+        returned = await asyncio.to_thread(_call, planned.task.driver, engine)
     except DriverStopped:
         return []
     except AssayError:
         raise
     except Exception as error:
         raise engine.failure or blamed(
-            ScorerError, error, f"driver of task {cell.task.name!r}"
+            ScorerError, error, f"driver of task {planned.task.name!r}"
         ) from error
     finally:
-        # Also when this coroutine is cancelled: the thread then ends at its next question.
+        # Also if this coroutine is cancelled: the thread then ends at its next question.
         await engine.close()
         asking.writer.journal.flush()
     if engine.failure is not None:
         raise engine.failure
-    return driven_results(cell, returned, engine.calls, asking.progress.outcomes)
+    return driven_results(planned, returned, engine.calls, asking.progress.outcomes)
 
 
 def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
-    """What a driver returns; one that is a coroutine gets a loop of its own, since its calls block."""
+    """Call a driver. A coroutine gets an event loop of its own, since its calls block."""
     returned = driver(engine)
     return (
         asyncio.run(_awaited(returned)) if inspect.isawaitable(returned) else returned

@@ -1,17 +1,19 @@
-"""Early stopping: looks at the scores of a cell as they come, and says when `--until` is reached.
+"""Early stopping: check the scores of a task × model as they come, until `--until` is reached.
 
-Samples are taken in the order in which they were drawn, each once all before it are judged: quick answers come first
-and may be the easier ones. Scores of an earlier run in the folder count as if they came now.
+Samples are taken in the order in which they were drawn, each after all before it are judged: quick
+answers come first, and may be the easier ones. Scores of an earlier run in the folder count as if
+they came now.
 """
 
 from collections.abc import Iterator, Mapping
 
 from ...core import ScoreRecord
+from ...core.plural import plural
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
 from ...summarizers.sample_values import values_by_sample
 from ..counts.until import Until, parse_until
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..plan.stopping import watched_scoring
 from ..scoring.scoring import Scoring
 from ..summary.anytime import reads, sequence_of
@@ -19,47 +21,56 @@ from .verdicts import Tally
 
 
 class EarlyStop:
-    """The rule of one cell, and how far it has looked."""
+    """The `--until` rule of one task × model, and the samples it has seen."""
 
     def __init__(
-        self, rule: Until, cell: Cell, scoring: Scoring, tally: Tally, writer: RunWriter
+        self,
+        rule: Until,
+        planned: PlannedTask,
+        scoring: Scoring,
+        tally: Tally,
+        writer: RunWriter,
     ) -> None:
-        self._rule, self._cell, self._scoring = rule, cell, scoring
+        self._rule = rule
+        self._planned = planned
+        self._scoring = scoring
         self._tally, self._writer = tally, writer
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
-        self._seed = cell.run.seed or 0
+        self._seed = planned.run.seed or 0
         self._pending: dict[int, int] = {}
-        """By place among all answers: where the line of its score lies."""
+        """By order among all answers: the offset of its score line."""
         self._left_out: set[int] = set()
         """Samples that could not be asked at all."""
         self._read = 0
         self._next = 0
         """The first sample that is not complete."""
         self._ready: list[int] = []
-        """Lines of samples that are complete and not looked at yet."""
+        """Score lines of complete samples that were not looked at yet."""
         self._count = 0
         self._metric = ""
         self._is_reached = False
         self.fault = ""
-        """Why the rule could not be kept, once that is known."""
+        """Why the rule could not be applied, once that is known."""
 
     def leave_out(self, sample: int) -> None:
-        """A row that cannot be used has one line, however often it was to be asked."""
+        """Leave out a bad row, which has one line however many epochs there are."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
-        """Whether the run has seen enough; called before each row is read."""
+        """Return True if the run has seen enough. Called before each row is read."""
         if self._is_reached or self.fault or self._read == len(self._tally.order):
             return self._is_reached
-        for place in range(self._read, len(self._tally.order)):
-            self._pending[self._tally.order[place]] = self._tally.offset[place]
+        for position in range(self._read, len(self._tally.order)):
+            self._pending[self._tally.order[position]] = self._tally.offset[position]
         self._read = len(self._tally.order)
-        epochs = self._cell.task.epochs
+        epochs = self._planned.task.epochs
         while self._is_complete(self._next, epochs):
             places = range(self._next * epochs, (self._next + 1) * epochs)
             self._next += 1
             self._ready += [
-                self._pending.pop(place) for place in places if place in self._pending
+                self._pending.pop(position)
+                for position in places
+                if position in self._pending
             ]
             self._count += 1
             if self._rule.schedule.looks_at(self._count) and self._look():
@@ -68,22 +79,23 @@ class EarlyStop:
         return self._is_reached
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
-        """What became of the rule; `is_whole` says that nothing else ended the run."""
-        name, rule = self._cell.task.name, self._rule.text
+        """Yield a note about the result of the rule. `is_whole` means that nothing else ended the run."""
+        name, rule = self._planned.task.name, self._rule.text
         if self.fault:
             yield f"{name}: --until {rule} was not looked at: {self.fault}"
-        elif self._cell.taken is not None:
-            yield f"{name}: stopped early by --until {rule} after {samples} samples in random order"
+        elif self._planned.taken is not None:
+            yield f"{name}: stopped early by --until {rule} after {plural(samples, 'sample')} in random order"
         elif is_whole:
-            yield f"{name}: --until {rule} was not reached: all {samples} samples were asked"
+            yield f"{name}: --until {rule} was not reached: all {plural(samples, 'sample')} asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
+        """Return True if all epochs of a sample have a score."""
         if sample in self._left_out:
             return sample * epochs in self._pending
         return all(sample * epochs + epoch in self._pending for epoch in range(epochs))
 
     def _look(self) -> bool:
-        """Takes in the samples that are complete; whether the rule is reached with them."""
+        """Add the complete samples, and return True if the rule is reached."""
         records = list(self._writer.scores_at(self._ready))
         self._ready = []
         if not self._metric:
@@ -91,40 +103,42 @@ class EarlyStop:
         if any(record.cluster is not None for record in records):
             self.fault = "samples go right or wrong together (`cluster`)"
             return False
-        candidates = 1 if self._scoring.whole_output else self._cell.options.n
+        candidates = 1 if self._scoring.whole_output else self._planned.options.n
         try:
             attempts, reader = (
                 Attempts(records, candidates),
                 reads(self._scoring, self._metric),
             )
             for id, value in values_by_sample(
-                attempts, reader, self._cell.task.reducer
+                attempts, reader, self._planned.task.reducer
             )[0].items():
                 if not self._rule.is_paired:
                     self._sequence.add(value)
-                elif (before := (self._cell.earlier_values or {}).get(id)) is not None:
+                elif (
+                    before := (self._planned.earlier_values or {}).get(id)
+                ) is not None:
                     self._sequence.add(value - before)
             now = self._sequence.estimate
         except ValueError as error:
             self.fault = str(error)
             return False
-        # Looks are counted by samples drawn; some of them may be without a verdict, or unknown to the baseline.
+        # Looks are counted by samples drawn, some of which may have no score, or be unknown to the baseline.
         return self._rule.ends(now, self._count, self._seed)
 
 
 def early_stop(
-    cell: Cell, tallies: Mapping[str, Tally], writer: RunWriter
+    planned: PlannedTask, tallies: Mapping[str, Tally], writer: RunWriter
 ) -> EarlyStop | None:
-    """The rule of a cell at work, where the run has one."""
-    scoring = watched_scoring(cell)
-    if cell.run.until is None or scoring is None:
+    """Return the `--until` rule of a task × model, or None."""
+    scoring = watched_scoring(planned)
+    if planned.run.until is None or scoring is None:
         return None
     return EarlyStop(
-        parse_until(cell.run.until), cell, scoring, tallies[scoring.name], writer
+        parse_until(planned.run.until), planned, scoring, tallies[scoring.name], writer
     )
 
 
 def _metric_of(records: list[ScoreRecord], scoring: Scoring) -> str:
-    """The first number of the scorer."""
+    """Return the first metric of the scorer."""
     names = dict.fromkeys(name for record in records for name in record.values)
     return scoring.name if scoring.name in names or not names else next(iter(names))

@@ -1,6 +1,6 @@
-"""Helper models: judges, detectors and the like, given to a scorer by role.
+"""Helper models that scorers ask by role: judges, detectors and the like.
 
-Their calls are requests like any other: keyed, kept in the journal, never asked twice for the same thing.
+Their calls are requests like any other: they have keys, are kept in the journal, and are never asked twice.
 """
 
 import asyncio
@@ -9,24 +9,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample
+from ...core.output import INTERRUPTED
 from ...core.request import DEFAULT_OPTIONS
 from ...media import without_metadata
 from ...models import build_model
+from ...scorers.given_models import GivenModel, ModelsByRole
 from ...scorers.judge.judge_canaries import try_canaries
 from ...store import Answered, RunWriter
 from ...store.cache import ResponseCache
-from ..ask.asking import Asking
+from ..ask.asking import Asking, think_tags_of
 from ..ask.calls import close_model
 from ..ask.retry import RetryPolicy, Stopped
 from ..ask.schedule import Scheduler
 from ..ask.standing import Standing
 from ..ask.work import Job
 from ..counts.budget import ErrorBudget
-from ..counts.spending import cost_of, without_prices
+from ..counts.spending import cost_of, model_options
 from ..counts.spending_limit import SpendingLimit
-from ..events import CellProgress
+from ..events import TaskProgress
 from ..options import RunOptions
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..scoring.scoring import Scoring
 from .verdicts import helper_calls, judged
 
@@ -34,8 +36,8 @@ CANARY = "canary"
 """The role under which a judge's answers to canaries are kept."""
 
 
-class Helper:
-    """One helper model, as a scorer sees it: `await helper.ask(prompt)`."""
+class Helper(GivenModel):
+    """One helper model. Its answers are kept in the journal."""
 
     def __init__(
         self,
@@ -51,23 +53,23 @@ class Helper:
         self._scheduler = scheduler
         self._standing = Standing(scheduler)
         self._answered: dict[str, Answered] = {}
-        """By key: what was answered in this run."""
+        """By key: the answers of this run."""
         self._underway: dict[str, asyncio.Future[Output]] = {}
 
     @property
     def is_served(self) -> bool:
-        """Whether many questions are under way at once, as with an endpoint."""
+        """True if many requests are in flight at once, as at an endpoint."""
         return self._scheduler.is_async
 
     @property
     def spent(self) -> dict[str, float]:
-        """Questions this run really asked, with tokens and cost as the backend counted them."""
+        """Requests that this run sent, with tokens and cost as counted by the backend."""
         return {"asked": self._asking.asked, **self._asking.tokens}
 
-    async def ask(
+    async def answer(
         self, prompt: Prompt, options: GenerateOptions | None = None
     ) -> Output:
-        """The answer; from the journal if it was given before. Media are shown without their metadata."""
+        """Return the answer, from the journal if there is one. Media are sent without their metadata."""
         job = self._job(*without_metadata(prompt), options)
         key = job.request.key
         if (calls := helper_calls.get()) is not None:
@@ -78,45 +80,55 @@ class Helper:
             return self._asking.output(answer)
         if key not in self._underway:
             underway = self._underway[key] = asyncio.ensure_future(self._ask(job))
-            # Answers lie in the journal: only those on their way are held in memory.
+            # Answers are read from the journal. Only those in flight are held in memory.
             underway.add_done_callback(lambda done: self._came(key, done))
         return await asyncio.shield(self._underway[key])
 
     def _job(
         self, prompt: Prompt, removed: Sequence[str], options: GenerateOptions | None
     ) -> Job:
-        """A question; the same one is one request however often it is asked, so its key is its place too."""
+        """Return a question as a job. Its key is also its sample id, so the same question is asked once."""
         chosen = options or prompt.options or DEFAULT_OPTIONS
         key = self._asking.key_of(prompt, chosen, chosen.seed)
-        request = Request(prompt, chosen, chosen.seed, key=key)
+        request = Request(
+            prompt,
+            chosen,
+            chosen.seed,
+            key=key,
+            think_tags=self._asking.think_tags,
+        )
         notes = {"metadata_removed": list(removed)} if removed else None
         return Job(
             Sample(key, media=prompt.media), request, judged=judged.get(), notes=notes
         )
 
     async def _ask(self, job: Job) -> Output:
+        """Ask a question, unless the cache has the answer."""
         output = self._asking.cached(job)
         if output is None:
             self._asking.check()
             try:
                 [output] = await self._standing.ask([job], self._asking)
             except Stopped:
-                raise asyncio.CancelledError from None  # no verdict, and no fault of the judge
+                raise asyncio.CancelledError from None  # there is no score, and it is not the judge's fault
         if output.error is None:
             self._answered[job.request.key] = Answered(job.request.key, job.offset)
+        elif output.error.kind == INTERRUPTED:
+            raise asyncio.CancelledError  # the user stopped the run: there is no score
         return output
 
     def _came(self, key: str, done: "asyncio.Future[Output]") -> None:
+        """Record that a question was answered."""
         self._underway.pop(key, None)
         if not done.cancelled():
-            done.exception()  # the scorer that asked may have left: an error it no longer waits for is no news
+            done.exception()  # the scorer may have stopped waiting: its error is not reported
 
     def stop(self) -> None:
-        """Questions that wait for another try are not asked again."""
+        """Stop retrying. Requests in flight still come back."""
         self._standing.stop()
 
     async def close(self) -> None:
-        """Asks nothing more."""
+        """Ask nothing more."""
         for underway in self._underway.values():
             underway.cancel()
         await self._standing.close()
@@ -124,34 +136,35 @@ class Helper:
 
 @dataclass(eq=False)
 class Helpers:
-    """The helper models of one cell, built when first asked for and kept for the cells after it."""
+    """The helper models of one task × model. They are built when first needed, and kept for later tasks."""
 
     options: RunOptions
     writer: RunWriter
-    cell: Cell
+    planned: PlannedTask
     cache: ResponseCache | None = None
     budget: ErrorBudget | None = None
-    progress: CellProgress = field(default_factory=lambda: CellProgress("", ""))
+    progress: TaskProgress = field(default_factory=lambda: TaskProgress("", ""))
     built_models: dict[str, Model] = field(default_factory=dict)
-    """By role: the models, those of earlier cells too, which are not loaded again."""
+    """By role: the models, including those of earlier tasks, which are not loaded again."""
     spending: SpendingLimit | None = None
     _built: dict[str, Helper] = field(default_factory=dict, init=False)
     _all: list[Helper] = field(default_factory=list, init=False)
 
     def models(self, roles: Sequence[str]) -> Mapping[str, Helper]:
-        """Helpers by role."""
+        """Return helpers by role, built when they are first needed."""
         for role in roles:
-            if role not in self._built:
-                name = self.options.helper_of(role) or role
-                if role not in self.built_models:
-                    self.built_models[role] = build_model(
-                        name, without_prices(self.options.judge_args_of(role))
-                    )
-                self._built[role] = self._helper(role, name, self.built_models[role])
-        return {role: self._built[role] for role in roles}
+            if role in self._built:
+                continue
+            name = self.options.helper_of(role) or role
+            if role not in self.built_models:
+                args = model_options(self.options.judge_args_of(role))
+                self.built_models[role] = build_model(name, args)
+            model = self.built_models[role]
+            self._built[role] = self._helper(role, name, model)
+        return ModelsByRole({role: self._built[role] for role in roles})
 
     def single(self) -> list[str]:
-        """A line for each helper that is one copy whatever the model is; a server has as many as it likes."""
+        """Return a note for each helper that exists once, although the model has replicas. Servers need none."""
         return [
             f"{role} {helper.name!r} runs once, where this command runs: --replicas are copies of the model only"
             for role, helper in self._built.items()
@@ -161,7 +174,10 @@ class Helpers:
     async def canaries(
         self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None
     ) -> list[str]:
-        """How each judge took answers that demand the best mark, a line each; its calls are kept as `TASK#canary`."""
+        """Ask each judge to grade answers that demand the best mark. Return a report line for each.
+
+        The calls are kept as `TASK#canary`.
+        """
         lines = []
         for scoring in scorings:
             best = getattr(scoring.scorer, "best_mark", None)
@@ -171,21 +187,21 @@ class Helpers:
             canary = self._helper(CANARY, judge.name, judge.model)
             if say is not None:
                 say(
-                    f"{self.cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
+                    f"{self.planned.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
                 )
-            first = self.cell.first_sample()
+            first = self.planned.first_sample()
             row = EMPTY if first is None else first.fields
             report = await try_canaries(
                 replace(scoring.scorer, models={"judge": canary}), best, row
             )
             lines.append(
-                f"{self.cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
+                f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
             )
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
-        """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
-        task = self.cell.task.name
+        """Return the usage of each helper by `TASK#ROLE/MODEL`."""
+        task = self.planned.task.name
         helpers = [helper for helper in self._all if helper.spent["asked"]]
         return {
             f"{task}#{helper.role}/{helper.name}": self._priced(helper)
@@ -193,19 +209,21 @@ class Helpers:
         }
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
-        """With its cost, where the backend or the run says what tokens cost; canaries have the judge's prices."""
+        """Return the usage of a helper, with its cost if prices are known. Canaries have the judge's prices."""
         spent = helper.spent
         cost = cost_of(spent, self._prices(helper.role))
         return dict(spent) if cost is None else {**spent, "cost": cost}
 
     def _prices(self, role: str) -> Mapping[str, Any]:
+        """Return the prices of a role."""
         return self.options.judge_args_of("judge" if role == CANARY else role)
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
-        task = f"{self.cell.task.name}#{role}"
+        """Build the helper for a role."""
+        task = f"{self.planned.task.name}#{role}"
         budget = (
             None if role == CANARY else self.budget
-        )  # no sample is lost by a canary that is not judged
+        )  # an unjudged canary costs no sample
         asking = Asking(
             task,
             name,
@@ -217,6 +235,9 @@ class Helpers:
             role,
             spending=self.spending,
             prices=self._prices(role),
+            think_tags=think_tags_of(
+                self.planned.task.protocol, model, self._prices(role)
+            ),
         )
         helper = Helper(
             asking,
@@ -227,12 +248,12 @@ class Helpers:
         return helper
 
     def stop(self) -> None:
-        """What is in flight comes back, nothing is tried again."""
+        """Stop retrying. Requests in flight still come back."""
         for helper in self._all:
             helper.stop()
 
     async def close(self, later: Collection[str] = ()) -> None:
-        """Asks nothing more, and lets the models go but those of the roles that are asked `later`."""
+        """Ask nothing more, and close all models except those of the roles in `later`."""
         for helper in self._all:
             await helper.close()
         for role in [role for role in self.built_models if role not in later]:

@@ -1,47 +1,121 @@
-"""Interruption: what Ctrl-C and a polite kill do to a run."""
+"""Interruption by Ctrl-C, SIGTERM or SIGHUP, also while code of the user keeps the event loop waiting."""
 
 import asyncio
 import contextlib
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 from ..ask.schedule import DRAIN_SECONDS
+
+ANSWERS_WITHIN = 1.0
+"""Seconds in which the event loop answers, unless a scorer or other code of the user is at work in it."""
 
 
 @contextlib.contextmanager
 def interruptible(
     stop: Callable[[], None], stop_at_once: Callable[[], None]
 ) -> Iterator[None]:
-    """First Ctrl-C: no new requests, what is in flight comes back; second, or ten seconds later: out at once."""
-    loop = asyncio.get_running_loop()
-    current = asyncio.current_task()
-    assert current is not None
-    is_stopped = False
+    """Call `stop` at the first signal; at the second, or ten seconds later, cancel the run.
 
-    def interrupt() -> None:
-        nonlocal is_stopped
-        if is_stopped:
-            stop_at_once()
-            current.cancel()
-            return
-        is_stopped = True
-        stop()
-        loop.call_later(DRAIN_SECONDS, current.cancel)
-
-    installed = []
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        try:
-            if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
-                continue  # under nohup a closed terminal is no reason to stop
-            loop.add_signal_handler(number, interrupt)
-            installed.append(number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            continue  # not the main thread, as in a notebook: the notebook has its own way to interrupt
+    Code that keeps the event loop waiting then, such as a slow scorer, is ended by an exception.
+    """
+    interruption = _Interruption(stop, stop_at_once)
+    interruption.begin()
     try:
         yield
     except asyncio.CancelledError:
-        if not is_stopped:
+        if not interruption.signals:
             raise
     finally:
-        for number in installed:
-            loop.remove_signal_handler(number)
+        interruption.end()
+
+
+class _Interruption:
+    """The signals that came, and the thread that watches whether the event loop answers them."""
+
+    def __init__(
+        self, stop: Callable[[], None], stop_at_once: Callable[[], None]
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._run = task
+        self._loop = asyncio.get_running_loop()
+        self._stop, self._stop_at_once = stop, stop_at_once
+        self.signals = 0
+        """Signals that the run was stopped for."""
+        self._sent = 0
+        """Signals that arrived."""
+        self._is_blocked = False
+        self._ended = threading.Event()
+        self._installed: list[signal.Signals] = []
+
+    def begin(self) -> None:
+        """Handle the signals from now on."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            try:
+                before = signal.getsignal(number)
+                if number == signal.SIGHUP and before is signal.SIG_IGN:
+                    continue  # under nohup a closed terminal is no reason to stop
+                self._loop.add_signal_handler(number, self._interrupt)
+                # The event loop still hears of the signal. This handler is also called while it waits.
+                signal.signal(number, self._break_in)
+            except (NotImplementedError, RuntimeError, ValueError):
+                continue  # not the main thread, as in a notebook, which has its own way to interrupt
+            self._installed.append(number)
+
+    def end(self) -> None:
+        """Leave the signals to Python again."""
+        self._ended.set()
+        for number in self._installed:
+            self._loop.remove_signal_handler(number)
+
+    def _interrupt(self) -> None:
+        """Stop the run as a signal asks. Called by the event loop, or in its place if it is blocked."""
+        self.signals += 1
+        if self.signals > 1:
+            self._stop_at_once()
+            self._run.cancel()
+            return
+        self._stop()
+        self._loop.call_later(DRAIN_SECONDS, self._run.cancel)
+
+    def _break_in(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal in the main thread, whatever runs there. Raise in code that blocks the event loop."""
+        if not self._is_blocked:
+            self._sent += 1
+            if self._sent == 1:
+                threading.Thread(
+                    target=self._watch, args=(number,), daemon=True
+                ).start()
+            return
+        self._is_blocked = False
+        blocking = asyncio.current_task(self._loop)
+        if blocking is None:
+            return  # the event loop has just become free
+        if not self.signals:
+            self._interrupt()
+        self._stop_at_once()
+        if blocking is not self._run:
+            self._run.cancel()
+        raise asyncio.CancelledError
+
+    def _watch(self, number: int) -> None:
+        """Break in where the event loop is blocked at the second signal, or when the run should have ended."""
+        began = time.monotonic()
+        while not self._ended.wait(ANSWERS_WITHIN):
+            is_late = time.monotonic() - began > DRAIN_SECONDS
+            if (is_late or self._sent > 1) and not self._loop_answers():
+                self._is_blocked = True
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+    def _loop_answers(self) -> bool:
+        """Return whether the event loop calls a function in time."""
+        answered = threading.Event()
+        try:
+            self._loop.call_soon_threadsafe(answered.set)
+        except RuntimeError:
+            return True  # it is closed
+        return answered.wait(ANSWERS_WITHIN)

@@ -1,13 +1,14 @@
-"""Rows: one task with one model, from rows to scored records, exactly once.
+"""One task × model, from rows to scored records.
 
-Rows stream in; a sample whose answer is already in the journal is not asked again; an answer is on disk before it is
-scored; scoring goes on while the model works.
+`rows` reads the data. `take` turns a row into a request, or scores the answer that the journal has already. The
+scheduler asks the requests and returns their answers: `keep` writes them to disk, `judge` scores them while the model
+works on the next ones.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core import (
     AssayError,
@@ -23,162 +24,221 @@ from ...core import (
     seeds_of,
 )
 from ...core.errors import TemplateError
-from ...core.record import output_from_plain, prompt_to_plain
+from ...core.record import prompt_to_plain, whole_prompts
 from ...core.secrets import scrub
 from ...media.checks import check_media
 from ...store import Answered
 from ...templates import Dialogue, has_rounds, rounds
 from ..ask.asking import Asking
 from ..ask.work import Answers, Asker, Job, Work
-from ..plan.cell import Cell
-from ..scoring.scoring import with_rounds
+from ..plan.planned_task import PlannedTask
+from ..scoring.scoring import Scoring, with_rounds
+from ..summary.chance import ChanceLevel
 from .early_stop import EarlyStop
+from .tool_rounds import ToolRounds
 from .verdicts import Verdicts
 
 
-class CellRun:
-    """One cell at work; the desk its scheduler hands answers to."""
+class Row(NamedTuple):
+    """One sample in one epoch, and whether the journal knows it."""
 
-    def __init__(self, cell: Cell, asking: Asking, *, known_by_id: bool) -> None:
-        self.cell = cell
+    item: Sample | BadSample
+    epoch: int
+    order: int
+    """Position among all samples and epochs of the run."""
+    number: int
+    """Number of the sample and epoch in the index of the journal; -1 if the journal does not have it."""
+
+
+class TaskRun:
+    """One task × model at work, and the sink that receives its answers."""
+
+    def __init__(
+        self, planned: PlannedTask, asking: Asking, *, known_by_id: bool
+    ) -> None:
+        self.planned = planned
         self.asking = asking
         self.writer = asking.writer
         self.progress = asking.progress
         self.remarks = asking.remarks
         self.expected = 0
-        """Samples, whether they could be asked or not, however often each is asked."""
+        """The number of samples, including bad ones. Epochs are not counted."""
+        self.chance = ChanceLevel()
         self.unanswered: list[str] = []
-        """Samples without an answer when the model may not be asked."""
+        """Ids of samples without an answer, in a run that may not ask the model."""
         self.redacted = 0
-        """Answers scored from the journal, which has them without the secret they held."""
+        """The number of answers scored from the journal, in which a secret they held was redacted."""
         self.is_spent: Callable[[], bool] = lambda: False
-        """Whether nothing more may be asked; what the journal has is still counted."""
+        """Returns True if nothing more may be asked. Answers in the journal still count."""
         self.early: EarlyStop | None = None
-        """The rule of `--until`, where there is one."""
+        """The rule of `--until`, if there is one."""
         self._known_by_id = known_by_id
-        self._may_be_settled = (
-            known_by_id and asking.may_ask and cell.template.next_turn is None
+        self._may_be_finished = (
+            known_by_id and asking.may_ask and planned.template.next_turn is None
         )
         self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
-        self._work: Work | None = None
-        self._builds_prompt = getattr(cell.model, "prompt", None)
-        self._hints_of = getattr(cell.model, "hints_of", None)
-        self._epochs = cell.task.epochs
+        self.work: Work | None = None
+        """The requests of this task × model, while they are asked."""
+        self.tool_rounds: ToolRounds | None = None
+        """The samples at work with tools, in a task that has tools."""
+        self._builds_prompt = getattr(planned.model, "prompt", None)
+        self._hints_of = getattr(planned.model, "hints_of", None)
+        self._epochs = planned.task.epochs
         self.verdicts = Verdicts(
-            cell.scorings,
+            planned.scorings,
             self.writer,
             self.progress,
             self._index.scores,
             when_one_came=self._look_again,
         )
 
+    def use_tools(self, models: Mapping[str, Any], say: Callable[[str], None]) -> None:
+        """Run the calls of answers, if the task has tools. `models` are the helpers of its tools, by role."""
+        tool_set = self.planned.tools
+        if tool_set is not None:
+            self.tool_rounds = ToolRounds(self, tool_set, models, say)
+
+    def is_behind(self) -> bool:
+        """Return True if so much is unfinished that no more rows should be read."""
+        if self.tool_rounds is not None and self.tool_rounds.is_behind():
+            return True
+        return self.verdicts.is_behind()
+
+    async def settle(self) -> None:
+        """Wait for all calls of tools and delayed scores. Raise at once if one broke the run."""
+        if self.tool_rounds is not None:
+            await self.tool_rounds.settle()
+        await self.verdicts.settle()
+
     async def has_jobs(self, work: Work) -> bool:
-        """Whether there is anything to ask; what is known and comes before the first such row is scored for it."""
+        """Return True if there is anything to ask. Answered rows before the first open one are scored on the way."""
+        self.work = work
         while not work.has_jobs():
             if work.stopped or work.is_done():
                 return False
-            await self.verdicts.settle()
+            await self.settle()
         return True
 
     async def run(self, work: Work, asker: Asker | None) -> None:
-        """Asks and scores until there is nothing left; without an asker there is nothing to ask."""
-        self._work = work
+        """Ask and score until nothing is left. Without an asker, only wait for scores."""
+        self.work = work
         try:
             if asker is not None:
                 await asker.run(work, self)
             if self.is_spent() and not self.asking.is_new:
-                await self._take_rest(work)
-            await self.verdicts.settle()
+                await self._take_all(work.rest())
+            await self.settle()
         finally:
-            self.verdicts.close()
-            self.writer.journal.flush()
-
-    async def _take_rest(self, work: Work) -> None:
-        """Counts what the journal has of the rows that nobody will be asked for."""
-        for _ in work.rest():
-            await self.verdicts.settle()
+            await self._close()
 
     async def score_only(self) -> None:
-        """Scores what the journal holds; the model is not asked."""
+        """Score what the journal holds. The model is not asked."""
         try:
-            for _ in self.jobs():
-                await self.verdicts.settle()
-            await self.verdicts.settle()
+            await self._take_all(self.rows())
+            await self.settle()
         finally:
-            self.verdicts.close()
-            self.writer.journal.flush()
+            await self._close()
 
-    def jobs(self) -> Iterator[Job | None]:
-        """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
-        scores what was answered but not scored on the way."""
-        met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
-        for order, item in enumerate(self.cell.view()):
-            if self._has_enough(order):
+    async def _take_all(self, rows: Iterator[Row]) -> None:
+        """Count and score the rows that the journal has answers to. No other row is asked."""
+        for row in rows:
+            self.take(row)
+            if self.is_behind():
+                await self.settle()
+
+    async def _close(self) -> None:
+        if self.tool_rounds is not None:
+            await self.tool_rounds.close()
+        self.verdicts.close()
+        self.writer.journal.flush()
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every sample and epoch of the run in order, until the data end or `--until` is reached."""
+        find = _find_in_empty if self.asking.is_new else self._index.places.find
+        count_in_journal = 0
+        for position, item in enumerate(self.planned.view()):
+            if self._has_enough(position):
                 break
             self.expected += 1
-            if isinstance(item, BadSample):
-                if self.early is not None:
-                    self.early.leave_out(order)
-                self._count_bad(item.id, str(item.error), order * self._epochs)
-                met += find(item.id, 0) >= 0
-                continue
-            for epoch in range(self._epochs):
-                number, place = find(item.id, epoch), order * self._epochs + epoch
-                met += number >= 0
-                if number < 0 and self.is_spent():
-                    continue
-                if number >= 0 and self._takes_settled(item, place, number):
-                    continue
-                job = self._job(item, epoch, place)
-                if job is not None:
-                    yield job
-                elif self.verdicts.is_behind():
-                    yield None
-        self.cell.holds_more = met < len(self._index.places)
+            self.chance.add(item)
+            epochs = 1 if isinstance(item, BadSample) else self._epochs
+            for epoch in range(epochs):
+                order = position * self._epochs + epoch
+                number = find(item.id, epoch)
+                if number >= 0:
+                    count_in_journal += 1
+                yield Row(item, epoch, order, number)
+        self.planned.holds_more = count_in_journal < len(self._index.places)
 
-    def _has_enough(self, order: int) -> bool:
-        """Whether `--until` ends the run before this row: now, or when its answers were asked for."""
+    def take(self, row: Row) -> Job | None:
+        """Return the request to ask for a row, or None if there is nothing to ask.
+
+        A row that the journal or the cache has an answer to is counted and scored here. A bad row is
+        counted as `data_error`.
+        """
+        item = row.item
+        if isinstance(item, BadSample):
+            if self.early is not None:
+                self.early.leave_out(row.order // self._epochs)
+            self._count_bad(item.id, str(item.error), row.order)
+            return None
+        is_in_journal = row.number >= 0
+        if not is_in_journal and self.is_spent():
+            return None
+        sample = self.planned.samples.in_epoch(item, row.epoch)
+        if is_in_journal and self._take_finished(sample, row.order, row.number):
+            return None
+        return self._job(sample, row.epoch, row.order)
+
+    def _has_enough(self, position: int) -> bool:
+        """Return True if `--until` ends the run before this row, now or in the run that asked for the answers."""
         if (
             self.early is not None
-            and self.cell.taken is None
+            and self.planned.taken is None
             and self.early.is_reached()
         ):
-            self.cell.taken = order
-        return self.cell.taken is not None and order >= self.cell.taken
+            self.planned.taken = position
+        return self.planned.taken is not None and position >= self.planned.taken
 
-    def _takes_settled(self, sample: Sample, order: int, number: int) -> bool:
-        """Whether a sample is done: the short way for the many of a run that goes on, as `_reuse` has it."""
-        if not self._may_be_settled or sample.turns or self.remarks.reads_answers:
+    def _take_finished(self, sample: Sample, order: int, number: int) -> bool:
+        """Fast path of `_reuse`: count a sample that is already answered and scored, and return True."""
+        is_dialogue = bool(sample.turns) and self.planned.tools is None
+        if not self._may_be_finished or is_dialogue or self.remarks.reads_answers:
             return False
-        if not self._index.answers.is_settled(number) or not self.verdicts.take_settled(
-            sample, order, number
-        ):
+        has_tools = self.planned.tools is not None and bool(self.planned.scorings)
+        if not self._index.answers.is_settled(number, may_have_rounds=has_tools):
+            return False
+        if not self.verdicts.take_finished(sample, order, number):
             return False
         self.progress.reused += 1
         self.progress.done += 1
         return True
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
+        """Return the request of a sample unless it has an answer, which is then scored.
+
+        Answers are looked up in this order: by sample id if nothing has changed since the earlier run,
+        by request key in the journal, in the cache.
+        """
         stored = self.asking.stored(sample.id, epoch)
-        if (
-            stored
-            and self._known_by_id
-            and (finished := self._finished(stored, sample))
-        ):
-            self._reuse(sample, epoch, order, finished, stored)
-            return None
+        if stored and self._known_by_id and self.tool_rounds is None:
+            finished = self._finished(stored, sample)
+            if finished:
+                self._reuse(sample, epoch, order, finished, stored)
+                return None
         try:
             prompt = self._prompt(sample)
-            request = self._request(
-                sample, prompt, epoch
-            )  # opens the media: their digests are part of the key
+            # Opens the media: their digests are part of the key.
+            request = self.request_of(sample, prompt, epoch)
         except StoreError:
             raise
         except AssayError as error:
             self._count_bad(sample.id, str(error), order, epoch)
             return None
-        if has_rounds(sample, self.cell.template):
+        if self.tool_rounds is not None:
+            return self.tool_rounds.begin(sample, request, epoch, order, stored)
+        if has_rounds(sample, self.planned.template):
             return self._resume_dialogue(sample, request, epoch, order, stored)
         job = Job(sample, request, epoch, order=order)
         answer = self.asking.known(job, stored, moves=True)
@@ -191,11 +251,11 @@ class CellRun:
             self.judge([(job, cached)])
             return None
         if not self.asking.may_ask:
-            self._pass_over(sample, epoch, order, stored)
+            self.pass_over(sample, epoch, order, stored)
             return None
         return job
 
-    def _pass_over(
+    def pass_over(
         self,
         sample: Sample,
         epoch: int,
@@ -203,7 +263,7 @@ class CellRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """A sample the model may not be asked: a request that failed is counted as it was."""
+        """Take a sample that the model may not be asked: count its earlier failure, or list it as unanswered."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -211,15 +271,17 @@ class CellRun:
             self.unanswered.append(sample.id)
 
     def _prompt(self, sample: Sample) -> Prompt:
+        """Build the prompt of a sample, and check it for leaked targets and bad media."""
         prompt = self._built_prompt(sample)
         self.remarks.leaks.look(sample, prompt)
-        # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
+        # Only the container of the media is checked here. The model that decodes them checks their content.
         for medium in prompt.media:
             check_media(medium)
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
-        prompt: Prompt = self.cell.template(sample)
+        """Return the prompt of the template, or the model's own where it builds one."""
+        prompt: Prompt = self.planned.template(sample)
         if self._builds_prompt is not None:
             try:
                 built: Prompt | None = self._builds_prompt(sample, prompt)
@@ -227,14 +289,14 @@ class CellRun:
                 raise blamed(
                     TemplateError,
                     error,
-                    f"prompt of model {self.cell.model_name!r}",
+                    f"prompt of model {self.planned.model_name!r}",
                     sample.id,
                 ) from error
             if built is not None and built is not prompt:
                 return replace(built, details={**built.details, "built_by": "model"})
         return prompt
 
-    def _request(
+    def request_of(
         self,
         sample: Sample,
         prompt: Prompt,
@@ -242,21 +304,43 @@ class CellRun:
         round: int = 0,
         previous: str = "",
         state: Any = None,
+        known_messages: int = 0,
     ) -> Request:
-        options = self.cell.options_for(prompt)
+        """Return a request with its seed and its key.
+
+        The key leaves out the first `known_messages` ones, which the key of the round before covers.
+        """
+        options = self.planned.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
-        hints = self.cell.task.hints
+        hints = self.planned.task.hints
         if self._hints_of is not None:
             hints = {**hints, **self._hints_of(sample.id, epoch, round)}
-        key = self.asking.key_of(prompt, options, seed, epoch, hints, previous, draw)
-        return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
+        keyed = prompt
+        if known_messages:
+            keyed = replace(prompt, messages=prompt.messages[known_messages:])
+        key = self.asking.key_of(keyed, options, seed, epoch, hints, previous, draw)
+        return Request(
+            prompt,
+            options,
+            seed,
+            epoch,
+            state,
+            hints,
+            key,
+            sample.id,
+            draw,
+            self.asking.think_tags,
+        )
 
     def _finished(
         self, stored: Sequence[Answered | None], sample: Sample
     ) -> Sequence[Answered | None]:
-        """The rounds of a sample that was answered to its end, without those that it no longer has; else none."""
-        if self.cell.template.next_turn is not None:
-            return ()  # only the template knows whether its dialogue was over
+        """Return the stored answers if all rounds of the sample are answered; else an empty sequence.
+
+        Rounds that the sample no longer has are left out.
+        """
+        if self.planned.template.next_turn is not None:
+            return ()  # only the template knows whether its dialogue has ended
         answers = stored[: 1 + len(sample.turns)]
         if len(answers) <= len(sample.turns) or any(
             answer is None or answer.failed for answer in answers
@@ -272,45 +356,51 @@ class CellRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> None:
-        """Answers from the journal: their scores too, unless a scorer or what it judges by has changed since.
+        """Reuse answers of the journal, and their scores unless a scorer or the sample has changed since.
 
-        Scores at the sample's place belong to the answers that are `stored` there, and not to others.
+        Scores in the journal belong to the answers `stored` for the same sample and epoch, and to no others.
         """
-        self.progress.reused += 1
-        if len(stored) > len(answers):
-            self.cell.rounds[sample.id, epoch] = len(answers)
-        self._remark_on(sample, epoch, answers)
-        is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
-        is_current = self.asking.may_ask and is_in_place
-        stale = (
-            self.verdicts.take_known(sample, epoch, order)
-            if is_current
-            else self.cell.scorings
-        )
+        stale = self.count_reused(sample, epoch, order, answers, stored)
         if stale:
             records = [
                 self.asking.read(answer) for answer in answers if answer is not None
             ]
             self.redacted += any(record.details.get("redacted") for record in records)
-            outputs = [
-                output_from_plain(record.output, self.writer.blobs)
-                for record in records
-            ]
-            prompts = [record.prompt for record in records]
+            outputs = [self.asking.output_of(record) for record in records]
+            prompts = whole_prompts(records)
             self.verdicts.score(
                 sample, with_rounds(outputs, prompts), epoch, order, stale
             )
         else:
             self.progress.done += 1
 
-    def _note_rounds(self, id: str, epoch: int, count: int) -> None:
-        """Notes for whoever reads the journal that it holds rounds which the sample no longer has."""
-        if len(self.asking.stored(id, epoch)) > count:
-            self.cell.rounds[id, epoch] = count
+    def count_reused(
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+        answers: Sequence[Answered | None],
+        stored: Sequence[Answered | None],
+    ) -> Sequence[Scoring]:
+        """Count a sample whose answers are in the journal, and return the scorers whose score is missing."""
+        self.progress.reused += 1
+        if len(stored) > len(answers):
+            self.planned.rounds[sample.id, epoch] = len(answers)
+        self.remark_on(sample, epoch, answers)
+        is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
+        if self.asking.may_ask and is_in_place:
+            return self.verdicts.take_known(sample, epoch, order)
+        return self.planned.scorings
 
-    def _remark_on(
+    def note_rounds(self, id: str, epoch: int, count: int) -> None:
+        """Record that the journal holds more rounds than the sample has now, for readers of the journal."""
+        if len(self.asking.stored(id, epoch)) > count:
+            self.planned.rounds[id, epoch] = count
+
+    def remark_on(
         self, sample: Sample, epoch: int, stored: Sequence[Answered | None]
     ) -> None:
+        """Count the notes about answers from the journal."""
         for round, answer in enumerate(stored):
             if answer is not None:
                 self.remarks.count_stored(
@@ -318,36 +408,42 @@ class CellRun:
                 )
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
+        """Write a `data_error` score of every scorer for a sample that cannot be asked."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
         for scoring in (
             self.verdicts.take_known(bad, epoch, order)
             if is_new
-            else self.cell.scorings
+            else self.planned.scorings
         ):
             score = Score(None, Outcome.DATA_ERROR, details={"error": message})
             self.verdicts.write(scoring, bad, score, epoch, order)
         self.progress.done += 1
 
     def keep(self, answers: Answers) -> None:
-        """Writes answers to the journal; when it returns, a kill loses none of them."""
+        """Write answers to the journal. When this returns, they survive a kill."""
         self.asking.keep(answers)
 
     def judge(self, answers: Answers) -> None:
-        """Scores answers, and sends the next round of a dialogue on its way."""
+        """Score answers, or continue their dialogues with the next round."""
         failed = False
+        if self.tool_rounds is not None:
+            for job, output in answers:
+                self.tool_rounds.continue_with(job, output)
+            self.tool_rounds.check()
+            return
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
             if not self.asking.is_new:
-                self._note_rounds(job.sample.id, job.epoch, job.round + 1)
+                self.note_rounds(job.sample.id, job.epoch, job.round + 1)
             if job.history:
                 rounds = (*job.history, (job.request, output))
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
                 output = with_rounds([answer for _, answer in rounds], prompts)
             self.verdicts.score(
-                job.sample, output, job.epoch, job.order, self.cell.scorings
+                job.sample, output, job.epoch, job.order, self.planned.scorings
             )
             failed = failed or output.error is not None
         if failed:
@@ -355,22 +451,24 @@ class CellRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        if self._work is not None:
-            self._work.look_again()
+        """Tell the scheduler that a score has come, so that more rows can be read."""
+        if self.work is not None:
+            self.work.look_again()
 
     def _continues(self, job: Job, output: Output) -> bool:
-        """Whether a dialogue goes on after this answer; if so, its next round is put to the work."""
+        """Return True if the dialogue goes on after this answer. Its next round is then queued."""
         dialogue = self._dialogues.get((job.sample.id, job.epoch))
-        if dialogue is None or self._work is None:
+        if dialogue is None or self.work is None:
             return False
         following = self._next_round(job, output, dialogue)
         if following is None:
             del self._dialogues[job.sample.id, job.epoch]
             return False
-        self._work.put(following)
+        self.work.put(following)
         return True
 
     def _next_round(self, job: Job, output: Output, dialogue: Dialogue) -> Job | None:
+        """Return the next round of a dialogue, or None if it has ended or failed."""
         if output.error is not None:
             return None
         prompt = dialogue.next(job.request.messages, output)
@@ -378,7 +476,7 @@ class CellRun:
             return None
         for medium in prompt.media:
             check_media(medium)
-        request = self._request(
+        request = self.request_of(
             job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state
         )
         history = (*job.history, (job.request, output))
@@ -392,7 +490,10 @@ class CellRun:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
+        """Return the first round without an answer; None if the dialogue is complete.
+
+        A model that keeps the history itself starts from the first round.
+        """
         dialogue = self._begin_dialogue(sample, request.prompt, epoch)
         first = job = Job(sample, request, epoch, order=order)
         answers: list[Answered] = []
@@ -406,31 +507,36 @@ class CellRun:
             job = following
         if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
-            self._pass_over(
+            self.pass_over(
                 sample, epoch, order, [*answers, *stored[job.round :]], job.round
             )
             return None
-        self._remark_on(sample, epoch, answers)
-        if job is not first and self.cell.model.abilities.history != "given":
-            # What the model remembered of the earlier rounds is gone: the dialogue starts again whole.
+        self.remark_on(sample, epoch, answers)
+        if job is not first and self.planned.model.abilities.history != "given":
+            # The model no longer remembers the earlier rounds: the dialogue starts again.
             self._begin_dialogue(sample, request.prompt, epoch)
             return first
         return job
 
     def begin_again(self, job: Job) -> Job:
-        """The first round of a job's dialogue: what its model remembered of the earlier rounds is gone."""
+        """Return the first round of a job's dialogue, for a model that no longer remembers the earlier rounds."""
+        if self.tool_rounds is not None:
+            return self.tool_rounds.begin_again(job)
         first = job.history[0][0]
         self._begin_dialogue(job.sample, first.prompt, job.epoch)
         return Job(job.sample, first, job.epoch, order=job.order)
 
     def _begin_dialogue(self, sample: Sample, prompt: Prompt, epoch: int) -> Dialogue:
         dialogue = rounds(
-            sample, prompt, template=self.cell.template, history=self.cell.task.history
+            sample,
+            prompt,
+            template=self.planned.template,
+            history=self.planned.task.history,
         )
         self._dialogues[sample.id, epoch] = dialogue
         return dialogue
 
 
-def _nowhere(id: str, epoch: int) -> int:
-    """The place of a sample in a journal that held nothing."""
+def _find_in_empty(id: str, epoch: int) -> int:
+    """Return the number of a sample in an empty journal, which has none."""
     return -1

@@ -1,7 +1,8 @@
-"""Asking for the rows of a cell: through a scheduler here, or through the replicas of its model."""
+"""Ask for the rows of a task, through a scheduler in this process or through replicas of the model."""
 
 from collections.abc import Callable
 
+from ...core.protocols import AsksThroughRun
 from ..ask.executors.check import is_spread
 from ..ask.executors.shared_work import SharedWork
 from ..ask.loading import LoadedModels
@@ -12,75 +13,83 @@ from ..ask.sizing import as_number, fit_batch
 from ..ask.threads import in_thread
 from ..ask.work import Work
 from ..options import RunOptions
-from .rows import CellRun
+from .rows import TaskRun
 
 Say = Callable[[str], None]
 
 
 async def ask_rows(
-    rows: CellRun,
+    task_run: TaskRun,
     options: RunOptions,
     models: LoadedModels,
     preflight: Preflight,
     hold: Callable[[Work], None],
     whisper: Say,
 ) -> None:
-    """Asks for all that is not answered yet, and has it scored; the model is loaded only if there is something to ask.
+    """Ask and score all rows without an answer. The model is loaded only if there is something to ask.
 
-    `hold` is given the work, so that an interruption can stop it.
+    `hold` receives the work, so that an interruption can stop it.
     """
-    if is_spread(options):
-        await _ask_replicas(rows, models, preflight, hold)
+    is_wrapped = isinstance(task_run.planned.model, AsksThroughRun)
+    if is_spread(options) and not is_wrapped:
+        await _ask_replicas(task_run, models, preflight, hold)
         return
-    cell, progress = rows.cell, rows.progress
-    is_whole = getattr(cell.model, "whole_dialogues", False)
+    planned, progress = task_run.planned, task_run.progress
+    is_whole = getattr(planned.model, "whole_dialogues", False)
     work = Work(
-        rows.jobs(), whole_dialogues=is_whole, is_behind=rows.verdicts.is_behind
+        task_run.rows(),
+        task_run.take,
+        whole_dialogues=is_whole,
+        is_behind=task_run.is_behind,
     )
     hold(work)
     if work.stopped:
-        await rows.run(work, None)
+        await task_run.run(work, None)
         return
-    if await rows.has_jobs(work):
+    if await task_run.has_jobs(work):
         progress.state = "loading"
-        await models.load(cell)
+        await models.load(planned)
         await preflight.look()
         if options.batch_size == "auto":
-            chosen = await in_thread(fit_batch, cell.model, options.concurrency)
-            whisper(f"{cell.model_name}: --batch_size auto: {chosen}")
+            chosen = await in_thread(fit_batch, planned.model, options.concurrency)
+            whisper(f"{planned.model_name}: --batch_size auto: {chosen}")
     progress.state = "running"
     scheduler = Scheduler(
-        cell.model,
+        planned.model,
         batch_size=as_number(options.batch_size),
         concurrency=options.concurrency,
         policy=RetryPolicy(wrong_seconds=options.give_up_after),
         say=whisper,
         meter=progress.meter,
     )
-    await rows.run(work, scheduler)
+    if task_run.tool_rounds is not None and scheduler.is_async:
+        # More would take turns at the endpoint, end together, and leave it idle at the end of the run.
+        task_run.tool_rounds.most_open = scheduler.window
+    await task_run.run(work, scheduler)
 
 
 async def _ask_replicas(
-    rows: CellRun,
+    task_run: TaskRun,
     models: LoadedModels,
     preflight: Preflight,
     hold: Callable[[Work], None],
 ) -> None:
-    """The model is loaded by its replicas only."""
-    cell, progress = rows.cell, rows.progress
-    is_whole = getattr(cell.model, "whole_dialogues", False)
+    """Ask through replicas. Only they load the model."""
+    planned, progress = task_run.planned, task_run.progress
+    is_whole = getattr(planned.model, "whole_dialogues", False)
     work = SharedWork(
-        rows.jobs(),
-        begin_again=rows.begin_again,
-        remembers=is_whole or cell.model.abilities.history != "given",
+        task_run.rows(),
+        task_run.take,
+        begin_again=task_run.begin_again,
+        remembers=is_whole or planned.model.abilities.history != "given",
         whole_dialogues=is_whole,
-        is_behind=rows.verdicts.is_behind,
+        is_behind=task_run.is_behind,
     )
     hold(work)
     spread = None
-    if not work.stopped and await rows.has_jobs(work):
+    if not work.stopped and await task_run.has_jobs(work):
         progress.state = "loading"
-        spread = await models.replicas(cell, progress)
+        spread = await models.replicas(planned, progress)
         await preflight.look(spread)
     progress.state = "running"
-    await rows.run(work, spread)
+    await task_run.run(work, spread)

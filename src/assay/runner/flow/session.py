@@ -1,15 +1,17 @@
-"""A session: all cells of one run in one folder, one after another, and what an interruption does to them."""
+"""A session: every task × model of one run in one folder, one after another, with interruptions."""
 
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ...core import AssayError, ErrorBudgetExceeded, Result
+from ...core.plural import plural
+from ...core.protocols import AsksThroughRun
 from ...store import RunWriter
 from ...store.cache import ResponseCache
-from ..ask.asking import Asking
+from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels
 from ..ask.preflight import Preflight
@@ -17,76 +19,85 @@ from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import UsageMeter
 from ..counts.spending_limit import SpendingLimit, parse_budget
-from ..events import CellProgress, Watcher
+from ..events import TaskProgress, Watcher
 from ..options import RunOptions
-from ..plan.cell import Cell
+from ..plan.checks import can_shuffle_choices
 from ..plan.forecast import expected_requests, small_limit_note
+from ..plan.planned_task import PlannedTask
 from ..result import RunResult
 from ..resume.finished import EarlierRun
 from ..resume.manifest import make_manifest
 from ..resume.spent import SECONDS, seconds_before, spent_before
 from ..scoring.guard import GUARD
 from ..summary.anytime import decided_lines
+from ..summary.chance import with_chance
 from ..summary.ending import (
-    cell_results,
     close_manifest,
     counted_samples,
     first_errors,
     status_of,
+    task_results,
 )
+from ..summary.table_rows import with_cut_answers
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
+from .exchanges import ROLE, RecordedConversations
+from .floors import Floors, with_floors
 from .helpers import Helpers
 from .interruption import interruptible
-from .rows import CellRun
+from .rows import TaskRun
 from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """What an interruption stops."""
+    """Something that an interruption stops."""
 
     def stop(self) -> None: ...
 
 
 @dataclass(eq=False)
 class Session:
-    """One run of all cells in one folder."""
+    """One run of all planned tasks in one folder."""
 
     options: RunOptions
-    cells: Sequence[Cell]
+    planned_tasks: Sequence[PlannedTask]
     writer: RunWriter
     watcher: Watcher
     ask_model: bool
     cache: ResponseCache | None = None
+    floors: Floors = field(default_factory=dict)
+    """What agents that do nothing get in the tasks with tools."""
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
         self.progress = [
-            CellProgress(cell.task.name, cell.model_name) for cell in self.cells
+            TaskProgress(planned.task.name, planned.model_name)
+            for planned in self.planned_tasks
         ]
         self.results: list[Result] = []
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """What is asked now, of the model and of its judges."""
+        """What is being asked now: the model and its judges."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
         self._spending: SpendingLimit | None = None
         self._spent = ""
-        """Why nothing more may be asked, where `--budget` says so."""
+        """Why nothing more may be asked, once `--budget` is spent."""
         self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
-        """All cells, one after another; the summary is written whatever happens."""
+        """Run all planned tasks, one after another. The summary is written even after a failure."""
         earlier = EarlierRun(self.writer)
         if (
             self.ask_model
-            and (found := earlier.results(self.cells, self._whisper)) is not None
+            and (earlier_results := earlier.results(self.planned_tasks, self._whisper))
+            is not None
         ):
-            return found
-        earlier.mark_unchecked(self.cells)
-        manifest = make_manifest(self.options, self.cells, "running")
+            return earlier_results
+        earlier.mark_unchecked(self.planned_tasks)
+        manifest = make_manifest(self.options, self.planned_tasks, "running")
         self._seconds_before = manifest[SECONDS] = seconds_before(
             self.writer, earlier.manifest
         )
@@ -106,7 +117,9 @@ class Session:
             self._spending = SpendingLimit(parse_budget(self.options.budget), spent)
             self._spending.when_reached = self._stop_spending
             self._spending.look()
-        if self.ask_model and (note := small_limit_note(self.options, self.cells)):
+        if self.ask_model and (
+            note := small_limit_note(self.options, self.planned_tasks)
+        ):
             self._whisper(note)
         ticking = asyncio.ensure_future(self._tick())
         try:
@@ -114,23 +127,24 @@ class Session:
                 GUARD.watching(self.options.scorer_seconds),
                 interruptible(self._stop, self._stop_at_once),
             ):
-                for cell, progress, described in zip(
-                    self.cells, self.progress, manifest["cells"], strict=True
+                for planned, progress, described in zip(
+                    self.planned_tasks, self.progress, manifest["cells"], strict=True
                 ):
                     if self._failure or (
-                        self.stopped and not (self._spent and earlier.has_answers(cell))
+                        self.stopped
+                        and not (self._spent and earlier.has_answers(planned))
                     ):
                         self._is_incomplete = True
                         continue
                     progress.expected = described["n_expected"] = earlier.expected(
-                        cell
-                    ) or expected_requests(cell)
+                        planned
+                    ) or expected_requests(planned)
                     self.writer.write_manifest(
                         manifest
-                    )  # a viewer of the run can tell how far it is
-                    await self._run_cell(cell, progress, earlier)
+                    )  # so that a viewer of the run can show the progress
+                    await self._run_planned(planned, progress, earlier)
         except AssayError:
-            # A run that only scored, and wrote no verdict yet, is what it was before.
+            # A run that only scored, and wrote no score yet, stays as it was.
             is_untouched = (
                 not self.ask_model
                 and bool(earlier.manifest)
@@ -147,87 +161,137 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Says which of the models that a task brings is asked, where the run names none and there was a choice."""
-        for cell in self.cells:
-            others = [name for name in cell.task.models if name != cell.model_name]
+        """Say which of a task's own models is asked, if the run names none and there is a choice."""
+        for planned in self.planned_tasks:
+            others = [
+                name for name in planned.task.models if name != planned.model_name
+            ]
             if not self.options.models and others:
                 listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
                 self._whisper(
-                    f"{cell.task.name}: asks {cell.model_name}, as its files say; --model takes another: {listed}"
+                    f"{planned.task.name}: asks {planned.model_name}, as its files say; --model takes another: {listed}"
                 )
 
-    async def _run_cell(
-        self, cell: Cell, progress: CellProgress, earlier: EarlierRun
+    async def _run_planned(
+        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
     ) -> None:
-        task, name = cell.task.name, cell.model_name
+        """Ask, score and summarize one task × model."""
+        task, name = planned.task.name, planned.model_name
         if (
             self.ask_model
-            and (changed := earlier.changes(cell))
-            and earlier.has_answers(cell)
+            and (changed := earlier.changes(planned))
+            and earlier.has_answers(planned)
         ):
             self._say(
-                f"{task}: {', '.join(changed)} changed since the last run, so every key is checked"
+                f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
             )
         asking = Asking(
             task,
             name,
-            cell.model,
+            planned.model,
             self.writer,
             progress,
             self.cache,
             ErrorBudget(self.options.on_error),
             may_ask=self.ask_model,
             spending=self._spending,
-            prices=cell.run.model_args,
-            remarks=Remarks.of(cell.scorings, cell.task.produces),
+            prices=planned.run.model_args,
+            remarks=Remarks.of(
+                planned.scorings,
+                planned.task.produces,
+                can_shuffle=lambda sample: can_shuffle_choices(planned, sample),
+            ),
+            think_tags=think_tags_of(
+                planned.task.protocol, planned.model, planned.run.model_args
+            ),
         )
         progress.tokens = asking.tokens
         meter = UsageMeter()
-        helpers = self._helpers(cell, asking)
-        rows: CellRun | None = None
+        helpers = self._helpers(planned, asking)
+        task_run: TaskRun | None = None
+        exchanges = self._exchanges(planned, asking)
         try:
-            if cell.task.driver is not None:
-                self.results += await self._drive(cell, asking)
+            if planned.task.driver is not None:
+                self.results += await self._drive(planned, asking)
             else:
-                is_known = not (cell.unchecked or cell.makes_rows) or not self.ask_model
-                rows = CellRun(cell, asking, known_by_id=is_known)
-                rows.is_spent = lambda: bool(self._spent)
+                is_known = (
+                    not (planned.unchecked or planned.makes_rows) or not self.ask_model
+                )
+                task_run = TaskRun(planned, asking, known_by_id=is_known)
+                task_run.is_spent = lambda: bool(self._spent)
+                roles = () if planned.tools is None else planned.tools.needs
+                task_run.use_tools(helpers.models(roles), self._say)
                 if self.ask_model:
-                    rows.early = early_stop(cell, rows.verdicts.tallies, self.writer)
+                    task_run.early = early_stop(
+                        planned, task_run.verdicts.tallies, self.writer
+                    )
                 elif self.options.until is not None:
-                    cell.taken = earlier.taken(cell)
-                await self._ask(cell, rows)
+                    planned.taken = earlier.taken(planned)
+                await self._ask(planned, task_run)
                 if not self.stopped:
-                    for line in await helpers.canaries(cell.scorings, self._whisper):
+                    for line in await helpers.canaries(planned.scorings, self._whisper):
                         self._say(line)
         except ErrorBudgetExceeded as error:
             self._failure = error
         except asyncio.CancelledError:
             if not self.stopped or self._at_once:
                 raise
-            # The time to come back is over: what has come is still summed up.
+            # The time for requests in flight is over: the answers that came are still summarized.
         finally:
-            await helpers.close(self._roles_after(cell))
+            if exchanges is not None:
+                await exchanges.close()
+            await helpers.close(self._roles_after(planned))
             self._under_way.clear()
-        progress.state = "finished"
+        is_whole = not self.stopped and not self._failure
+        progress.state = "finished" if is_whole else "stopped"
         if self.ask_model and not self.stopped and not self._failure:
-            cell.unchecked = False
+            planned.unchecked = False
         self.writer.journal.flush()
         usage = meter.read(
-            progress, asking.tokens, asking.remarks.to_plain(), cell.run.model_args
+            progress, asking.tokens, asking.remarks.to_plain(), planned.run.model_args
         )
         self.usage.update({f"{task}/{name}": usage, **helpers.spent()})
-        self.notes += [*asking.remarks.lines(task, name), *cell.notes()]
-        if rows is not None:
-            await self._summarize(cell, rows)
+        self.notes += [*asking.remarks.lines(task, name), *planned.notes()]
+        if task_run is not None and task_run.tool_rounds is not None:
+            self.notes += task_run.tool_rounds.notes()
+        if task_run is not None:
+            await self._summarize(planned, task_run)
 
-    def _helpers(self, cell: Cell, asking: Asking) -> Helpers:
-        """The judges of a cell, given to its scorers."""
+    def _exchanges(
+        self, planned: PlannedTask, asking: Asking
+    ) -> RecordingEngine | None:
+        """Return the engine that records the exchanges of an agent; None if the model is asked itself."""
+        if not isinstance(planned.model, AsksThroughRun):
+            return None
+        inner = replace(planned, model=planned.model.inner)
+        recorded = Asking(
+            f"{asking.task}#{ROLE}",
+            asking.name,
+            inner.model,
+            self.writer,
+            TaskProgress(asking.task, asking.name),
+            self.cache,
+            may_ask=self.ask_model,
+            spending=self._spending,
+            prices=asking.prices,
+            think_tags=asking.think_tags,
+            role=ROLE,
+        )
+        recorded.tokens = asking.tokens
+        engine = self._recording(inner, recorded)
+        planned.model.use(RecordedConversations(engine))
+        for line in planned.model.plan_lines():
+            self._whisper(line)
+        self._hold(engine)
+        return engine
+
+    def _helpers(self, planned: PlannedTask, asking: Asking) -> Helpers:
+        """Return the judges of a task × model, and give them to its scorers."""
         models = self._models.helpers
         helpers = Helpers(
             self.options,
             self.writer,
-            cell,
+            planned,
             self.cache,
             asking.budget,
             asking.progress,
@@ -235,93 +299,109 @@ class Session:
             self._spending,
         )
         self._under_way.append(helpers)
-        cell.scorings = [
-            scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings
+        planned.scorings = [
+            scoring.given(helpers.models(scoring.roles)) for scoring in planned.scorings
         ]
         if self.ask_model and is_spread(self.options):
             for line in helpers.single():
                 self._whisper(line)
         return helpers
 
-    def _roles_after(self, cell: Cell) -> set[str]:
-        """The roles that later cells ask, unless there will be none."""
+    def _roles_after(self, planned: PlannedTask) -> set[str]:
+        """Return the roles that later tasks need; none if the run ends now."""
         if self.stopped or self._failure:
             return set()
-        place = next(at for at, other in enumerate(self.cells) if other is cell)
+        position = next(
+            index for index, other in enumerate(self.planned_tasks) if other is planned
+        )
         return {
             role
-            for later in self.cells[place + 1 :]
+            for later in self.planned_tasks[position + 1 :]
             for scoring in later.scorings
             for role in scoring.roles
         }
 
-    async def _drive(self, cell: Cell, asking: Asking) -> list[Result]:
-        engine = RecordingEngine(
-            cell,
-            asking,
-            self.options,
-            self._preflight(cell),
-            load=(lambda: self._models.load(cell)) if self.ask_model else None,
-            spread=(lambda: self._models.replicas(cell, asking.progress))
-            if is_spread(self.options)
-            else None,
-        )
+    async def _drive(self, planned: PlannedTask, asking: Asking) -> list[Result]:
+        """Run the driver of a task."""
+        engine = self._recording(planned, asking)
         self._hold(engine)
         return await drive(engine)
 
-    async def _ask(self, cell: Cell, rows: CellRun) -> None:
+    def _recording(self, planned: PlannedTask, asking: Asking) -> RecordingEngine:
+        """Return an engine that asks the model of a task × model and records every request."""
+        return RecordingEngine(
+            planned,
+            asking,
+            self.options,
+            self._preflight(planned),
+            load=(lambda: self._models.load(planned)) if self.ask_model else None,
+            spread=(lambda: self._models.replicas(planned, asking.progress))
+            if is_spread(self.options)
+            else None,
+        )
+
+    async def _ask(self, planned: PlannedTask, task_run: TaskRun) -> None:
+        """Ask the model, or only score if it may not be asked."""
         if self.ask_model:
             await ask_rows(
-                rows,
+                task_run,
                 self.options,
                 self._models,
-                self._preflight(cell),
+                self._preflight(planned),
                 self._hold,
                 self._whisper,
             )
         else:
-            await rows.score_only()
+            await task_run.score_only()
 
     def _hold(self, under_way: Stoppable) -> None:
-        """What an interruption stops; at once where it came first."""
+        """Register something that an interruption stops. It is stopped at once if the interruption came first."""
         self._under_way.append(under_way)
         if self.stopped:
             under_way.stop()
 
-    def _preflight(self, cell: Cell) -> Preflight:
-        """Says once what is wrong with how the model renders prompts."""
+    def _preflight(self, planned: PlannedTask) -> Preflight:
+        """Return the check of the first prompt. Each warning is reported once."""
         return Preflight(
-            cell,
+            planned,
             lambda line: None if line in self.notes else self._say(line),
             self._whisper,
         )
 
-    async def _summarize(self, cell: Cell, rows: CellRun) -> None:
-        task = cell.task.name
-        if rows.redacted:
-            what = f"{task}: {_answers(rows.redacted)} scored with [redacted] in place of a secret"
-            self._say(f"{what}, as the journal has it")
-        if rows.unanswered:
+    async def _summarize(self, planned: PlannedTask, task_run: TaskRun) -> None:
+        """Add the results and notes of a task × model."""
+        task = planned.task.name
+        if task_run.redacted:
+            self._say(
+                f"{task}: {_answers(task_run.redacted)} scored with [redacted] in place of a secret, as in the journal"
+            )
+        if task_run.unanswered:
             self._is_incomplete = True
-            what = f"{task}: {len(rows.unanswered)} samples have no answer in this run"
+            have = "has" if len(task_run.unanswered) == 1 else "have"
+            samples = plural(len(task_run.unanswered), "sample")
+            what = f"{task}: {samples} {have} no answer in this run"
             self._say(f"{what} (run it again to ask for them)")
         whole = not self.stopped and not self._failure
-        asked_for = (rows.progress.expected or 0) // cell.task.epochs
-        expected = rows.expected if whole else max(asked_for, rows.expected)
+        asked_for = (task_run.progress.expected or 0) // planned.task.epochs
+        expected = task_run.expected if whole else max(asked_for, task_run.expected)
         offsets = {
-            name: tally.offsets() for name, tally in rows.verdicts.tallies.items()
+            name: tally.offsets() for name, tally in task_run.verdicts.tallies.items()
         }
-        results = await cell_results(
-            cell, self.writer, offsets, expected, self.results, self._say_fault
+        results = await task_results(
+            planned, self.writer, offsets, expected, self.results, self._say_fault
         )
+        results = with_cut_answers(results, task_run.remarks.cut_answers)
+        results = with_chance(results, task_run.chance, planned.scorings)
+        results = with_floors(results, self.floors)
         self.results += results
-        if rows.early is not None:
+        if task_run.early is not None:
             self.notes += [
-                *rows.early.notes(rows.expected, is_whole=whole),
+                *task_run.early.notes(task_run.expected, is_whole=whole),
                 *decided_lines(results),
             ]
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
+        """Write the summary and the manifest, and return the result of the run."""
         manifest[SECONDS] = round(
             self._seconds_before + time.monotonic() - self._started, 3
         )
@@ -352,15 +432,17 @@ class Session:
             manifest,
             status,
             time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            self.cells,
+            self.planned_tasks,
             self.progress,
         )
         self.writer.finish(
-            manifest, {**result.to_plain(), **counted_samples(self.cells, self.writer)}
+            manifest,
+            {**result.to_plain(), **counted_samples(self.planned_tasks, self.writer)},
         )
         return result
 
     async def _tick(self) -> None:
+        """Update the watcher a few times a second."""
         while True:
             await asyncio.sleep(0.2)
             self.watcher.update()
@@ -368,31 +450,32 @@ class Session:
                 self._spending.look()
 
     def _say(self, line: str) -> None:
+        """Show a line, and keep it in the notes."""
         line = self.writer.redactor.text(line)
         self.notes.append(line)
         self.watcher.say(line)
 
     def _say_fault(self, error: AssayError) -> None:
-        """Says why a number is missing, once however many of them the fault keeps away."""
+        """Report why a number is missing. One error is reported once, however many numbers it affects."""
         self._is_incomplete = True
         if self.writer.redactor.text(str(error)) not in self.notes:
             self._say(str(error))
 
     def _whisper(self, line: str) -> None:
-        """For whoever watches; of no interest once the run is done."""
+        """Show a line that is of no interest once the run is done."""
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:
-        self._spent = (
-            ""  # whoever interrupts a run that is about to end wants to see that it was
-        )
+        """Stop after an interruption. Requests in flight still come back."""
+        self._spent = ""  # an interruption takes precedence over a spent budget
         self.watcher.say(
             "stopping: waiting for what is in flight (once more to stop at once)"
         )
         self._halt()
+        self._models.interrupt()
 
     def _stop_spending(self, reason: str) -> None:
-        """Nothing more is asked; what is in flight comes back."""
+        """Stop because the budget is spent. Requests in flight still come back."""
         self._spent = reason
         self._say(
             f"{reason}; the same command with a larger --budget goes on"
@@ -402,13 +485,16 @@ class Session:
         self._halt()
 
     def _halt(self) -> None:
+        """Stop everything that is being asked."""
         self.stopped = True
         for under_way in self._under_way:
             under_way.stop()
 
     def _stop_at_once(self) -> None:
+        """Stop without waiting for requests in flight."""
         self._at_once = True
 
 
 def _answers(count: int) -> str:
+    """Return a count of answers as the subject of a sentence."""
     return "1 answer was" if count == 1 else f"{count} answers were"

@@ -1,7 +1,7 @@
-"""Verdicts of one cell: each scorer's on each answer, in the journal once, made while the model goes on.
+"""Run the scorers of one task × model while the model works, and write each score to the journal once.
 
-Scorers that only compute are asked on the spot; judges and scorers that block give theirs later, a bounded number at a
-time. A score in the journal counts as long as neither its scorer nor what it judges by has changed.
+Scorers that only compute run at once. Judges and blocking scorers run later, a limited number at a time. A score in
+the journal is valid as long as neither its scorer nor the judged fields of the sample have changed.
 """
 
 import asyncio
@@ -17,55 +17,54 @@ from ...core import Output, Sample, Score
 from ...core.score import UNRESOLVED
 from ...store import RunWriter, Scored
 from ..ask.threads import Threads
-from ..events import CellProgress
+from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
-"""Verdicts that may be awaited at once, as of judges; more make the reading wait."""
+"""Scores that may be awaited at once, as of judges. More make the reading of rows wait."""
 SLOW_SCORERS = 6
-"""Scorers that block, at work at once."""
+"""Blocking scorers that run at the same time."""
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
-"""The sample and epoch that a scorer is at work on, for the helpers it asks."""
+"""The sample and epoch that a scorer is working on, for the helpers it asks."""
 helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar(
     "helper_calls", default=None
 )
-"""Role and request key of each question that helpers are asked for the verdict in the making."""
+"""Role and request key of each question to helpers for the score that is being computed."""
 
 
 class Tally:
-    """Where the score lines of one scorer lie, by the order of the samples."""
+    """Offsets of the score lines of one scorer in the journal, with the order of their samples."""
 
     def __init__(self) -> None:
         self.order = array("q")
         self.offset = array("q")
 
     def add(self, order: int, offset: int) -> None:
-        """Notes one line."""
+        """Add one line."""
         self.order.append(order)
         self.offset.append(offset)
 
     def offsets(self) -> list[int]:
-        """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
+        """Return the offsets in the order of the samples. A later line for the same sample replaces the earlier."""
         order, offset = self.order, self.offset
-        if all(
-            map(lt, order, islice(order, 1, None))
-        ):  # as where all was known, or asked one after another
+        is_ascending = all(map(lt, order, islice(order, 1, None)))
+        if is_ascending:
             return offset.tolist()
         latest = dict(zip(order, offset, strict=True))
-        return [latest[at] for at in sorted(latest)]
+        return [latest[position] for position in sorted(latest)]
 
 
 @dataclass(eq=False)
 class Verdicts:
-    """The scorers of one cell at work."""
+    """The scorers of one task × model at work."""
 
     scorings: Sequence[Scoring]
     writer: RunWriter
-    progress: CellProgress
+    progress: TaskProgress
     scores: Mapping[str, Scored]
-    """By scorer, sample and epoch: the place of a score in the journal, and its digest."""
+    """By scorer, sample and epoch: the offset of a score in the journal, and its digest."""
     when_one_came: Callable[[], None]
 
     def __post_init__(self) -> None:
@@ -76,11 +75,14 @@ class Verdicts:
         self._last_judged: tuple[Sample | None, str] = (None, "")
 
     def is_behind(self) -> bool:
-        """Whether so many verdicts are awaited that no more rows should be read."""
+        """Return True if so many scores are awaited that no more rows should be read."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(self, sample: Sample, epoch: int, order: int) -> list[Scoring]:
-        """Counts the scores the journal has of a sample; returns the scorers whose verdict is missing or outdated."""
+        """Count the valid scores that the journal has of a sample.
+
+        Return the scorers whose score is missing or outdated.
+        """
         judged = self._judged(sample)
         missing = []
         for scoring in self.scorings:
@@ -92,8 +94,8 @@ class Verdicts:
                 missing.append(scoring)
         return missing
 
-    def take_settled(self, sample: Sample, order: int, number: int) -> bool:
-        """Counts the scores of a sample by the number of its place, if all of them are there and current."""
+    def take_finished(self, sample: Sample, order: int, number: int) -> bool:
+        """Count the scores of a sample by its number in the index. Return False if one is missing or outdated."""
         judged = self._judged(sample)
         offsets = []
         for scoring in self.scorings:
@@ -117,8 +119,8 @@ class Verdicts:
         epoch: int,
         order: int,
         scorings: Sequence[Scoring],
-    ) -> None:
-        """Has an answer scored, now or soon."""
+    ) -> "list[asyncio.Task[None]]":
+        """Score an answer: at once, or later if the scorer is slow or asynchronous. Return what comes later."""
         late = []
         for scoring in scorings:
             if scoring.is_set_level:
@@ -129,12 +131,15 @@ class Verdicts:
             else:
                 self.write(scoring, sample, scoring.score(sample, output), epoch, order)
         self.progress.done += 1
+        awaited = []
         for scoring in late:
             task = asyncio.ensure_future(
                 self._score_later(scoring, sample, output, epoch, order)
             )
             self._awaited.add(task)
             task.add_done_callback(self._came)
+            awaited.append(task)
+        return awaited
 
     def write(
         self,
@@ -145,7 +150,7 @@ class Verdicts:
         order: int,
         calls: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Writes one verdict to the journal, with the helpers' calls behind it, and counts it."""
+        """Write one score to the journal, with the calls of helpers behind it, and count it."""
         if calls:
             score = replace(
                 score,
@@ -156,19 +161,19 @@ class Verdicts:
         self._count(sample, score)
 
     def check(self) -> None:
-        """Raises what broke a verdict that was given late."""
+        """Raise the error that broke a delayed score."""
         if self._broken is not None:
             raise self._broken
 
     async def settle(self) -> None:
-        """Waits for all verdicts; not for the others once one broke the run."""
+        """Wait for all delayed scores. Raise at once if one broke the run."""
         while self._awaited:
             await asyncio.wait(self._awaited, return_when=asyncio.FIRST_EXCEPTION)
             self.check()
         self.check()
 
     def close(self) -> None:
-        """Waits for nothing more."""
+        """Cancel all delayed scores."""
         for task in self._awaited:
             task.cancel()
         if self._threads is not None:
@@ -177,7 +182,8 @@ class Verdicts:
     async def _score_later(
         self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int
     ) -> None:
-        judged.set((sample.id, epoch))  # the task has a context of its own
+        """Score an answer by a slow or asynchronous scorer."""
+        judged.set((sample.id, epoch))  # each asyncio task has its own context
         calls: list[tuple[str, str]] = []
         helper_calls.set(calls)
         if scoring.is_async:
@@ -189,13 +195,14 @@ class Verdicts:
         self.write(scoring, sample, score, epoch, order, calls)
 
     def _came(self, task: "asyncio.Task[None]") -> None:
+        """Record the end of a delayed score."""
         self._awaited.discard(task)
         error = None if task.cancelled() else task.exception()
         self._broken = self._broken or error
         self.when_one_came()
 
     def _judged(self, sample: Sample) -> str:
-        """The sample's part of the digest of its scores; made once for all scorers."""
+        """Return the digest of the judged fields of a sample, computed once for all scorers."""
         last_sample, digest = self._last_judged
         if last_sample is not sample:
             digest = judged_digest(sample)
@@ -203,6 +210,7 @@ class Verdicts:
         return digest
 
     def _count(self, sample: Sample, score: Score) -> None:
+        """Count the outcome of a score, and keep the first error of each kind."""
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""

@@ -1,1 +1,1 @@
-"""Everything checked before a model is loaded, all faults at once; what is left is a list of cells."""
+"""Everything that is checked before a model is loaded. All errors are reported at once."""

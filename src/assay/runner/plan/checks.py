@@ -1,28 +1,44 @@
-"""What is checked of a task and a model together before anything is loaded: abilities, device, repeats, reducers,
-options."""
+"""Checks of a task together with a model, before anything is loaded: abilities, device, repeats, reducers, choices."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
-from ...core import ModalityMismatch, OnDevice, Spec, Task, UsageError
+from ...core import (
+    ModalityMismatch,
+    OnDevice,
+    Prompt,
+    Sample,
+    Spec,
+    Task,
+    UsageError,
+)
+from ...core.abilities import FEWER_IMAGES
+from ...datasets.choice_order import lists_own_options, shows_order
 from ...models.declared import models_that
 from ...models.devices import missing_device
+from ...models.tool_prompting import no_tools
 from ..tasks.components import build_summarizer
-from .cell import Cell
+from .planned_task import PlannedTask
+
+ROWS_SHUFFLED_ON_TRIAL = 5
+"""Rows whose prompts are compared under two orders of their options before anything is asked."""
 
 
-def check_abilities(cell: Cell) -> None:
-    """Refuses a task that sends, or expects, what the model cannot take or make."""
-    abilities = cell.model.abilities
-    task, model = cell.task.name, cell.model_name
-    prompt = cell.first_prompt()
-    needs = set(cell.task.needs)
+def check_abilities(planned: PlannedTask) -> None:
+    """Raise if a task sends, or expects, something that the model cannot take or produce."""
+    abilities = planned.model.abilities
+    task, model = planned.task.name, planned.model_name
+    prompt = planned.first_prompt()
+    needs = set(planned.task.needs)
     sends = {medium.kind for medium in prompt.media} if prompt else set()
-    weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)
-    if ("likelihood" in needs or weighs) and not abilities.likelihood:
-        model_fix = getattr(cell.model, "likelihood_fix", "")
+    needs_likelihoods = prompt is not None and (
+        prompt.continuations is not None or prompt.rolling
+    )
+    if ("likelihood" in needs or needs_likelihoods) and not abilities.likelihood:
+        model_fix = getattr(planned.model, "likelihood_fix", "")
         raise ModalityMismatch(
-            f"task {task!r} weighs continuations and model {model!r} cannot",
+            f"task {task!r} needs likelihoods, which model {model!r} does not have",
             fix=f"{model_fix}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
         )
     for kind in sorted(
@@ -32,14 +48,20 @@ def check_abilities(cell: Cell) -> None:
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
             fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
         )
-    for kind in sorted(set(cell.task.produces) - abilities.produces):
+    for kind in sorted(set(planned.task.produces) - abilities.produces):
         raise ModalityMismatch(
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
             fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
         )
+    excess = abilities.excess_images(prompt.media) if prompt else ""
+    if excess:
+        raise ModalityMismatch(
+            excess, where=f"task {task!r}, model {model!r}", fix=FEWER_IMAGES
+        )
+    _check_carried(planned, prompt)
     if (
         prompt is not None
-        and not weighs
+        and not needs_likelihoods
         and abilities.roles == "chat"
         and not prompt.is_chat
     ):
@@ -49,53 +71,99 @@ def check_abilities(cell: Cell) -> None:
         )
 
 
-def check_repeats(cell: Cell) -> None:
-    """Refuses repeats that a scorer of the whole set cannot judge, before they are paid for."""
-    for scoring in cell.scorings:
+def _check_carried(planned: PlannedTask, prompt: Prompt | None) -> None:
+    """Raise if a request to the model cannot carry every part of the first prompt."""
+    refusal = getattr(planned.model, "refusal", None)
+    error = None if refusal is None or prompt is None else refusal(prompt)
+    if prompt is not None and prompt.tools and not planned.model.abilities.tools:
+        error = no_tools(planned.model)
+    if error is not None:
+        raise ModalityMismatch(
+            error.what,
+            where=f"task {planned.task.name!r}, model {planned.model_name!r}",
+            fix=error.fix,
+        )
+
+
+def check_repeats(planned: PlannedTask) -> None:
+    """Raise if a set-level scorer cannot judge the repeats, before they are paid for."""
+    for scoring in planned.scorings:
         if not scoring.is_set_level:
             continue
         repeats = {
-            "--epochs": cell.task.epochs,
-            "--n": 1 if scoring.whole_output else cell.options.n,
+            "--epochs": planned.task.epochs,
+            "--n": 1 if scoring.whole_output else planned.options.n,
         }
         several = [name for name, count in repeats.items() if count > 1]
         if several and hasattr(scoring.scorer, "in_run"):
             raise UsageError(
                 f"scorer {scoring.name!r} writes its files for one answer to each sample",
-                where=f"task {cell.task.name!r}",
+                where=f"task {planned.task.name!r}",
                 fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
             )
-        if several and cell.task.reducer != "mean":
+        if several and planned.task.reducer != "mean":
             raise UsageError(
-                f"scorer {scoring.name!r} judges whole sets, which have no {cell.task.reducer!r} over the answers",
-                where=f"task {cell.task.name!r}",
+                f"scorer {scoring.name!r} judges whole sets, which have no {planned.task.reducer!r} over the answers",
+                where=f"task {planned.task.name!r}",
                 fix="leave --reducer out: its number is the mean over the sets",
             )
 
 
-def check_choices(cell: Cell) -> None:
-    """Refuses another order of options where there are none, and where every row is one order of a question's."""
-    sample = cell.first_sample()
-    if cell.run.shuffle_choices is not None and _has_rotations(cell.task):
+def check_choices(planned: PlannedTask) -> None:
+    """Raise if the options cannot be shuffled: none, rotated by the rows already, or not shown in their order."""
+    where = f"task {planned.task.name!r}"
+    if planned.run.shuffle_choices is None:
+        if planned.run.shuffle_choices_each_epoch:
+            raise UsageError(
+                "--shuffle_choices_each_epoch without --shuffle_choices",
+                where=where,
+                fix="add --shuffle_choices",
+            )
+        return
+    if _has_rotations(planned.task):
         raise UsageError(
             "--shuffle_choices: the rows are the rotations of each question's options",
-            where=f"task {cell.task.name!r}",
-            fix="leave it out: every option stands at every place once",
+            where=where,
+            fix="leave it out: each option is at each position once",
         )
-    if (
-        cell.run.shuffle_choices is not None
-        and sample is not None
-        and not sample.choices
-    ):
+    sample = planned.first_sample()
+    if sample is not None and not sample.choices:
         raise UsageError(
             "--shuffle_choices: the samples have no options to shuffle",
-            where=f"task {cell.task.name!r}",
+            where=where,
             fix="leave it out; --shuffle draws another order of the samples",
+        )
+    for item in islice(planned.view(), ROWS_SHUFFLED_ON_TRIAL):
+        if isinstance(item, Sample) and len(item.choices) > 1:
+            _check_shows_order(planned, item, where)
+
+
+def can_shuffle_choices(planned: PlannedTask, sample: Sample) -> bool:
+    """Return True if --shuffle_choices would be accepted for this task, judged by one sample."""
+    is_shuffled = planned.run.shuffle_choices is not None
+    if is_shuffled or _has_rotations(planned.task):
+        return False
+    return shows_order(planned.template, sample)
+
+
+def _check_shows_order(planned: PlannedTask, sample: Sample, where: str) -> None:
+    """Raise if the model would be shown the old order while the right letter moves."""
+    if lists_own_options(sample):
+        raise UsageError(
+            f"--shuffle_choices: the question of sample {sample.id!r} lists the options itself",
+            where=where,
+            fix="keep the options in a column of their own, or leave it out",
+        )
+    if not shows_order(planned.template, sample):
+        raise UsageError(
+            f"--shuffle_choices: the prompt of sample {sample.id!r} does not change with the order of its options",
+            where=where,
+            fix="show the options in the template ({{ choices }}), or leave it out",
         )
 
 
 def _has_rotations(task: Task) -> bool:
-    """Whether a question is right only when it is under every order of its options."""
+    """Return True if a question counts as right only if it is right under every order of its options."""
     specs = [
         Spec.of(entry)
         for entry in task.summarizers
@@ -104,11 +172,11 @@ def _has_rotations(task: Task) -> bool:
     return any(spec.options.get("expected_size") == "options" for spec in specs)
 
 
-def check_device(cell: Cell) -> None:
-    """Refuses a device that is not here; on a Ray cluster the model is loaded elsewhere, and nothing is said."""
-    model = cell.model
+def check_device(planned: PlannedTask) -> None:
+    """Raise if the device is not on this machine. On a Ray cluster the model is loaded elsewhere."""
+    model = planned.model
     if (
-        cell.run.executor == "ray"
+        planned.run.executor == "ray"
         or not isinstance(model, OnDevice)
         or not isinstance(model.device, str)
     ):
@@ -116,45 +184,81 @@ def check_device(cell: Cell) -> None:
     if why := missing_device(model.device):
         fix = "--device cpu, or leave it out to take what there is"
         raise UsageError(
-            f"device={model.device}: {why}", where=cell.model_name, fix=fix
+            f"device={model.device}: {why}", where=planned.model_name, fix=fix
         )
 
 
-def check_reducer(cell: Cell) -> None:
-    """Refuses a reducer that all summarizers of the cell would have to ignore: what counts every answer by itself, as a
-    sum over a corpus, has no `max` and no `pass@k` over the answers to a sample."""
-    if not not_reduced(cell):
+def check_reducer(planned: PlannedTask) -> None:
+    """Raise if all summarizers of the task would have to ignore the reducer.
+
+    A summarizer that counts every answer by itself, such as a sum over a corpus, has no `max` or
+    `pass@k` over the answers to a sample.
+    """
+    if not not_reduced(planned):
         return
-    where = f"task {cell.task.name!r}"
+    where = f"task {planned.task.name!r}"
     entries = [
         e
-        for s in cell.scorings
+        for s in planned.scorings
         if not s.is_set_level
-        for e in cell.task.summarizers or s.summarizers
+        for e in planned.task.summarizers or s.summarizers
     ]
     built = [build_summarizer(entry, where) for entry in entries]
     if built and all(pools_answers(summarizer) for _, summarizer in built):
         names = " and ".join(dict.fromkeys(name for name, _ in built))
         raise UsageError(
-            f"summarizer {names!r} counts every answer to a sample and has no {cell.task.reducer!r} over them",
+            f"summarizer {names!r} counts every answer to a sample and has no {planned.task.reducer!r} over them",
             where=where,
             fix="leave --reducer out, or name a scorer that has one value a sample",
         )
 
 
-def not_reduced(cell: Cell) -> tuple[str, ...]:
-    """What a number that counts every answer by itself must say, where the run asks for a reducer."""
-    is_asked = cell.task.reducer != "mean" and cell.task.epochs * cell.options.n > 1
+def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
+    """Return a flag for numbers that count every answer by itself, if the run asks for a reducer."""
+    is_asked = (
+        planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
+    )
     return (
-        (f"reducer {cell.task.reducer} not applied: every answer counts",)
+        (f"reducer {planned.task.reducer} not applied: every answer counts",)
         if is_asked
         else ()
     )
 
 
 def pools_answers(summarizer: Any) -> bool:
-    """Whether a summarizer says that it counts every answer by itself; options may be bound to it."""
+    """Return True if a summarizer says that it counts every answer by itself. Options may be bound to it."""
     return any(
         getattr(thing, "pools", False)
         for thing in (summarizer, getattr(summarizer, "__wrapped__", None))
     )
+
+
+def check_tools(planned: PlannedTask) -> None:
+    """Raise if a task with tools cannot be asked of the model: no tools, several candidates, likelihoods, no helper."""
+    if planned.tools is None:
+        return
+    where = f"task {planned.task.name!r}"
+    if not planned.model.abilities.tools:
+        raise ModalityMismatch(
+            f"task {planned.task.name!r} has tools, which model {planned.model_name!r} does not take",
+            fix="choose a model with tools: openai/…, anthropic/…, gemini/…, or your own",
+        )
+    if planned.options.n > 1:
+        raise UsageError(
+            f"n={planned.options.n}: a sample with tools has one answer in each round",
+            where=where,
+            fix=f"--epochs {planned.options.n} runs each sample several times",
+        )
+    prompt = planned.first_prompt()
+    if prompt is not None and (prompt.continuations is not None or prompt.rolling):
+        raise UsageError(
+            "its template asks for likelihoods, and a model calls tools only in text that it writes",
+            where=where,
+            fix="choose a template that generates, or leave the tools out",
+        )
+    for role in planned.tools.needs:
+        if planned.run.helper_of(role) is None:
+            raise UsageError(
+                f"the tools of task {planned.task.name!r} need a model as {role!r}",
+                fix=f"--judge {role}=MODEL",
+            )

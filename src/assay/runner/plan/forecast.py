@@ -1,5 +1,4 @@
-"""Forecasting: about how many samples there will be, for progress bars, and whether so few can tell anything; the run
-itself counts what comes."""
+"""Estimate how many samples a run has, for progress bars and for a note about too few samples."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,56 +6,60 @@ from pathlib import Path
 from ...datasets.views import parse_limit
 from ...summarizers.statistics import minimum_detectable_paired_binary, wilson
 from ..options import RunOptions
-from .cell import Cell
+from .planned_task import PlannedTask
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024
-"""Counting the lines of a larger file would be felt at the start."""
+"""Counting the lines of a larger file would delay the start noticeably."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
-"""So few samples are a trial of the set-up: nobody takes its number for one."""
+"""So few samples are only a test of the setup: their number is not taken seriously."""
 WIDEST = 0.1
-"""An interval of ± 10 points, or a difference of 10 points, is the least that is worth a run."""
+"""An interval of ± 10 points, or a difference of 10 points, is the largest that is worth a run."""
 DIFFER = 0.2
-"""The share of samples on which two models are taken to differ."""
+"""The assumed share of samples on which two models differ."""
 ENOUGH = {"value": 400, "difference": 630}
-"""Samples that give a share to ± 5 points, and that show a difference of 5 points where models differ on 20 %."""
+"""Sample sizes that give a share to ± 5 points, or show a difference of 5 points if models differ on 20 %."""
 
 
-def expected_requests(cell: Cell) -> int | None:
-    """Samples times epochs, as well as it can be told without reading the data; `None` if it cannot."""
-    chosen = cell.chosen()
+def expected_requests(planned: PlannedTask) -> int | None:
+    """Return samples times epochs, estimated without reading the data; None if that is not possible."""
+    chosen = planned.chosen()
     samples = chosen.known_length
     if samples is None and not (
-        cell.run.ids or cell.run.shard or cell.samples.split or cell.samples.subset
+        planned.run.ids
+        or planned.run.shard
+        or planned.samples.split
+        or planned.samples.subset
     ):
-        samples = _limited(_lines(cell.samples.files), cell.run.limit)
-    if samples is None and _is_quickly_counted(cell):
+        samples = _limited(_lines(planned.samples.files), planned.run.limit)
+    if samples is None and _is_quickly_counted(planned):
         samples = sum(1 for _ in chosen)
-    return None if samples is None else samples * cell.task.epochs
+    return None if samples is None else samples * planned.task.epochs
 
 
-def _is_quickly_counted(cell: Cell) -> bool:
-    """Whether reading the samples once more is not felt: a few of them, or all of a small file.
+def _is_quickly_counted(planned: PlannedTask) -> bool:
+    """Return True if reading the samples once more is fast: a few of them, or all of a small file.
 
-    Rows that a user's function makes are not read twice: it may take long, or do something else each time.
+    Rows that a user's function makes are not read twice: it may take long, or return something else each time.
     """
-    if cell.makes_rows or not cell.samples.files:
+    if planned.makes_rows or not planned.samples.files:
         return False
-    limit = parse_limit(cell.run.limit)
+    limit = parse_limit(planned.run.limit)
     few = limit if isinstance(limit, int) else None
     if (
         few is not None
         and few <= MOST_READ
-        and not cell.run.shuffle
-        and not cell.run.ids
+        and not planned.run.shuffle
+        and not planned.run.ids
     ):
         return True
-    return sum(file.stat().st_size for file in cell.samples.files) <= LARGEST_READ
+    return sum(file.stat().st_size for file in planned.samples.files) <= LARGEST_READ
 
 
 def _lines(files: tuple[Path, ...]) -> int | None:
+    """Return the number of rows of line-based files; None for others and for large ones."""
     if not files or any(file.suffix not in LINED for file in files):
         return None
     if sum(file.stat().st_size for file in files) > LARGEST_COUNTED:
@@ -65,12 +68,14 @@ def _lines(files: tuple[Path, ...]) -> int | None:
 
 
 def _count(file: Path) -> int:
+    """Return the number of rows of a file."""
     data = file.read_bytes()
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     return lines - (file.suffix in (".csv", ".tsv"))
 
 
 def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
+    """Return the number of rows that `--limit` leaves; None if unknown."""
     if lines is None or limit is None:
         return lines
     first, dash, last = str(limit).partition("-")
@@ -83,18 +88,21 @@ def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
     return min(lines, int(number)) if number >= 1 else int(lines * number)
 
 
-def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
-    """One line where `--limit` leaves too few samples: to give a value, or to tell models apart; else `None`."""
-    if options.limit is None or options.until is not None or not cells:
+def small_limit_note(
+    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+) -> str | None:
+    """Return a note if `--limit` leaves too few samples to estimate a value or compare models; else None."""
+    if options.limit is None or options.until is not None or not planned_tasks:
         return None
     counts = [
-        count // cell.task.epochs
-        for cell in cells
-        if (count := expected_requests(cell)) is not None
+        count // planned.task.epochs
+        for planned in planned_tasks
+        if (count := expected_requests(planned)) is not None
     ]
     n = min(counts, default=0)
     compares = (
-        options.baseline is not None or len({cell.model_name for cell in cells}) > 1
+        options.baseline is not None
+        or len({planned.model_name for planned in planned_tasks}) > 1
     )
     if n < 2 or (n <= TRIAL and not compares):
         return None
@@ -118,6 +126,7 @@ def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
 
 
 def _smallest(n: int) -> float | None:
+    """Return the smallest difference that n samples can show; None if there is none."""
     try:
         return minimum_detectable_paired_binary(n, DIFFER)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Labels: the names under which a task's scorers are kept and shown, no two alike.
+"""Labels: the names of a task's scorers, no two alike.
 
-A scorer keeps its plain name where no other has it. Where two clash, each is named by what differs: its file
-(`a1.py:score`), else its options (`wer(normalize=whisper-en)`), else its number.
+A scorer keeps its plain name if no other has it. If two clash, each is named by what differs: its
+file (`a1.py:score`), else its options (`wer(normalize=whisper-en)`), else its number.
 """
 
 import inspect
@@ -20,45 +20,50 @@ from ...core import AssayError, Result, Spec, UsageError, shorten
 from ...core.secrets import veiled
 
 Named = tuple[str, Any]
-"""A scorer and its name."""
+"""The name of a scorer, and the scorer."""
 
 
 @dataclass(slots=True)
 class _Clashing:
-    """One of several scorers of the same name."""
+    """One of several scorers with the same name."""
 
     label: str
     file: str
-    """Where it is written; empty for what is registered."""
+    """Its source file; empty for a registered scorer."""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def told_apart(
+def name_apart(
     entries: Sequence[Any], built: Sequence[Named], where: str, faults: list[AssayError]
 ) -> list[Named]:
-    """The scorers under names that no two share; the same one twice is a fault. `entries` are what the task named."""
+    """Return the scorers under names that no two share. The same scorer twice is an error.
+
+    `entries` are what the task named.
+    """
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
         return list(built)
     used_names = {name for name, count in counts.items() if count == 1}
-    labels = {at: name for at, (name, _) in enumerate(built) if counts[name] == 1}
-    places_kept = set(labels)
+    labels = {index: name for index, (name, _) in enumerate(built) if counts[name] == 1}
+    kept_indexes = set(labels)
     for name in [name for name, count in counts.items() if count > 1]:
-        places = [at for at, (other, _) in enumerate(built) if other == name]
+        indexes = [index for index, (other, _) in enumerate(built) if other == name]
         clashing = {
-            at: _Clashing(name, _file(entries[at], built[at][1]), _options(entries[at]))
-            for at in places
+            index: _Clashing(
+                name, _file(entries[index], built[index][1]), _options(entries[index])
+            )
+            for index in indexes
         }
         identities: set[tuple[Any, ...]] = set()
-        for at in places:
-            scorer = built[at][1]
-            # Two functions of one line have one digest: it is by the bytes of their file.
-            which = (
-                clashing[at].file,
+        for index in indexes:
+            scorer = built[index][1]
+            # Two functions on one line have the same digest, since it covers the bytes of their file.
+            identity = (
+                clashing[index].file,
                 code_digest(scorer),
                 getattr(scorer, "__code__", None),
             )
-            if which in identities:
+            if identity in identities:
                 fix = "name it once, or give one of them other options"
                 faults.append(
                     UsageError(
@@ -68,21 +73,29 @@ def told_apart(
                     )
                 )
             else:
-                places_kept.add(at)
-            identities.add(which)
+                kept_indexes.add(index)
+            identities.add(identity)
         _name_by_file(list(clashing.values()))
-        for label in dict.fromkeys(one.label for one in clashing.values()):
-            _name_by_options([one for one in clashing.values() if one.label == label])
-        for at in places:
-            labels[at] = _free(clashing[at].label, used_names)
-            used_names.add(labels[at])
-    return [(labels[at], built[at][1]) for at in sorted(places_kept)]
+        for label in dict.fromkeys(
+            scorer_clash.label for scorer_clash in clashing.values()
+        ):
+            _name_by_options(
+                [
+                    scorer_clash
+                    for scorer_clash in clashing.values()
+                    if scorer_clash.label == label
+                ]
+            )
+        for index in indexes:
+            labels[index] = _free(clashing[index].label, used_names)
+            used_names.add(labels[index])
+    return [(labels[index], built[index][1]) for index in sorted(kept_indexes)]
 
 
 def metrics_apart(
     results: Iterable[Result], before: Iterable[Result], scorer: str
 ) -> list[Result]:
-    """Results of one scorer; a metric that another scorer of the same cell has too is followed by the scorer's name."""
+    """Return the results of one scorer. A metric that another scorer has too is followed by the scorer's name."""
     used = {(result.task, result.model, result.metric) for result in before}
     return [
         replace(r, metric=f"{r.metric} ({scorer})")
@@ -93,16 +106,17 @@ def metrics_apart(
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
-    files = {one.file for one in clashing}
+    """Name scorers by their files, if these differ."""
+    files = {clash.file for clash in clashing}
     if len(files) < 2:
         return
-    for one in clashing:
-        if one.file:
-            one.label = f"{_tail(one.file, files - {one.file})}:{one.label}"
+    for clash in clashing:
+        if clash.file:
+            clash.label = f"{_tail(clash.file, files - {clash.file})}:{clash.label}"
 
 
 def _tail(file: str, others: Iterable[str]) -> str:
-    """As much of a path, from its end, as no other path has."""
+    """Return the end of a path, as much as is needed to differ from the others."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
         tail = parts[-length:]
@@ -112,19 +126,20 @@ def _tail(file: str, others: Iterable[str]) -> str:
 
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
+    """Name scorers by the options in which they differ."""
     differing = [
-        differing_options(one.options, [other.options for other in clashing])
-        for one in clashing
+        differing_options(clash.options, [other.options for other in clashing])
+        for clash in clashing
     ]
-    for one, options in zip(clashing, differing, strict=True):
+    for clash, options in zip(clashing, differing, strict=True):
         if options:
-            one.label = f"{one.label}({options})"
+            clash.label = f"{clash.label}({options})"
 
 
 def differing_options(
     options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
 ) -> str:
-    """The options in which one component differs from others of its name: `by=topic most=3`."""
+    """Return the options in which a component differs from others with its name: `by=topic most=3`."""
     names = [
         name
         for name in options
@@ -135,6 +150,7 @@ def differing_options(
 
 
 def _free(label: str, used_names: set[str]) -> str:
+    """Return the label with a number if it is used already."""
     number, free = 1, label
     while free in used_names:
         number += 1
@@ -143,7 +159,7 @@ def _free(label: str, used_names: set[str]) -> str:
 
 
 def _options(entry: Any) -> dict[str, str]:
-    """The options a scorer was given, as text."""
+    """Return the options of a scorer as text."""
     options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
         options = {
@@ -161,6 +177,7 @@ def _options(entry: Any) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
+    """Return an option's value as short text."""
     text = (
         value
         if isinstance(value, str)
@@ -170,10 +187,12 @@ def _text(value: Any) -> str:
 
 
 def _named(value: Any) -> str:
+    """Return the name of a value that JSON cannot hold."""
     return str(getattr(value, "__name__", None) or type(value).__name__)
 
 
 def _file(entry: Any, scorer: Any) -> str:
+    """Return the source file of a scorer; empty for a registered one."""
     if isinstance(entry, (str, Mapping, Spec)):
         name = Spec.of(entry).name
         return (

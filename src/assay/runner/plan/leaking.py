@@ -1,21 +1,21 @@
-"""Leaks seen before anything is asked: prompts that hold the transcript, questions that are their own answer."""
+"""Leaks that show before anything is asked: prompts with the transcript, questions that are their own answer."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ...core import AssayError, DataError, Prompt, Sample, UsageError
 from ..counts.leaks import Leaks, is_whole, told_transcript
-from .cell import Cell
+from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 2000
 PROMPTS_LOOKED_AT = 8
 
 
-def check_leaks(cell: Cell) -> None:
-    """Refuses a task whose first prompts hold the transcript, or whose questions are all their own answer."""
-    leaks = Leaks(cell.scorings, cell.task.produces)
-    where = f"task {cell.task.name!r}"
-    if _asks_the_answer(cell):
+def check_leaks(planned: PlannedTask) -> None:
+    """Raise if the first prompts contain the transcript, or if every question is its own answer."""
+    leaks = Leaks(planned.scorings, planned.task.produces)
+    where = f"task {planned.task.name!r}"
+    if _asks_the_answer(planned):
         raise UsageError(
             "the question of every sample is its own target, word for word",
             where=where,
@@ -23,7 +23,7 @@ def check_leaks(cell: Cell) -> None:
         )
     transcripts: list[tuple[Sample, str]] = []
     try:
-        for sample, prompt in _first_prompts(cell):
+        for sample, prompt in _first_prompts(planned):
             leaks.look(sample, prompt)
             if leaks.is_transcript(prompt):
                 transcripts.append((sample, _text_of(prompt)))
@@ -33,20 +33,21 @@ def check_leaks(cell: Cell) -> None:
         raise UsageError(error.what, where=where, fix=error.fix) from error
 
 
-def _first_prompts(cell: Cell) -> Iterator[tuple[Sample, Prompt]]:
-    samples = (item for item in cell.view() if isinstance(item, Sample))
+def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
+    """Yield the first samples with their prompts."""
+    samples = (item for item in planned.view() if isinstance(item, Sample))
     for sample in islice(samples, PROMPTS_LOOKED_AT):
         try:
-            prompt = cell.template(sample)
+            prompt = planned.template(sample)
         except AssayError:
-            continue  # counted when its turn comes
+            continue  # counted when it is asked
         yield sample, prompt
 
 
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Whether each prompt holds its own transcript, of a word perhaps, and none of those that differ from it.
+    """Return True if each prompt contains its own transcript, even of one word, and none of the other transcripts.
 
-    A list of all words that may be said holds those of the others too.
+    A list of all words that may be said contains those of the others too.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(
@@ -57,18 +58,18 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
     )
 
 
-def _asks_the_answer(cell: Cell) -> bool:
-    """Whether input and target are one text in all samples, for scorers that compare what is written."""
+def _asks_the_answer(planned: PlannedTask) -> bool:
+    """Return True if input and target are the same text in all samples, for scorers that compare text."""
     if (
-        set(cell.task.produces) != {"text"}
-        or not cell.scorings
-        or cell.task.to_sample is not None
+        set(planned.task.produces) != {"text"}
+        or not planned.scorings
+        or planned.task.to_sample is not None
     ):
         return False
-    if any(scoring.roles for scoring in cell.scorings):
+    if any(scoring.roles for scoring in planned.scorings):
         return False  # a judge may be asked about anything
     looked_at = 0
-    for item in islice(cell.view(), ROWS_LOOKED_AT):
+    for item in islice(planned.view(), ROWS_LOOKED_AT):
         if isinstance(item, Sample):
             if (
                 not isinstance(item.input, str)
@@ -81,6 +82,7 @@ def _asks_the_answer(cell: Cell) -> bool:
 
 
 def _text_of(prompt: Prompt) -> str:
+    """Return the text of a prompt in lower case."""
     return "\n".join(
         message.text for message in prompt.messages if message.parts is not None
     ).casefold()

@@ -1,6 +1,6 @@
-"""A model built from its name with the arguments of the run: while it is planned, and again in each replica.
+"""Build a model from its name with the arguments of the run: in the plan, and again in each replica.
 
-A replica imports this and nothing else of the plan, so that it starts soon.
+A replica imports this module and nothing else of the plan, so that it starts fast.
 """
 
 from dataclasses import is_dataclass, replace
@@ -9,19 +9,19 @@ from typing import Any, cast
 from ...core import AssayError, Model, UsageError
 from ...core.errors import UnknownOption
 from ...models import build_model
-from ..counts.spending import without_prices
+from ..counts.spending import model_options
 from ..options import RunOptions, check_secrets
 
 Refused = dict[str, dict[str, AssayError]]
-"""By option, what each model said that does not have it."""
+"""By option: the errors of the models that do not have it."""
 
 
 def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
-    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag.
+    """Build a model with the run's arguments. Remote code is trusted only by its own flag.
 
-    Of several models each takes the options it has; `refused` is told of those that it does not have.
+    Of several models, each takes the options it has. Errors for the others are added to `refused`.
     """
-    args = without_prices(run.model_args)
+    args = model_options(run.model_args)
     if "trust_remote_code" in args:
         raise UsageError(
             "trust_remote_code is not an option of a model", fix="--trust_remote_code"

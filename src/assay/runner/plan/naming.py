@@ -1,4 +1,4 @@
-"""The models of a run in assay's own words, so that a run has one name for a model however it was typed."""
+"""Translate model names to assay's own, so that a model has one name in a run however it was typed."""
 
 from collections.abc import Container
 from typing import Any
@@ -12,10 +12,10 @@ from ..options import RunOptions
 def name_models(
     run: RunOptions, objects: Container[str] = ()
 ) -> tuple[RunOptions, list[str]]:
-    """Options with each model under its own name, and a line for each that was translated.
+    """Return the options with each model under its own name, and a note for each that was translated.
 
-    Names in `objects` stand for models that were given as such. A name that cannot be translated stays: the plan says
-    what is wrong with it.
+    Names in `objects` belong to models that were given as objects. A name that cannot be translated
+    stays: the plan reports what is wrong with it.
     """
     run = run.with_one_spelling(objects)
     notes: list[str] = []

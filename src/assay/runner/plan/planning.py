@@ -1,4 +1,4 @@
-"""The plan: everything that will be run, checked before a model is loaded; all faults at once."""
+"""The plan of a run: every task × model, checked before a model is loaded. All errors are reported at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +18,18 @@ from ...core.errors import raise_all
 from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
 from ...templates import build_template
+from ...tooling import ToolSet
 from ..options import DEFAULT_MODEL, PartlyRead, RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where
-from ..tasks.measure import Measured, RecordedWays, measured
+from ..tasks.measure import (
+    Measured,
+    RecordedMeasures,
+    is_plain,
+    measured,
+    usual_measure,
+)
 from ..tasks.overrides import (
     columns_of,
     fewshot_of,
@@ -33,23 +40,27 @@ from ..tasks.overrides import (
 from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
-from .cell import Cell, digests_of
+from ..tasks.tools import build_tools, limits_of
+from .agents import with_agent
 from .checks import (
     check_abilities,
     check_choices,
     check_device,
     check_reducer,
     check_repeats,
+    check_tools,
 )
 from .judges import check_judges, count_judges
 from .known_answers import check_known_answers
-from .labels import told_apart
+from .labels import name_apart
 from .leaking import check_leaks
+from .measure_notes import measure_notes, scorer_notes
 from .models import Refused, trusted_model
+from .planned_task import PlannedTask, digests_of
 from .protocol import protocol_of
 from .readable import check_reads
 from .settings import (
-    gather,
+    collecting,
     run_faults,
     scorer_faults,
     task_faults,
@@ -59,16 +70,12 @@ from .settings import (
 from .targets import check_prompts, check_targets
 
 CHECKS = (
-    check_device,
-    check_prompts,
-    check_abilities,
-    check_repeats,
-    check_reducer,
-    check_reads,
-    check_choices,
-    check_targets,
-)
-"""What is looked at of each task with each model, before anything is asked."""
+    check_device, check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices,
+    check_targets, check_tools,
+)  # fmt: skip
+"""The checks of each task × model, before anything is asked."""
+CHECKS_OF_ROWS = (check_known_answers, check_leaks)
+"""Checks that read many rows and build their prompts. They run if `CHECKS` found nothing."""
 
 
 def make_plan(
@@ -76,11 +83,13 @@ def make_plan(
     extra_models: Mapping[str, Model] | None = None,
     *,
     may_have_unused: bool = False,
-    recorded: RecordedWays | None = None,
-) -> list[Cell]:
-    """All cells of a run; raises `PlanError` with every fault found. Settings of an earlier run may be unused now.
+    recorded: RecordedMeasures | None = None,
+) -> list[PlannedTask]:
+    """Return every task × model of a run, checked. Raise `PlanError` with all errors.
 
-    `recorded` says by which measure each task was asked of each model, where answers are scored that are there already.
+    `may_have_unused` allows settings that nothing uses, as when the settings of an earlier run are
+    read. `recorded` holds the measure by which each task was asked of each model, for answers that
+    exist already.
     """
     faults = run_faults(run)
     tasks = _tasks(run, faults)
@@ -88,78 +97,133 @@ def make_plan(
     if not tasks:
         models.check()
         faults += [*models.unknown_options(), *scorer_faults(run)]
-    cells: list[Cell] = []
-    unasked: list[tuple[Scoring, str]] = []
+    planned_tasks: list[PlannedTask] = []
+    judging: list[tuple[Scoring, str]] = []
     for task in tasks:
-        ways = _Ways(task, run, faults, recorded)
-        if not task.measures:
-            ways.prepared(task)  # its own faults are listed before those of the models
-        for name, model in models.of(task):
-            way = gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
-            prepared = None if way is None else ways.prepared(way.task)
-            if prepared is None:
-                continue
-            scorings = [Scoring.of(n, s, task.name, name) for n, s in prepared.scorers]
-            cell = Cell(
-                way.task,
-                name,
-                model,
-                prepared.samples,
-                prepared.template,
-                scorings,
-                prepared.options,
-                run,
-                prepared.shots,
-                way.measure,
-            )
-            cell.notices = tuple(models.notices(name))
-            before = len(faults)
-            for check in CHECKS:
-                gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
-            for check in (
-                (check_known_answers, check_leaks) if len(faults) == before else ()
-            ):
-                gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
-            if len(faults) == before:
-                cells.append(cell)
-        prepared = ways.prepared_at_all()
-        if prepared is not None and not any(
-            cell.task.name == task.name for cell in cells
-        ):
-            unasked += [
-                (Scoring.of(n, s, task.name, ""), task.name)
-                for n, s in prepared.scorers
-            ]
+        preparing = _Preparing(task, run, faults, recorded)
+        planned_of_task = _plan_task(task, run, models, preparing, faults)
+        planned_tasks += planned_of_task
+        judging += _scorings_of(task, planned_of_task, preparing)
     if tasks:
         faults += models.unknown_options()
-    check_judges(
-        [*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked],
-        run,
-        tasks,
-        faults,
-    )
-    if run.measure and cells and not faults and not any(cell.measure for cell in cells):
-        faults.append(
-            UsageError(
-                f"no task of this run can be measured by {run.measure}",
-                fix="leave --measure out",
-            )
-        )
+    check_judges(judging, run, tasks, faults)
+    if planned_tasks and not faults:
+        faults += _measure_faults(run, planned_tasks)
     if not faults and not may_have_unused:
         faults += unused_faults(run, tasks)
     raise_all(faults)
-    if cells and not may_have_unused:
-        notices = unused_judges(
-            run, tasks, [scoring for cell in cells for scoring in cell.scorings]
+    scorings = [scoring for planned in planned_tasks for scoring in planned.scorings]
+    if planned_tasks and not may_have_unused:
+        tool_sets = [p.tools for p in planned_tasks if p.tools is not None]
+        needs = {role for tool_set in tool_sets for role in tool_set.needs}
+        notes = unused_judges(run, tasks, scorings, needs)
+        planned_tasks[0].notices += tuple(notes)
+    judges = count_judges([scoring for scoring in scorings if scoring.roles], run)
+    for planned in planned_tasks:
+        planned.digests = digests_of(planned)
+        planned.task = planned.task.but(protocol=protocol_of(planned, judges))
+    return planned_tasks
+
+
+def _plan_task(
+    task: Task,
+    run: RunOptions,
+    models: "_Models",
+    preparing: "_Preparing",
+    faults: list[AssayError],
+) -> list[PlannedTask]:
+    """Return a task with each model that can be asked it. Errors are appended to `faults`."""
+    planned_tasks: list[PlannedTask] = []
+    if not task.measures:
+        preparing.prepare(task)  # lists errors of the task before those of the models
+    for name, model in models.of(task):
+        measured_task = None
+        with collecting(faults):
+            measured_task = preparing.for_model(name, model)
+        if measured_task is None:
+            continue
+        prepared = preparing.prepare(measured_task.task)
+        if prepared is None:
+            continue
+        scorings = [
+            Scoring.of(scorer_name, scorer, task.name, name)
+            for scorer_name, scorer in prepared.scorers
+        ]
+        planned = PlannedTask(
+            measured_task.task,
+            name,
+            model,
+            prepared.samples,
+            prepared.template,
+            scorings,
+            prepared.options,
+            run,
+            prepared.shots,
+            measured_task.measure,
         )
-        cells[0].notices += tuple(notices)
-    judges = count_judges(
-        [scoring for cell in cells for scoring in cell.scorings if scoring.roles], run
-    )
-    for cell in cells:
-        cell.digests = digests_of(cell)
-        cell.task = cell.task.but(protocol=protocol_of(cell, judges))
-    return cells
+        planned.tools = prepared.tools
+        if prepared.tools is not None:
+            planned.limits = limits_of(measured_task.task, run)
+            for scoring in scorings:
+                scoring.takes_calls = True
+        planned.notices = tuple(models.notices(name))
+        planned.notices += tuple(measure_notes(planned, task, run))
+        if _passes_checks(planned, faults):
+            planned.notices += tuple(scorer_notes(planned.view(), prepared.scorers))
+            planned_tasks.append(planned)
+    return planned_tasks
+
+
+def _passes_checks(planned: PlannedTask, faults: list[AssayError]) -> bool:
+    """Run all checks of a task × model, append their errors, and return True if there are none.
+
+    Checks that read many rows run only if the cheaper ones found nothing.
+    """
+    count_before = len(faults)
+    for checks in (CHECKS, CHECKS_OF_ROWS):
+        for check in checks:
+            with collecting(faults):
+                check(planned)
+        if len(faults) > count_before:
+            return False
+    return True
+
+
+def _scorings_of(
+    task: Task, planned_tasks: Sequence[PlannedTask], preparing: "_Preparing"
+) -> list[tuple[Scoring, str]]:
+    """Return the scorers whose judges are checked, each with the name of its task.
+
+    If no model can be asked the task, its scorers are still returned, so that errors of their judges
+    are listed together with the other errors.
+    """
+    prepared = preparing.prepared_without_model()
+    if planned_tasks:
+        return [
+            (scoring, task.name)
+            for planned in planned_tasks
+            for scoring in planned.scorings
+        ]
+    if prepared is None:
+        return []
+    return [
+        (Scoring.of(name, scorer, task.name, ""), task.name)
+        for name, scorer in prepared.scorers
+    ]
+
+
+def _measure_faults(
+    run: RunOptions, planned_tasks: Sequence[PlannedTask]
+) -> list[AssayError]:
+    """Return an error if `--measure` applies to no task of the run."""
+    if not run.measure or any(planned.measure for planned in planned_tasks):
+        return []
+    return [
+        UsageError(
+            f"no task of this run can be measured by {run.measure}",
+            fix="leave --measure out",
+        )
+    ]
 
 
 class _Models:
@@ -173,19 +237,21 @@ class _Models:
         self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
-        """The models a task is asked of: those of the run, else the one the task names itself."""
+        """Yield the models a task is asked of: those of the run, else the one the task names."""
         for name in self._run.models or tuple(task.models)[:1] or (DEFAULT_MODEL,):
             built = self._build(name, task.models.get(name))
             if built is not None:
+                with collecting(self._faults):
+                    built = with_agent(task, built, name, self._run)
                 yield name, built
 
     def check(self) -> None:
-        """Finds the faults of the models where there is no task to ask them."""
+        """Build all models, so that their errors are listed even if the run has no task."""
         for name in self._run.models:
             self._build(name, None)
 
     def unknown_options(self) -> list[AssayError]:
-        """Of several models, what each said of an option that none of them takes."""
+        """Return the errors for model options that no model of the run takes."""
         names = set(self._run.models)
         return [
             fault
@@ -195,87 +261,104 @@ class _Models:
         ]
 
     def notices(self, name: str) -> Iterator[str]:
-        """The options that other models of the run take and this one does not have."""
+        """Yield a note for each option that other models of the run take and this one does not."""
         for option, faults in self._refused.items():
             if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
 
     def _build(self, name: str, model: Model | None) -> Model | None:
-        place = (name, id(model))
-        if place not in self._built:
-            self._built[place] = (
-                self._given.get(name)
-                or model
-                or gather(
-                    self._faults, lambda: trusted_model(name, self._run, self._refused)
-                )
-            )
-        return self._built[place]
+        """Return a model, built on the first call; None if it cannot be built, which is then listed."""
+        key = (name, id(model))
+        if key in self._built:
+            return self._built[key]
+        built = self._given.get(name) or model
+        if built is None:
+            with collecting(self._faults):
+                built = trusted_model(name, self._run, self._refused)
+        self._built[key] = built
+        return built
 
 
-class _Ways:
-    """A task as each model will be asked it; what it needs is prepared once for each way."""
+class _Preparing:
+    """One task in each form in which models are asked it. Data and scorers are prepared once for each form."""
 
     def __init__(
         self,
         task: Task,
         run: RunOptions,
         faults: list[AssayError],
-        recorded: RecordedWays | None = None,
+        recorded: RecordedMeasures | None = None,
     ) -> None:
-        self._task, self._run, self._faults, self._recorded = (
-            task,
-            run,
-            faults,
-            recorded,
-        )
+        self._task = task
+        self._run = run
+        self._faults = faults
+        self._recorded = recorded
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
-        """The task as a model is asked it, by the best measure it can serve."""
-        found = self._measured(name, model)
-        return replace(found, task=without_scores(found.task, self._run))
+        """Return the task as a model is asked it, by the best measure it can serve."""
+        result = self._measured(name, model)
+        return replace(result, task=without_scores(result.task, self._run))
 
     def _measured(self, name: str, model: Model) -> Measured:
-        """The task by the best measure the model can serve; what has no options to choose from stays as it is."""
-        task, wanted = self._task, self._run.measure
+        """Return the task by the best measure the model can serve. A task without choices stays as it is."""
+        task = self._task
+        measure = self._run.measure
         if self._recorded is not None:
-            wanted = self._recorded.get((task.name, name)) or None
-            if wanted is None:
+            measure = self._recorded.get((task.name, name)) or None
+            if measure is None:
                 return Measured(task)
-        elif not task.measures and (wanted is None or not self._has_choices()):
+        elif measure is None and self._has_plain_choices():
+            measure = usual_measure(model.abilities)
+            if measure is None:
+                return Measured(task)
+        elif not task.measures and (measure is None or not self._has_choices()):
             return Measured(task)
-        return measured(task, model.abilities, wanted, name)
+        fix = getattr(model, "likelihood_fix", "")
+        return measured(task, model.abilities, measure, name, fix)
 
-    def prepared(self, task: Task) -> "Prepared | None":
-        """What a way needs; `None` if it has a fault, which is then listed."""
+    def _has_plain_choices(self) -> bool:
+        """Return True if the data are text questions with options, and no setting says how they are asked."""
+        if not is_plain(self._task) or self._asks_for_text():
+            return False
+        prepared = self.prepare(self._task)
+        if prepared is None or prepared.samples.kind != "choice":
+            return False
+        first = next((s for s in prepared.samples if isinstance(s, Sample)), None)
+        return first is not None and bool(first.choices) and not first.media
+
+    def _asks_for_text(self) -> bool:
+        """Return True if the run's settings make sense only for generated text."""
+        run = self._run
+        several = self._task.epochs > 1 or (run.generation.get("n") or 1) > 1
+        return several or bool(run.apply_chat_template) or run.predict_only
+
+    def prepare(self, task: Task) -> "Prepared | None":
+        """Prepare one form of the task, once. Return None if it has an error, which is then listed."""
         if task.protocol not in self._prepared:
             task = without_scores(task, self._run)
-            self._prepared[task.protocol] = gather(
-                self._faults, lambda: prepare(task, self._run, self._faults)
-            )
+            self._prepared[task.protocol] = None
+            with collecting(self._faults):
+                self._prepared[task.protocol] = prepare(task, self._run, self._faults)
         return self._prepared[task.protocol]
 
-    def prepared_at_all(self) -> "Prepared | None":
-        """What the task needs by itself, and its own faults, where no model could be asked."""
-        return (
-            self.prepared(self._task)
-            if not self._prepared
-            else self._prepared.get(self._task.protocol)
-        )
+    def prepared_without_model(self) -> "Prepared | None":
+        """Return the task as written, prepared now (which lists its errors) if no model could be asked."""
+        if not self._prepared:
+            return self.prepare(self._task)
+        return self._prepared.get(self._task.protocol)
 
     def _has_choices(self) -> bool:
-        prepared = self.prepared(self._task)
-        first = (
-            next((s for s in prepared.samples if isinstance(s, Sample)), None)
-            if prepared
-            else None
-        )
+        """Return True if the first sample has options to choose from."""
+        prepared = self.prepare(self._task)
+        if prepared is None:
+            return False
+        first = next((s for s in prepared.samples if isinstance(s, Sample)), None)
         return first is not None and bool(first.choices)
 
 
 def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
-    """The tasks that can be read, in part at least; what cannot is listed."""
+    """Return the tasks of the run that can be read. Errors of the others are appended to `faults`."""
     if not run.tasks:
         faults.append(
             UsageError(
@@ -303,42 +386,53 @@ def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a task needs whatever the model."""
+    """The parts of a task that do not depend on the model."""
 
     samples: Samples
     template: Any
     shots: Any
     options: GenerateOptions
     scorers: list[tuple[str, Any]]
+    tools: ToolSet | None = None
 
 
 def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
-    """Opens the data and builds what a task asks and judges with; faults of scorers are listed, others raised."""
+    """Open the data and build the template, the scorers and the options of a task.
+
+    Errors of scorers and summarizers are appended to `faults`. All others are raised.
+    """
     wrong = task_faults(task, run)
-    options: GenerateOptions | None = gather(wrong, lambda: generation_of(task, run))
-    parts: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
-    usual = (
-        ()
-        if task.scorers or parts is None or task.driver is not None
-        else usual_scorers(*parts[:2])
-    )
-    scorers = (
-        build_scorers(task, usual, faults)
-        if task.driver is None and (parts or task.scorers)
-        else []
-    )
+    options: GenerateOptions | None = None
+    with collecting(wrong):
+        options = generation_of(task, run)
+    questions: tuple[Samples, Any, Any] | None = None
+    tools: ToolSet | None = None
+    with collecting(wrong):
+        limits_of(task, run)
+    with collecting(wrong):
+        tools = build_tools(task)
+    with collecting(wrong):
+        questions = _build_questions(task, run, tools)
+    scorers: list[tuple[str, Any]] = []
+    if task.driver is None:
+        entries = task.scorers
+        if not entries and questions is not None:
+            samples, template, _ = questions
+            entries = usual_scorers(samples, template)
+        scorers = build_scorers(task, entries, faults)
     for entry in task.summarizers:
-        gather(
-            faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}")
-        )  # type: ignore[misc]
+        with collecting(faults):
+            build_summarizer(entry, f"task {task.name!r}")
     raise_all(wrong)
-    assert parts is not None and options is not None  # else there was a fault
-    samples, template, shots = parts
-    return Prepared(samples, template, shots, options, scorers)
+    assert questions is not None and options is not None  # else an error was raised
+    samples, template, shots = questions
+    return Prepared(samples, template, shots, options, scorers, tools)
 
 
-def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
-    """The data, the template over it, and what its shots come from."""
+def _build_questions(
+    task: Task, run: RunOptions, tools: ToolSet | None
+) -> tuple[Samples, Any, Any]:
+    """Return the samples, the template, and the pool of few-shot examples (None without)."""
     with saying_where(task, run.data):
         samples = open_dataset(
             _source_of(task, run),
@@ -349,32 +443,37 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
             on_duplicate=run.on_duplicate,
             to_sample=task.to_sample,
             where=f"task {task.name!r}",
-            **_reach(task, run),
+            **_media_permissions(task, run),
         )
         samples = part_of(samples, task)
-    samples = samples.with_shuffled_choices(run.shuffle_choices)
+    samples = samples.with_shuffled_choices(
+        run.shuffle_choices, each_epoch=run.shuffle_choices_each_epoch
+    )
     if task.template is None and samples.kind == "unknown":
         raise _no_question(samples, f"task {task.name!r}")
+    is_whole = getattr(task.template, "is_whole", False)
     template = build_template(
         task.template,
         kind=samples.kind,
-        system=system_of(task, run),
+        system=None if is_whole else system_of(task, run),
         roles=task.roles,
         produces=task.produces,
         chat=run.apply_chat_template,
         where=f"task {task.name!r}",
         hold=holder(samples.own_reach, f"task {task.name!r}"),
     )
+    if tools is not None:
+        template.offer_tools(tools.tools, task.tool_choice)
     shots = None
-    if fewshot_of(task, run).num:
+    if fewshot_of(task, run).num and not is_whole:
         template, shots = with_shots(
-            task, run, samples, template, _source_of, _reach(task, run)
+            task, run, samples, template, _source_of, _media_permissions(task, run)
         )
     return samples, template, shots
 
 
-def _reach(task: Task, run: RunOptions) -> dict[str, Any]:
-    """Which files and URLs the rows may name."""
+def _media_permissions(task: Task, run: RunOptions) -> dict[str, Any]:
+    """Return which files and URLs the rows may name, as arguments of `open_dataset`."""
     return {
         "media_root": run.media_root,
         "allow_urls": run.allow_urls or task.allow_urls,
@@ -383,6 +482,7 @@ def _reach(task: Task, run: RunOptions) -> dict[str, Any]:
 
 
 def _no_question(samples: Samples, where: str) -> UsageError:
+    """Return the error for data in which no column can be the question."""
     row = next((s for s in samples if isinstance(s, Sample)), None)
     names = ", ".join(row.fields) if row is not None else "none"
     return UsageError(
@@ -393,39 +493,36 @@ def _no_question(samples: Samples, where: str) -> UsageError:
 
 
 def _source_of(task: Task, run: RunOptions) -> Any:
+    """Return what `open_dataset` reads: the task's dataset, or the one that `--data` names."""
     if task.driver is not None and callable(task.dataset):
-        return task.dataset  # whoever drives the model reads `--data` in his own way
+        return task.dataset  # the driver reads `--data` itself
     source = task.dataset
     if hasattr(source, "reading_from"):
-        return source.reading_from(
-            run.data
-        )  # the user's own code reads the rows; `--data` says where it reads
+        # The user's code reads the rows; `--data` says from where.
+        return source.reading_from(run.data)
     if not isinstance(source, DataSource):
         return run.data or source
-    found = find_data(task, run.data)
-    return source.read(found) if source.read is not None else found
+    path = find_data(task, run.data)
+    return source.read(path) if source.read is not None else path
 
 
 def build_scorers(
-    task: Task, usual: Sequence[Any], faults: list[AssayError]
+    task: Task, entries: Sequence[Any], faults: list[AssayError]
 ) -> list[tuple[str, Any]]:
-    """The scorers of a task with their names, no two alike; `usual` ones where it names none."""
+    """Build the scorers that `entries` name. Return each with a name that no other scorer of the task has."""
     where = f"task {task.name!r}"
-    entries: list[Any] = []
-    built: list[tuple[str, Any]] = []
-    for entry in task.scorers or usual:
-        scorer = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
-        if scorer is not None:
-            gather(
-                faults,
-                lambda scorer=scorer: _check_libraries(scorer[0], scorer[1], where),
-            )  # type: ignore[misc]
-            entries.append(entry)
-            built.append(scorer)
-    return told_apart(entries, built, where, faults)
+    used_entries: list[Any] = []
+    scorers: list[tuple[str, Any]] = []
+    for entry in entries:
+        with collecting(faults):
+            name, scorer = build_scorer(entry, where)
+            used_entries.append(entry)
+            scorers.append((name, scorer))
+            _check_libraries(name, scorer, where)
+    return name_apart(used_entries, scorers, where, faults)
 
 
 def _check_libraries(name: str, scorer: Any, where: str) -> None:
-    """What a scorer cannot do without is found before the model is asked, not after."""
+    """Raise if a library that a scorer requires is missing: before the model is asked, not after."""
     for requirement in getattr(scorer, "requires", ()):
         requirement.check(f"{where}, scorer {name!r}")

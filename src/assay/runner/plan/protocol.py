@@ -1,9 +1,11 @@
-"""Protocol ids: a name that says how a result was measured, so that equal ids mean equal measurements.
+"""Protocol ids: a name for how a result was measured. Equal ids mean equal measurements.
 
-A task that is asked as its author wrote it has its own id. What a run changed is added: each change in a word, then a
-short digest of all of them, so that two system texts do not get one name. `gsm8k@5shot-chat` without examples and with
-a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. Which
-samples were asked (`--limit`, `--sample_id`, `--shuffle`), where the data lies and which model is no part of it.
+A task that is asked as its author wrote it has its own id. Changes by a run are added: each change
+in a word, then a short digest of all, so that two system texts do not get one name. `gsm8k@5shot-
+chat` without examples and with a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped
+mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The id does not depend on the samples asked
+(`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the model. A model that gets
+tools as text is an exception: its measurement is another one, `mytask+prompted-7be210`.
 """
 
 import re
@@ -12,40 +14,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...agents.agent_model import AgentModel
 from ...code.fingerprint import code_digest
 from ...code.userfiles import is_reference, load_attribute
 from ...core import DataSource, Spec, Task, digest_of
 from ...core.request import OPTION_NAMES
 from ...datasets import Samples
 from ...datasets.columns import find_columns
+from ...models.tool_prompting import INSTRUCTIONS
+from ...models.tool_syntaxes import PROMPTED
 from ...templates import build_template
 from ...templates.built import as_chat, as_text
 from ..tasks.components import default_scorers
 from ..tasks.locate import MINI
 from ..tasks.overrides import columns_of, fewshot_of, original, system_of
-from .cell import Cell
+from ..tasks.tools import LIMIT_FLAGS
+from .planned_task import PlannedTask
 
 DIGEST_CHARACTERS = 6
 LABEL_CHARACTERS = 32
 OTHER_FIELDS = ("to_sample", "roles", "history", "produces", "hints")
-"""Fields of a task that change prompts, answers or scores and that no option of a run sets today."""
+"""Fields of a task that change prompts, answers or scores, and that no option of a run sets today."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing a run does otherwise than the task says."""
+    """One difference between the run and the task as written."""
 
     label: str
-    """In a word: `system`, `max_tokens=64`."""
+    """A word for it: `system`, `max_tokens=64`."""
     value: Any
-    """What the digest is made of: plain data that does not depend on the machine."""
+    """Plain data for the digest, independent of the machine."""
 
 
-def protocol_of(cell: Cell, judges: Mapping[str, Any]) -> str:
-    """The id of what a cell measures; `judges` are the identities of helper models by role."""
-    base = original(cell.task)
-    name, shots = cell.task.protocol, fewshot_of(cell.task, cell.run).num
-    changes = list(changes_of(cell, judges))
+def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
+    """Return the protocol id of a task × model. `judges` are the identities of helper models by role."""
+    base = original(planned.task)
+    name, shots = planned.task.protocol, fewshot_of(planned.task, planned.run).num
+    changes = list(changes_of(planned, judges))
     if not changes:
         return name
     labels = [change.label for change in changes]
@@ -65,29 +71,29 @@ def protocol_of(cell: Cell, judges: Mapping[str, Any]) -> str:
     return f"{name}{'+' if '@' in name else '@'}{'+'.join(map(_word, labels))}-{digest}"
 
 
-def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
-    """Everything that a run does otherwise than the task's author wrote it."""
-    task, run = cell.task, cell.run
+def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield every difference between the run and the task as its author wrote it."""
+    task, run = planned.task, planned.run
     base = original(task)
-    yield from _shots(cell, base)
-    if _template_source(task, cell.samples) != (
-        source := _template_source(base, cell.samples)
+    yield from _shots(planned, base)
+    if _template_source(task, planned.samples) != (
+        source := _template_source(base, planned.samples)
     ):
-        yield Change("template", [_template_source(task, cell.samples), source])
-    if (system := system_of(task, run)) != base.system and cell.shows_system:
+        yield Change("template", [_template_source(task, planned.samples), source])
+    if (system := system_of(task, run)) != base.system and planned.shows_system:
         yield Change("system" if system else "no_system", system)
-    # Where prompts bring options of their own, one that the run gives stands above them, whatever the task says.
+    # A generation option of the run overrides those of prompts, whatever the task says.
     has_own_options = (
         run.generation
-        and (prompt := cell.first_prompt()) is not None
+        and (prompt := planned.first_prompt()) is not None
         and prompt.options is not None
     )
-    if _chat_differs(cell):
+    if _chat_differs(planned):
         yield Change(
             "chat" if run.apply_chat_template else "no_chat", run.apply_chat_template
         )
     for name in OPTION_NAMES:
-        value = getattr(cell.options, name)
+        value = getattr(planned.options, name)
         if value != getattr(base.options, name) or (
             has_own_options and name in run.generation
         ):
@@ -97,7 +103,11 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
             yield Change(_setting(name, getattr(task, name)), getattr(task, name))
     if run.shuffle_choices is not None:
         yield Change(f"shuffled_choices={run.shuffle_choices}", run.shuffle_choices)
-    if _columns_differ(cell, base):
+    if run.shuffle_choices_each_epoch and task.epochs > 1:
+        yield Change("each_epoch", run.shuffle_choices_each_epoch)
+    if _prompts_tools(planned):
+        yield Change(PROMPTED, INSTRUCTIONS)
+    if _columns_differ(planned, base):
         yield Change("columns", dict(columns_of(task, run)))
     if (
         run.split is not None
@@ -108,64 +118,86 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
     if run.data == MINI and isinstance(base.dataset, DataSource) and base.dataset.mini:
         yield Change(
             MINI, base.dataset.mini
-        )  # a few rows of ours, not the benchmark's; its own may lie anywhere
-    yield from _scoring(cell, base, judges)
+        )  # a few rows that ship with assay, not the benchmark's own data
+    for limit, option in LIMIT_FLAGS.items():
+        value = getattr(run, option)
+        is_set = planned.tools is not None and value is not None
+        if is_set and base.limits.get(limit) != value:
+            yield Change(f"{option}={value:g}", value)
+    yield from _scoring(planned, base, judges)
+    if isinstance(planned.model, AgentModel):
+        identity = planned.model.program.identity
+        yield Change(f"agent={identity['agent']}", identity)
     for name in OTHER_FIELDS:
         if getattr(task, name) != getattr(base, name):
             yield Change(name, code_digest(getattr(task, name)))
 
 
-def _chat_differs(cell: Cell) -> bool:
-    """Whether putting every prompt as a chat, or none, changes how this task is asked."""
-    wanted, sample = cell.run.apply_chat_template, cell.first_sample()
-    if wanted is None or sample is None:
-        return wanted is not None
+def _prompts_tools(planned: PlannedTask) -> bool:
+    """Return True if tools are written into the prompt, since the model's chat template takes none."""
+    prompt = planned.first_prompt()
+    if prompt is None or not prompt.tools:
+        return False
+    return bool(getattr(planned.model, "prompts_tools", False))
+
+
+def _chat_differs(planned: PlannedTask) -> bool:
+    """Return True if `--apply_chat_template` changes how this task is asked."""
+    setting, sample = planned.run.apply_chat_template, planned.first_sample()
+    if setting is None or sample is None:
+        return setting is not None
     bare = build_template(
-        cell.task.template,
-        kind=cell.samples.kind,
-        roles=cell.task.roles,
+        planned.task.template,
+        kind=planned.samples.kind,
+        roles=planned.task.roles,
         where="template",
     )
     messages = bare(sample).messages
-    return (as_chat if wanted else as_text)(messages) != messages
+    return (as_chat if setting else as_text)(messages) != messages
 
 
-def _shots(cell: Cell, base: Task) -> Iterator[Change]:
-    fewshot = fewshot_of(cell.task, cell.run)
+def _shots(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield the changes of few-shot examples."""
+    fewshot = fewshot_of(planned.task, planned.run)
     if fewshot.num != base.fewshot.num:
         yield Change(f"{fewshot.num}shot", fewshot.num)
-    if not fewshot.num or cell.shots is None:
+    if not fewshot.num or planned.shots is None:
         return
     ways = {name: getattr(fewshot, name) for name in ("pick", "multiturn")}
     if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
         yield Change("shots", code_digest(ways))
-    if fewshot.seed != base.fewshot.seed and cell.options.seed == base.options.seed:
+    if fewshot.seed != base.fewshot.seed and planned.options.seed == base.options.seed:
         yield Change(
             f"seed={fewshot.seed}", fewshot.seed
-        )  # else it stands among the options
-    if cell.run.fewshot_data is not None:
+        )  # otherwise it is among the options
+    if planned.run.fewshot_data is not None:
         yield Change(
-            f"shots={Path(cell.run.fewshot_data).name}", cell.shots.pool.digest()
+            f"shots={Path(planned.run.fewshot_data).name}", planned.shots.pool.digest()
         )
-    if cell.shots.are_evaluated:
+    if planned.shots.are_evaluated:
         yield Change("shots_from_evaluated_data", True)
 
 
-def _scoring(cell: Cell, base: Task, judges: Mapping[str, Any]) -> Iterator[Change]:
-    usual = default_scorers(cell.samples.kind)
-    scorers = cell.task.scorers or usual
+def _scoring(
+    planned: PlannedTask, base: Task, judges: Mapping[str, Any]
+) -> Iterator[Change]:
+    """Yield the changes of scorers and judges."""
+    usual = default_scorers(planned.samples.kind)
+    scorers = planned.task.scorers or usual
     if scorers != (base.scorers or usual):
-        names = "+".join(scoring.name for scoring in cell.scorings)
+        names = "+".join(scoring.name for scoring in planned.scorings)
         yield Change(f"scorer={names}", [_scorer(entry) for entry in scorers])
-    for role in sorted({role for scoring in cell.scorings for role in scoring.roles}):
-        # The sandbox that every run has is no choice of anybody's.
-        if role in judges and role in cell.run.judges:
-            name = str(cell.run.judges[role]).rpartition("/")[2]
+    for role in sorted(
+        {role for scoring in planned.scorings for role in scoring.roles}
+    ):
+        # The default sandbox of every run is not a change.
+        if role in judges and role in planned.run.judges:
+            name = str(planned.run.judges[role]).rpartition("/")[2]
             yield Change(f"{role}={name}", judges[role])
 
 
 def _scorer(entry: Any) -> Any:
-    """A shipped scorer by its name and options, the same in every version; one's own by its code."""
+    """Return a shipped scorer by its name and options, the same in every version; a user's one by its code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
         if not is_reference(spec.name):
@@ -175,25 +207,25 @@ def _scorer(entry: Any) -> Any:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """What the prompts of a task depend on beside the row."""
+    """Return what the prompts of a task depend on besides the row."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source
 
 
-def _columns_differ(cell: Cell, base: Task) -> bool:
-    """Whether the run reads rows otherwise: naming a column that is found by its name anyway changes nothing."""
-    columns = columns_of(cell.task, cell.run)
+def _columns_differ(planned: PlannedTask, base: Task) -> bool:
+    """Return True if the run reads rows differently. Naming a column that is found anyway changes nothing."""
+    columns = columns_of(planned.task, planned.run)
     if dict(columns) == dict(base.columns):
         return False
-    first = cell.samples.head.columns
+    first = planned.samples.head.columns
     if first is None:
         return False
     return find_columns(first.names, columns) != find_columns(first.names, base.columns)
 
 
 def _setting(name: str, value: Any) -> str:
-    """`max_tokens=64`; what cannot be read at a glance by its name alone."""
+    """Return `max_tokens=64`, or only the name if the value is long."""
     if isinstance(value, float):
         return f"{name}={value:g}"
     is_short = (
@@ -203,5 +235,5 @@ def _setting(name: str, value: Any) -> str:
 
 
 def _word(label: str) -> str:
-    """A label without what would end a name for other readers of it: blanks, commas, bars."""
+    """Return a label without characters that end a name for other readers: blanks, commas, bars."""
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

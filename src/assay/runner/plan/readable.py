@@ -1,12 +1,13 @@
-"""What scorers can read: one for which the answers of a run hold nothing is refused before anything is asked or scored.
+"""What scorers read: refuse one that would find nothing to read in the answers of a run, before anything is asked.
 
-A scorer declares in `reads` what it cannot do without: `text`, `image`, `audio` or `video` of an answer, an `answer` of
-any kind, `likelihood`s, the `logprobs` of tokens, and of the sample its `target`. One that declares nothing is tried.
+A scorer declares in `reads` what it needs: `text`, `image`, `audio` or `video` of an answer, an
+`answer` of any kind, `likelihood`s, the `logprobs` of tokens, and the `target` of the sample. One
+that declares nothing is accepted.
 """
 
 from ...core import GenerateOptions, Prompt, UsageError
 from ..scoring.scoring import Scoring
-from .cell import Cell
+from .planned_task import PlannedTask
 
 OF_SAMPLES = frozenset({"target"})
 SCORERS_OF_LIKELIHOODS = "choice_likelihood, last_word, perplexity"
@@ -17,20 +18,20 @@ _WORDS = {
 }
 
 
-def check_reads(cell: Cell) -> None:
-    """Refuses a scorer that would find nothing of what it reads in any answer of a cell."""
-    prompt = cell.first_prompt()
+def check_reads(planned: PlannedTask) -> None:
+    """Raise if a scorer reads something that no answer of the task × model has."""
+    prompt = planned.first_prompt()
     if prompt is None:
         return
-    kinds = held_by(prompt, cell.options_for(prompt))
-    for scoring in cell.scorings:
+    kinds = held_by(prompt, planned.options_for(prompt))
+    for scoring in planned.scorings:
         for kind in scoring.reads:
             if kind not in kinds and kind not in OF_SAMPLES:
-                raise _unreadable(cell, scoring, kind, kinds)
+                raise _unreadable(planned, scoring, kind, kinds)
 
 
 def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
-    """What the answer to a prompt has in it."""
+    """Return the kinds of content that the answer to a prompt has."""
     if prompt.continuations is not None or prompt.rolling:
         return frozenset({"likelihood"})
     tokens = () if options.logprobs is None else ("logprobs",)
@@ -38,10 +39,14 @@ def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
 
 
 def _unreadable(
-    cell: Cell, scoring: Scoring, kind: str, kinds: frozenset[str]
+    planned: PlannedTask, scoring: Scoring, kind: str, kinds: frozenset[str]
 ) -> UsageError:
-    words = " and ".join(_WORDS.get(one, one) for one in sorted(kinds - {"answer"}))
-    by = f" by {cell.measure}" if cell.measure else ""
+    """Return the error for a scorer that finds nothing to read."""
+    words = " and ".join(
+        _WORDS.get(kind_of_content, kind_of_content)
+        for kind_of_content in sorted(kinds - {"answer"})
+    )
+    by = f" by {planned.measure}" if planned.measure else ""
     if kinds == {"likelihood"}:
         fix = f"ask for text (--measure letter, -o another folder), or name one of {SCORERS_OF_LIKELIHOODS}"
     elif kind == "likelihood":
@@ -52,6 +57,6 @@ def _unreadable(
         fix = f"name a scorer that reads {words}, or give the task produces: [{kind}]"
     return UsageError(
         f"scorer {scoring.name!r} reads {_WORDS.get(kind, kind)}, and the answers to this task{by} hold only {words}",
-        where=f"task {cell.task.name!r}",
+        where=f"task {planned.task.name!r}",
         fix=fix,
     )

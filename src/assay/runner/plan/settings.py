@@ -1,8 +1,9 @@
-"""Settings: what is wrong with the options of a run and with those of a task, all of it, before anything is asked."""
+"""Checks of the options of a run and of a task, before anything is asked. All errors are returned at once."""
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -33,38 +34,55 @@ LEAST = {
     "num_fewshot": 0,
     "gpus_per_replica": 0,
     "scorer_seconds": 0,
+    "max_turns": 1,
+    "max_calls": 1,
+    "sample_tokens": 1,
+    "sample_seconds": 0,
 }
-"""The least that options can be; what kind each is stands in `RunOptions`."""
+"""The smallest values of options. Their types are those of the fields of `RunOptions`."""
 
 
-def gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
-    """What an action returns; `None` where it has a fault, which is then listed."""
+@contextmanager
+def collecting(errors: list[AssayError]) -> Iterator[None]:
+    """Append an error raised in the `with` block to a list, and continue after the block.
+
+    A `PlanError` is a list of errors: each of them is appended.
+
+    Example:
+        limit = None
+        with collecting(errors):
+            limit = parse_limit(text)
+    """
     try:
-        return action()
+        yield
     except PlanError as error:
-        faults.extend(error.faults)
+        errors.extend(error.faults)
     except AssayError as error:
-        faults.append(error)
-    return None
+        errors.append(error)
 
 
 def run_faults(run: RunOptions) -> list[AssayError]:
-    """Options that make no sense, whatever the task."""
+    """Return the errors in the options of a run that do not depend on the task."""
     faults: list[AssayError] = [*_wrong_values(run)]
-    gather(faults, lambda: parse_limit(run.limit))
+    with collecting(faults):
+        parse_limit(run.limit)
     if run.shard is not None:
-        gather(faults, lambda: parse_shard(str(run.shard)))
+        with collecting(faults):
+            parse_shard(str(run.shard))
     for name, value in run.generation.items():
-        gather(
-            faults, lambda name=name, value=value: DEFAULT_OPTIONS.set(**{name: value})
-        )  # type: ignore[misc]
+        with collecting(faults):
+            DEFAULT_OPTIONS.set(**{name: value})
     if run.reducer is not None and not re.fullmatch(r"pass[@^]\d+", str(run.reducer)):
-        gather(faults, lambda: _check_reducer(str(run.reducer), 1, "--reducer"))
-    gather(faults, lambda: ErrorBudget(str(run.on_error)))
+        with collecting(faults):
+            _check_reducer(str(run.reducer), 1, "--reducer")
+    with collecting(faults):
+        ErrorBudget(str(run.on_error))
     if run.until is not None:
-        gather(faults, lambda: parse_until(str(run.until)))
+        with collecting(faults):
+            parse_until(str(run.until))
     if run.budget is not None:
-        gather(faults, lambda: parse_budget(str(run.budget)))
+        with collecting(faults):
+            parse_budget(str(run.budget))
     seconds = run.give_up_after
     if (
         isinstance(seconds, bool)
@@ -81,15 +99,16 @@ def run_faults(run: RunOptions) -> list[AssayError]:
 
 
 def scorer_faults(run: RunOptions) -> list[AssayError]:
-    """What is wrong with the scorers of a run that has no task to score."""
+    """Return the errors in the scorers of a run that has no task to score."""
     faults: list[AssayError] = []
     for entry in run.scorers:
-        gather(faults, lambda entry=entry: build_scorer(entry, "--scorer"))  # type: ignore[misc]
+        with collecting(faults):
+            build_scorer(entry, "--scorer")
     return faults
 
 
 def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
-    """What is wrong with how often a task asks and how it takes the answers together; the run's own faults aside."""
+    """Return the errors in a task's epochs and reducer. Errors in the options of the run are left to `run_faults`."""
     faults: list[AssayError] = []
     where = f"task {task.name!r}"
     if task.epochs < 1:
@@ -102,57 +121,65 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
                 )
             )
         return faults
-    n = gather([], lambda: task.options.set(**run.generation).n)
-    if n is not None:
-        place = where if run.reducer is None else "--reducer"
-        gather(
-            faults, lambda: _check_reducer(str(task.reducer), task.epochs * n, place)
-        )
+    try:
+        n = task.options.set(**run.generation).n
+    except AssayError:
+        return faults  # `run_faults` reports the generation options
+    setting = where if run.reducer is None else "--reducer"
+    with collecting(faults):
+        _check_reducer(str(task.reducer), task.epochs * n, setting)
     return faults
 
 
 def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
-    """Settings that nothing in the run takes: whoever gave them would believe that they counted.
+    """Return errors for settings that nothing in the run uses: the user would believe that they took effect.
 
-    Code of guests reads the settings of a run in its own way, so nothing is said where there is some.
+    Nothing is reported if code written for another system takes part, since it reads the settings in its own way.
     """
     if run.dialect is not None or any(task.driver is not None for task in tasks):
         return []
-    return [*_unused_shots(run, tasks), *_missing_guests(run)]
+    return [*_unused_shots(run, tasks), *_missing_files(run)]
 
 
 def unused_judges(
-    run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]
+    run: RunOptions,
+    tasks: Sequence[Task],
+    scorings: Sequence[Scoring],
+    needs: Collection[str] = (),
 ) -> Iterator[str]:
-    """Judges that nobody asks, as when one command is given to many tasks: no fault, but worth a line."""
-    if has_guests(run, tasks):
+    """Yield a note for each judge that no scorer asks and no tool needs. One command may serve many tasks: no error."""
+    if has_foreign_code(run, tasks):
         return
     roles = {role for scoring in scorings for role in scoring.roles}
     names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
     for role, model in run.judges.items():
-        if role not in roles:
+        if role not in roles and role not in needs:
             flag = model if role == "judge" else f"{role}={model}"
             yield f"--judge {flag} was not asked: no scorer of this run takes a {role} (they are {names})"
     if run.judge_args and not run.judges:
         yield f"--judge_args {', '.join(run.judge_args)}: there is no judge to take them (--judge MODEL)"
 
 
-def has_guests(run: RunOptions, tasks: Sequence[Task]) -> bool:
-    """Whether code written for another system takes part: it reads the settings of a run in its own way."""
+def has_foreign_code(run: RunOptions, tasks: Sequence[Task]) -> bool:
+    """Return True if code written for another system takes part. It reads the settings of a run in its own way."""
     return run.dialect is not None or any(
         task.foreign or task.driver is not None for task in tasks
     )
 
 
 def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError]:
+    """Yield an error if `--fewshot_data` is given and no task shows few-shot examples."""
     if run.fewshot_data is None or run.num_fewshot:
         return
     if run.num_fewshot == 0 or not any(task.fewshot.num for task in tasks):
-        what = f"--fewshot_data {run.fewshot_data}: no task of this run shows shots"
-        yield UsageError(what, fix="--num_fewshot N, or leave it out")
+        yield UsageError(
+            f"--fewshot_data {run.fewshot_data}: no task of this run shows shots",
+            fix="--num_fewshot N, or leave it out",
+        )
 
 
-def _missing_guests(run: RunOptions) -> Iterator[UsageError]:
+def _missing_files(run: RunOptions) -> Iterator[UsageError]:
+    """Yield an error for each `--register` path that does not exist."""
     for entry in run.register:
         file = split_reference(entry)[0] if is_reference(entry) else entry
         if not Path(file).expanduser().exists():
@@ -163,17 +190,13 @@ def _missing_guests(run: RunOptions) -> Iterator[UsageError]:
 
 
 def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
-    """Options whose value is of another kind than their field, is not one of its words, or is out of range."""
+    """Yield an error for each option with a value of the wrong type, not among its choices, or out of range."""
     for name, hint in get_type_hints(RunOptions).items():
         value = getattr(run, name)
         if value is None:
             continue
-        kinds = {
-            one
-            for kind in (get_args(hint) or (hint,))
-            for one in (get_args(kind) or (kind,))
-        }
-        words = sorted(one for one in kinds if isinstance(one, str))
+        kinds = _kinds_in(hint)
+        words = sorted(kind for kind in kinds if isinstance(kind, str))
         if isinstance(value, str) and words and value not in words and str not in kinds:
             yield UsageError(
                 f"--{name} cannot be {shorten(value)}",
@@ -187,7 +210,16 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
             yield from _wrong_number(name, value, is_whole=float not in kinds)
 
 
+def _kinds_in(hint: Any) -> set[Any]:
+    """Return the types and literal words in a type hint such as `int | Literal["auto"] | None`."""
+    kinds: set[Any] = set()
+    for member in get_args(hint) or (hint,):
+        kinds.update(get_args(member) or (member,))
+    return kinds
+
+
 def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageError]:
+    """Yield an error if the value is not a finite number of the right type, or is below the minimum."""
     least = LEAST.get(name)
     numbers = int if is_whole else (int, float)
     if (
@@ -205,16 +237,16 @@ def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageErr
 
 
 def _check_reducer(reducer: str, repeats: int, where: str) -> None:
-    """Raises for a reducer that does not exist, and for one that wants more answers to a sample than are asked for."""
-    wanted = re.fullmatch(r"pass[@^](\d+)", reducer)
-    if wanted is not None and int(wanted[1]) > repeats:
+    """Raise if a reducer does not exist, or needs more answers per sample than are asked for."""
+    match = re.fullmatch(r"pass[@^](\d+)", reducer)
+    if match is not None and int(match[1]) > repeats:
         raise UsageError(
-            f"{reducer} is of {wanted[1]} answers to each sample and {repeats} will be asked for",
+            f"{reducer} needs {match[1]} answers to each sample, and {repeats} will be asked for",
             where=where,
-            fix=f"--epochs {wanted[1]}",
+            fix=f"--epochs {match[1]}",
         )
     try:
         reduce_repeats([0.0] * max(repeats, 1), reducer)
     except ValueError as error:
-        what, _, fix = str(error).partition(": ")
-        raise UsageError(what, where=where, fix=fix or None) from error
+        problem, _, fix = str(error).partition(": ")
+        raise UsageError(problem, where=where, fix=fix or None) from error

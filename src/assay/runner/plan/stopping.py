@@ -1,4 +1,4 @@
-"""Whether `--until` can be kept: a mean of independent samples in random order, on a scale with known ends."""
+"""Check that `--until` can be applied: to a mean of independent samples in random order, with known bounds."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,11 +8,11 @@ from ...store import RunReader
 from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
-from .cell import Cell
+from .planned_task import PlannedTask
 
 
-def prepare_until(options: RunOptions, cells: Sequence[Cell]) -> None:
-    """Refuses a rule that a task cannot keep, and reads the baseline that it looks at."""
+def prepare_until(options: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
+    """Raise if a task cannot follow the rule, and read the baseline that it is compared with."""
     if options.until is None:
         return
     rule = parse_until(options.until)
@@ -27,70 +27,75 @@ def prepare_until(options: RunOptions, cells: Sequence[Cell]) -> None:
         raise UsageError(
             "no earlier run to decide against", where=where, fix="--baseline RUN"
         )
-    for cell in cells:
-        scoring = watched_scoring(cell)
-        if fault := _unfit(cell, scoring):
+    for planned in planned_tasks:
+        scoring = watched_scoring(planned)
+        if fault := _unfit(planned, scoring):
             raise UsageError(
-                f"task {cell.task.name!r}: {fault}", where=where, fix="--limit N"
+                f"task {planned.task.name!r}: {fault}", where=where, fix="--limit N"
             )
-        assert scoring is not None  # else it were unfit
+        assert scoring is not None  # otherwise `_unfit` reports it
         if options.baseline is not None:
-            cell.earlier_values = _earlier_values(
-                options.baseline, cell, scoring, where
+            planned.earlier_values = _earlier_values(
+                options.baseline, planned, scoring, where
             )
 
 
-def watched_scoring(cell: Cell) -> Scoring | None:
-    """The scorer whose number is looked at: the first of the task."""
-    return cell.scorings[0] if cell.scorings else None
+def watched_scoring(planned: PlannedTask) -> Scoring | None:
+    """Return the scorer that the rule looks at: the first of the task."""
+    return planned.scorings[0] if planned.scorings else None
 
 
-def _unfit(cell: Cell, scoring: Scoring | None) -> str:
-    if cell.task.driver is not None or scoring is None:
-        return "it asks and judges in its own way"
+def _unfit(planned: PlannedTask, scoring: Scoring | None) -> str:
+    """Return why the rule cannot be applied to a task; empty if it can."""
+    if planned.task.driver is not None or scoring is None:
+        return "its driver asks and scores by itself"
     if scoring.is_set_level or "mean" not in (
-        cell.task.summarizers or scoring.summarizers
+        planned.task.summarizers or scoring.summarizers
     ):
         return f"the number of {scoring.name!r} is not the mean of its samples"
+    if scoring.scale.names:
+        return f"the values of {scoring.name!r} have directions or bounds of their own"
     if scoring.bounds is None:
-        return f"scorer {scoring.name!r} does not say between which values its scores lie (`bounds`)"
-    first = cell.first_sample()
-    if cell.task.cluster or (first is not None and first.cluster is not None):
+        return f"scorer {scoring.name!r} does not declare the bounds of its scores (`bounds`)"
+    first = planned.first_sample()
+    if first is not None and first.weight is not None:
+        return "its samples have weights, and the rule counts them alike"
+    if planned.task.cluster or (first is not None and first.cluster is not None):
         return "its samples go right or wrong together (`cluster`), and the rule needs independent ones"
     return ""
 
 
 def _earlier_values(
-    baseline: str, cell: Cell, scoring: Scoring, where: str
+    baseline: str, planned: PlannedTask, scoring: Scoring, where: str
 ) -> Mapping[str, float]:
-    """The baseline's value of each sample."""
+    """Return the baseline's value of each sample."""
     reader = RunReader(Path(baseline).expanduser())
     rows = [
         row
         for row in reader.results
-        if row.task == cell.task.name and _is_of(row, scoring)
+        if row.task == planned.task.name and _is_of(row, scoring)
     ]
     models = {row.model for row in rows}
     model = (
-        cell.model_name
-        if cell.model_name in models
+        planned.model_name
+        if planned.model_name in models
         else next(iter(models))
         if len(models) == 1
         else None
     )
-    found = next((row for row in rows if row.model == model), None)
-    if found is None:
-        what = (
+    baseline_row = next((row for row in rows if row.model == model), None)
+    if baseline_row is None:
+        problem = (
             "several models"
             if models
-            else f"no number of {scoring.name!r} for task {cell.task.name!r}"
+            else f"no number of {scoring.name!r} for task {planned.task.name!r}"
         )
         raise UsageError(
-            f"the baseline {baseline} has {what}",
+            f"the baseline {baseline} has {problem}",
             where=where,
             fix="give a finished run of this task",
         )
-    values, _ = reader.sample_values(found)
+    values, _ = reader.sample_values(baseline_row)
     if not values:
         fix = f"assay score {baseline}"
         raise UsageError(
@@ -102,4 +107,5 @@ def _earlier_values(
 
 
 def _is_of(row: Result, scoring: Scoring) -> bool:
+    """Return True if a row of the table belongs to the scorer."""
     return row.metric == scoring.name or row.metric.startswith(f"{scoring.name}.")

@@ -1,35 +1,34 @@
-"""Targets and prompts: refuses to ask a model what nobody can judge, or what cannot be asked at all, before anything is
-paid for.
+"""Refuse a task that cannot be scored, or cannot be asked at all, before anything is paid for.
 
-A misspelled column leaves every row without an answer to compare with, or without a prompt. A row here and there
-without one is counted during the run as any other fault of the data.
+A misspelled column leaves every row without a target or without a prompt. A single row without one
+is counted during the run like any other data error.
 """
 
 from itertools import islice
 
 from ...core import ComponentError, Sample, UsageError, nearest
 from ...core.errors import ForbiddenTemplate, UnfitTemplate, UnknownColumn
-from .cell import Cell
+from .planned_task import PlannedTask
 
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
-"""Faults of a template that no other row would mend."""
+"""Errors of a template that occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
-"""What code raises that is wrong for every row."""
+"""Exceptions of code that is wrong for every row."""
 ROWS_LOOKED_AT = 2000
-"""At most, until one has a target: mostly the first does."""
+"""The most rows that are read until one has a target. Usually the first does."""
 
 
-def check_targets(cell: Cell) -> None:
-    """Refuses a cell none of whose first samples has a target, where every scorer needs one."""
-    if not cell.scorings or not all(
-        "target" in scoring.reads for scoring in cell.scorings
+def check_targets(planned: PlannedTask) -> None:
+    """Raise if none of the first samples has a target, and every scorer needs one."""
+    if not planned.scorings or not all(
+        "target" in scoring.reads for scoring in planned.scorings
     ):
         return
-    if (sample := cell.first_sample()) is not None and sample.target is not None:
+    if (sample := planned.first_sample()) is not None and sample.target is not None:
         return
     first: Sample | None = None
     looked_at = 0
-    for item in islice(cell.view(), ROWS_LOOKED_AT):
+    for item in islice(planned.view(), ROWS_LOOKED_AT):
         if isinstance(item, Sample):
             if item.target is not None:
                 return
@@ -41,28 +40,28 @@ def check_targets(cell: Cell) -> None:
         filter(None, (nearest(name, columns) for name in ("answer", "target"))), None
     )
     likely = f"--columns target={close}" if close else "--columns target=…"
-    names = " and ".join(scoring.name for scoring in cell.scorings)
+    names = " and ".join(scoring.name for scoring in planned.scorings)
     raise UsageError(
         f"none of {looked_at} samples has an answer to compare with (the columns are {', '.join(columns) or 'none'}), "
-        f"and {names} {'needs' if len(cell.scorings) == 1 else 'need'} one",
-        where=f"task {cell.task.name!r}",
+        f"and {names} {'needs' if len(planned.scorings) == 1 else 'need'} one",
+        where=f"task {planned.task.name!r}",
         fix=f"name the column `answer` or `target`, map it ({likely}), or name a scorer that needs none",
     )
 
 
-def check_prompts(cell: Cell) -> None:
-    """Refuses a template that fails for each of the first samples because it names what no row has, or is mistaken.
+def check_prompts(planned: PlannedTask) -> None:
+    """Raise if a template fails for all of the first samples because of a mistake in the template itself.
 
-    What is wrong with the values of rows is counted during the run.
+    Errors in the values of rows are counted during the run.
     """
-    if cell.first_prompt() is not None:
+    if planned.first_prompt() is not None:
         return
     first: ComponentError | None = None
-    for item in islice(cell.view(), ROWS_LOOKED_AT):
+    for item in islice(planned.view(), ROWS_LOOKED_AT):
         if not isinstance(item, Sample):
             continue
         try:
-            cell.template(item)
+            planned.template(item)
         except ComponentError as error:
             if not isinstance(error, WHATEVER_THE_ROW) and not isinstance(
                 error.__cause__, MISTAKES

@@ -1,1 +1,1 @@
-"""What an earlier run left, and what of it still holds."""
+"""What an earlier run left in the folder, and which of it is still valid."""

@@ -1,7 +1,8 @@
 """Resuming: what an earlier run in the folder means for this one.
 
-A run that is complete and about the very same thing is not run again: its table is printed. Otherwise the digests in
-its `run.json` say whether finished samples are known by their ids, or every request must be compared by its key first.
+A complete run of the same thing is not run again: its table is printed. Otherwise the digests in
+its `run.json` say whether finished samples are recognised by their ids, or every request must be
+compared by its key first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,87 +11,92 @@ from typing import Any
 from ...core.record import result_from_plain
 from ...store import RunWriter
 from ...store.integrity import is_vouched
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..result import RunResult
 
 
 class EarlierRun:
-    """The run that was in the folder before; an empty one where there was none."""
+    """The run that was in the folder before; empty if there was none."""
 
     def __init__(self, writer: RunWriter) -> None:
         manifest = writer.read_manifest()
         self.manifest: Mapping[str, Any] = manifest if _is_readable(manifest) else {}
         self.damage = writer.damage(self.manifest)
-        """What is not as it left it, each in one line."""
+        """Files that have changed since it wrote them, one line each."""
         self._writer = writer
 
-    def mark_unchecked(self, cells: Sequence[Cell]) -> None:
-        """Notes the cells whose answers in the journal may be to other questions than those of this run."""
-        for cell in cells:
-            cell.unchecked = self.has_answers(cell) and self._is_unchecked(cell)
+    def mark_unchecked(self, planned_tasks: Sequence[PlannedTask]) -> None:
+        """Mark the planned tasks whose answers in the journal may be to other questions."""
+        for planned in planned_tasks:
+            planned.unchecked = self.has_answers(planned) and self._is_unchecked(
+                planned
+            )
 
-    def has_answers(self, cell: Cell) -> bool:
-        """Whether the journal has answers of a cell."""
-        return bool(self._writer.cell(cell.task.name, cell.model_name).answers)
+    def has_answers(self, planned: PlannedTask) -> bool:
+        """Return True if the journal has answers of a task × model."""
+        return bool(self._writer.cell(planned.task.name, planned.model_name).answers)
 
-    def changes(self, cell: Cell) -> list[str] | None:
-        """What of a cell has changed since; `None` if it was not in that run."""
-        described = self._described(cell)
+    def changes(self, planned: PlannedTask) -> list[str] | None:
+        """Return the names of the digests that have changed since; None if the task × model was not in that run."""
+        described = self._described(planned)
         if described is None:
             return None
         then = described.get("digests", {})
-        return [name for name, value in cell.digests.items() if then.get(name) != value]
+        return [
+            name for name, value in planned.digests.items() if then.get(name) != value
+        ]
 
-    def expected(self, cell: Cell) -> int | None:
-        """How many samples there were, where nothing has changed since."""
-        if self.changes(cell) != [] or self._had_another_rule(cell):
+    def expected(self, planned: PlannedTask) -> int | None:
+        """Return the number of samples, if nothing has changed since; else None."""
+        if self.changes(planned) != [] or self._had_another_rule(planned):
             return None
-        return (self._described(cell) or {}).get("n_expected") or None
+        return (self._described(planned) or {}).get("n_expected") or None
 
-    def taken(self, cell: Cell) -> int | None:
-        """How many rows a complete run was about, where `--until` ended it before the last; else `None`."""
+    def taken(self, planned: PlannedTask) -> int | None:
+        """Return how many rows a complete run used, if `--until` ended it early; else None."""
         rows = self._writer.read_summary().get("results", ())
-        cell_rows = [
+        task_rows = [
             row
             for row in rows
-            if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)
+            if (row.get("task"), row.get("model"))
+            == (planned.task.name, planned.model_name)
         ]
-        rules = [row.get("details", {}).get("until", {}) for row in cell_rows]
-        count = (self._described(cell) or {}).get("n_expected")
+        rules = [row.get("details", {}).get("until", {}) for row in task_rows]
+        count = (self._described(planned) or {}).get("n_expected")
         if (
             self.manifest.get("status") != "complete"
             or not any(rule.get("stopped") for rule in rules)
             or not count
         ):
             return None
-        return int(count) // cell.task.epochs
+        return int(count) // planned.task.epochs
 
     def results(
-        self, cells: Sequence[Cell], whisper: Callable[[str], None]
+        self, planned_tasks: Sequence[PlannedTask], whisper: Callable[[str], None]
     ) -> RunResult | None:
-        """What it found, when it is complete and nothing has changed since; else `None`."""
+        """Return the results of that run if it is complete and nothing has changed since; else None."""
         before = self.manifest
         if (
             self.damage
             or before.get("status") != "complete"
-            or len(before.get("cells", ())) != len(cells)
+            or len(before.get("cells", ())) != len(planned_tasks)
         ):
             return None
         if not is_vouched(before):
             whisper(
-                "the run has no digests, as the first version wrote it: its numbers are made anew"
+                "the run has no digests, as the first version wrote it: its numbers are computed again"
             )
             return None
         summary = self._writer.read_summary()
         if summary.get("status") != "complete" or any(
-            self._differs(cell) for cell in cells
+            self._differs(planned) for planned in planned_tasks
         ):
             return None
         try:
             results = tuple(result_from_plain(row) for row in summary["results"])
             usage = dict(_reused(summary["usage"]))
         except (AttributeError, KeyError, TypeError):
-            return None  # another version's summary: the journal has all it takes to make it anew
+            return None  # the summary of another version: the numbers are computed again from the journal
         return RunResult(
             "complete",
             self._writer.layout.folder,
@@ -99,54 +105,61 @@ class EarlierRun:
             usage,
         )
 
-    def _described(self, cell: Cell) -> Mapping[str, Any] | None:
-        """What its manifest says of a cell."""
-        names = cell.task.name, cell.model_name
-        cells: Sequence[Mapping[str, Any]] = self.manifest.get("cells", ())
+    def _described(self, planned: PlannedTask) -> Mapping[str, Any] | None:
+        """Return the manifest's entry for a task × model."""
+        names = planned.task.name, planned.model_name
+        entries: Sequence[Mapping[str, Any]] = self.manifest.get("cells", ())
         return next(
-            (one for one in cells if (one.get("task"), one.get("model")) == names), None
+            (
+                entry
+                for entry in entries
+                if (entry.get("task"), entry.get("model")) == names
+            ),
+            None,
         )
 
-    def _is_unchecked(self, cell: Cell) -> bool:
-        """Whether answers of a cell that the journal holds already must be compared by their keys."""
-        return self.changes(cell) != [] or bool(
-            (self._described(cell) or {}).get("unchecked")
+    def _is_unchecked(self, planned: PlannedTask) -> bool:
+        """Return True if answers in the journal must be compared by their keys."""
+        return self.changes(planned) != [] or bool(
+            (self._described(planned) or {}).get("unchecked")
         )
 
-    def _differs(self, cell: Cell) -> bool:
-        described = self._described(cell)
+    def _differs(self, planned: PlannedTask) -> bool:
+        """Return True if anything has changed that affects the numbers."""
+        described = self._described(planned)
         if (
-            cell.makes_rows
+            planned.makes_rows
             or described is None
-            or self._is_unchecked(cell)
-            or self._had_another_rule(cell)
+            or self._is_unchecked(planned)
+            or self._had_another_rule(planned)
         ):
             return True
-        scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
+        scorers = {scoring.name: scoring.digest for scoring in planned.scorings}
         return bool(
             described.get("scorers") != scorers
-            or described.get("summarizers") != cell.summarizer_digest
+            or described.get("summarizers") != planned.summarizer_digest
         )
 
-    def _had_another_rule(self, cell: Cell) -> bool:
-        """Whether it was to stop at another point than this run, so that being complete means something else."""
+    def _had_another_rule(self, planned: PlannedTask) -> bool:
+        """Return True if that run had another `--until`, so that "complete" means something else."""
         config = self.manifest.get("config")
         then = config.get("until") if isinstance(config, Mapping) else None
-        return bool(then != cell.run.until)
+        return bool(then != planned.run.until)
 
 
 def _is_readable(manifest: Mapping[str, Any]) -> bool:
-    """Whether what `run.json` holds can be looked into; anything else counts as no manifest."""
-    cells = manifest.get("cells", [])
-    if not isinstance(cells, list) or not all(
-        isinstance(cell, Mapping) for cell in cells
+    """Return True if the manifest has the expected structure. Otherwise it counts as missing."""
+    entries = manifest.get("cells", [])
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, Mapping) for entry in entries
     ):
         return False
-    return all(isinstance(cell.get("digests", {}), Mapping) for cell in cells)
+    return all(isinstance(entry.get("digests", {}), Mapping) for entry in entries)
 
 
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the usage of a run that is not repeated: all its requests are reused."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

@@ -1,7 +1,8 @@
-"""Settings of a run folder that somebody else made: what they may not do unless the command says so.
+"""What the settings of a run folder from another user may do without the consent of the command.
 
-They may name shipped tasks, scorers and models, and data. Code of other files, and options that send keys or widen what
-data may reach, are refused in one line, unless the command names them or says `--trust_code`.
+They may name shipped tasks, scorers and models, and data. Code in other files, and options that
+send keys or give data more access, are refused, unless the command names them or says
+`--trust_code`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ WIDENING = (
     "media_root",
     "cache",
 )
-"""Options that let data reach further, or write elsewhere."""
+"""Options that give data more access, or write elsewhere."""
 
 
 def gate_for(
@@ -29,9 +30,9 @@ def gate_for(
     changes: Mapping[str, Any],
     trust_code: bool,
 ) -> Gate | None:
-    """The gate for the settings of a manifest; `None` where the run is this user's own, or they agreed.
+    """Return the gate for the settings of a manifest; None if the run is the user's own, or they agreed.
 
-    `changes` are the options of the command itself: what they name may run.
+    `changes` are the options of the command itself. Code that they name may run.
     """
     if trust_code:
         return None
@@ -46,7 +47,7 @@ def check_settings(
     *,
     asks_model: bool,
 ) -> None:
-    """Raises for an option of a foreign run that widens what it may do."""
+    """Raise if an option of a foreign run gives it more access."""
     if gate is None:
         return
     for name in WIDENING:
@@ -68,12 +69,15 @@ def check_settings(
 
 
 def _sending(arguments: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Options that say where a key is sent, or which variable of the environment."""
+    """Yield the options that say where a key is sent, or which environment variable holds it."""
     for name, value in arguments.items():
-        last = str(name).rpartition(".")[2]
+        full_name = f"{prefix}{name}"
         if isinstance(value, Mapping):
-            yield from _sending(value, f"{prefix}{name}.")
+            yield from _sending(value, f"{full_name}.")
             continue
+        _, _, last = str(name).rpartition(".")
+        is_address = last in ("base_url", "url")
+        is_variable = last == "env" or last.endswith("_env")
         is_filled = isinstance(value, str) and REFERENCE.search(value) is not None
-        if is_filled or last in ("base_url", "url", "env") or last.endswith("_env"):
-            yield f"{prefix}{name}"
+        if is_filled or is_address or is_variable:
+            yield full_name

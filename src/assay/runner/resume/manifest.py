@@ -1,4 +1,4 @@
-"""The manifest: `run.json`, from which a run can be understood, checked and repeated."""
+"""The manifest `run.json`, from which a run can be understood, checked and repeated."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ from typing import Any
 from ...core.secrets import veiled
 from ...store.ownership import FORMAT
 from ..options import RunOptions
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..tasks.overrides import fewshot_of
 
 _LIBRARIES = (
@@ -30,51 +30,51 @@ _LIBRARIES = (
 
 
 def make_manifest(
-    run: RunOptions, cells: Sequence[Cell], status: str
+    run: RunOptions, planned_tasks: Sequence[PlannedTask], status: str
 ) -> dict[str, Any]:
-    """What is known when a run starts; the end adds its status and counts."""
+    """Return what is known when a run starts. Status and counts are added at the end."""
     return {
         "format": FORMAT,
         "status": status,
         "config": _absolute(run).kept(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "cells": [describe_cell(cell) for cell in cells],
+        "cells": [describe_planned(planned) for planned in planned_tasks],
         "versions": {"python": platform.python_version(), **_versions()},
         "platform": platform.platform(),
         "git": _git_state(),
     }
 
 
-def describe_cell(cell: Cell) -> dict[str, Any]:
-    """One task with one model, as plain data."""
-    task = cell.task
+def describe_planned(planned: PlannedTask) -> dict[str, Any]:
+    """Return one task × model as plain data."""
+    task = planned.task
     return {
         "task": task.name,
         "protocol": task.protocol,
-        "measure": cell.measure,
-        "model": cell.model_name,
-        "identity": veiled(cell.model.identity),
+        "measure": planned.measure,
+        "model": planned.model_name,
+        "identity": veiled(planned.model.identity),
         "abilities": {
-            "accepts": sorted(cell.model.abilities.accepts),
-            "produces": sorted(cell.model.abilities.produces),
-            "likelihood": cell.model.abilities.likelihood,
-            "logprobs": cell.model.abilities.logprobs,
+            "accepts": sorted(planned.model.abilities.accepts),
+            "produces": sorted(planned.model.abilities.produces),
+            "likelihood": planned.model.abilities.likelihood,
+            "logprobs": planned.model.abilities.logprobs,
         },
-        "options": cell.options.given(),
+        "options": planned.options.given(),
         "epochs": task.epochs,
-        "num_fewshot": fewshot_of(task, cell.run).num,
-        "data": [str(path) for path in cell.samples.files],
-        "scorers": {scoring.name: scoring.digest for scoring in cell.scorings},
-        "summarizers": cell.summarizer_digest,
-        "digests": cell.digests,
-        **({"unchecked": True} if cell.unchecked else {}),
+        "num_fewshot": fewshot_of(task, planned.run).num,
+        "data": [str(path) for path in planned.samples.files],
+        "scorers": {scoring.name: scoring.digest for scoring in planned.scorings},
+        "summarizers": planned.summarizer_digest,
+        "digests": planned.digests,
+        **({"unchecked": True} if planned.unchecked else {}),
         "citation": task.citation,
         "licence": task.licence,
     }
 
 
 def _absolute(run: RunOptions) -> RunOptions:
-    """Paths that still hold when the run is repeated from another folder."""
+    """Return the options with absolute paths, which hold when the run is repeated from another folder."""
     return run.but(
         tasks=tuple(_absolute_reference(task) for task in run.tasks),
         models=tuple(_absolute_reference(model) for model in run.models),
@@ -89,19 +89,23 @@ def _absolute(run: RunOptions) -> RunOptions:
 
 
 def _absolute_reference(name: Any) -> Any:
-    """`file.py:fn`, `gguf/file` and data paths made absolute; names stay."""
+    """Make the path in `file.py:fn`, `gguf/file` or a data path absolute. Return other names unchanged."""
     if not isinstance(name, str):
         return str(getattr(name, "reference", None) or getattr(name, "name", name))
-    path, colon, rest = name.partition(":") if ".py" in name else (name, "", "")
+    path, colon, rest = name, "", ""
+    if ".py" in name:
+        path, colon, rest = name.partition(":")
     if not colon and "@" in path and not Path(path).expanduser().exists():
-        path, colon, rest = path.partition("@")  # a protocol behind a path
+        path, colon, rest = path.partition("@")  # a protocol after a path
     candidate = Path(path).expanduser()
-    if candidate.exists() and (candidate.suffix or "/" in path or candidate.is_dir()):
+    looks_like_path = candidate.suffix or "/" in path or candidate.is_dir()
+    if candidate.exists() and looks_like_path:
         return f"{candidate.resolve()}{colon}{rest}"
     return name
 
 
 def _absolute_path(path: str | None) -> str | None:
+    """Return the path made absolute if it exists."""
     return (
         str(Path(path).expanduser().resolve())
         if path and Path(path).expanduser().exists()
@@ -110,12 +114,13 @@ def _absolute_path(path: str | None) -> str | None:
 
 
 def _versions() -> dict[str, str]:
+    """Return the versions of the installed libraries that affect results."""
     return {name: version for name in _LIBRARIES if (version := _version_of(name))}
 
 
 @cache
 def _version_of(library: str) -> str:
-    """The version of an installed library, looked up once in a process: reading its metadata takes milliseconds."""
+    """Return the version of an installed library. It is cached, since reading metadata takes milliseconds."""
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
@@ -123,7 +128,7 @@ def _version_of(library: str) -> str:
 
 
 def _git_state() -> dict[str, Any] | None:
-    """Commit and cleanliness of the folder the run was started in; `None` outside a repository. No remote is read."""
+    """Return commit and cleanliness of the working folder; None outside a repository. No remote is read."""
     try:
         if not _may_be_repository(Path.cwd()):
             return None
@@ -145,13 +150,14 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _may_be_repository(folder: Path) -> bool:
-    """Whether asking git makes sense at all: a process is more than the rest of the manifest costs."""
+    """Return True if git is worth asking: its process costs more than the rest of the manifest."""
     return "GIT_DIR" in os.environ or any(
         (parent / ".git").exists() for parent in (folder, *folder.parents)
     )
 
 
 def _git(*arguments: str) -> str:
+    """Return the output of a git command."""
     done = subprocess.run(
         ["git", *arguments], capture_output=True, text=True, timeout=5, check=True
     )

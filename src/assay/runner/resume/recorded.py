@@ -1,4 +1,4 @@
-"""A finished run as its manifest tells it: options, models and ways, enough to score again without weights or keys."""
+"""A finished run as its manifest describes it, which is enough to score again without weights or keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ...core import Abilities, Model, Output, Request, StoreError
 from ...core.trust import Gate
 from ...store import RunReader
 from ..options import RunOptions
-from ..tasks.measure import LIKELIHOOD, STANDARD, RecordedWays
+from ..tasks.measure import LIKELIHOOD, STANDARD, RecordedMeasures
 from .foreign import check_settings, gate_for
 
 
@@ -21,7 +21,7 @@ class Recorded:
     abilities: Abilities
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Only says that it cannot answer: scoring reads the journal."""
+        """Return an error for each request: scoring reads the journal."""
         return [
             Output.failed(
                 "not_recorded", "the model is not asked while scoring", retryable=False
@@ -33,34 +33,35 @@ class Recorded:
 
 
 def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
-    """By the names under which their answers were kept."""
+    """Return the models of a finished run by name."""
     models: dict[str, Model] = {}
-    for cell in manifest.get("cells", ()):
-        plain = cell.get("abilities", {})
+    for entry in manifest.get("cells", ()):
+        plain = entry.get("abilities", {})
         abilities = Abilities(
             frozenset(plain.get("accepts", ("text",))),
             frozenset(plain.get("produces", ("text",))),
             likelihood=bool(plain.get("likelihood")),
             logprobs=bool(plain.get("logprobs")),
+            tools=True,
         )
-        models[str(cell["model"])] = Recorded(cell.get("identity", {}), abilities)
+        models[str(entry["model"])] = Recorded(entry.get("identity", {}), abilities)
     return models
 
 
-def recorded_ways(manifest: Mapping[str, Any]) -> RecordedWays:
-    """By which measure the answers of a finished run were asked for."""
+def recorded_ways(manifest: Mapping[str, Any]) -> RecordedMeasures:
+    """Return the measures by which the answers of a finished run were obtained."""
     return {
-        (str(cell["task"]), str(cell["model"])): way_of(cell)
-        for cell in manifest.get("cells", ())
+        (str(entry["task"]), str(entry["model"])): way_of(entry)
+        for entry in manifest.get("cells", ())
     }
 
 
-def way_of(cell: Mapping[str, Any]) -> str:
-    """The measure of a cell of `run.json`."""
-    if "measure" in cell:
-        return str(cell["measure"])
-    # Runs of the first version have it in the protocol id alone.
-    protocol = str(cell.get("protocol", ""))
+def way_of(planned: Mapping[str, Any]) -> str:
+    """Return the measure in a task's entry of `run.json`."""
+    if "measure" in planned:
+        return str(planned["measure"])
+    # Runs of the first version have it only in the protocol id.
+    protocol = str(planned.get("protocol", ""))
     return next(
         (
             name
@@ -73,17 +74,17 @@ def way_of(cell: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A finished run as its `run.json` tells it."""
+    """A finished run as its `run.json` describes it."""
 
     options: RunOptions
     models: dict[str, Model]
-    ways: RecordedWays
+    ways: RecordedMeasures
     gate: Gate | None
-    """What holds back the code it names, where somebody else made it."""
+    """Restricts the code that the run names, if another user made it."""
 
 
 def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun:
-    """A finished run, with `settings` in place of its own options."""
+    """Read a finished run. `settings` replace its own options."""
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):
@@ -93,6 +94,7 @@ def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun
         "output": str(folder),
         "fresh": False,
         "predict_only": False,
+        "log_samples": False,
         **settings,
     }
     options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)

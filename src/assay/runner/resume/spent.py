@@ -1,7 +1,8 @@
-"""What earlier runs in a folder have spent: the tokens and the cost of every answer in the journal, and the time."""
+"""What earlier runs in a folder have spent: tokens and cost of every answer in the journal, and time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,10 +15,11 @@ from ..counts.spending_limit import Unit, spent_of
 from ..options import RunOptions
 
 SECONDS = "spent_seconds"
-"""The member of `run.json` that holds the time of all runs in the folder."""
+"""The key of `run.json` for the time of all runs in the folder."""
 NOT_ASKED = ("cached", "copied_from")
-"""Details of answers that nobody was asked for."""
+"""Details that mark answers for which no model was asked."""
 CANARY = "canary"
+TOKENS = ("input_tokens", "output_tokens")
 
 
 class _Answer(msgspec.Struct):
@@ -34,7 +36,7 @@ class _Line(msgspec.Struct):
 def spent_before(
     writer: RunWriter, manifest: Mapping[str, Any], options: RunOptions
 ) -> dict[Unit, float]:
-    """By unit: what the folder's earlier runs spent."""
+    """Return what the earlier runs in the folder spent, by unit."""
     spent: dict[Unit, float] = {
         "usd": 0.0,
         "tokens": 0.0,
@@ -46,13 +48,13 @@ def spent_before(
     for _, line in read_lines(writer.layout.journal):
         if line is None or not line.startswith(b'{"kind":"output"'):
             continue
-        found = decoder.decode(line)
-        if found.output.usage is None or any(
-            name in found.details for name in NOT_ASKED
+        answer = decoder.decode(line)
+        if answer.output.usage is None or any(
+            name in answer.details for name in NOT_ASKED
         ):
             continue
         counts: dict[str, Any] = {
-            name: found.output.usage.get(name) for name in COUNTED
+            name: answer.output.usage.get(name) for name in COUNTED
         }
         amounts: dict[str, Any] = {
             name: count
@@ -60,14 +62,37 @@ def spent_before(
             if isinstance(count, (int, float))
         }
         usage = Usage(**amounts)
-        tokens, cost = spent_of(usage, _prices(found.task, options))
+        tokens, cost = spent_of(usage, _prices(answer.task, options))
         spent["tokens"] += tokens or 0.0
         spent["usd"] += cost or 0.0
     return spent
 
 
+def tokens_in_journal(journal: Path) -> dict[str, float]:
+    """Return the tokens of all answers that any run in the folder asked for, by kind."""
+    totals: dict[str, float] = {}
+    for usage in _usages(journal):
+        for name in TOKENS:
+            count = usage.get(name)
+            if isinstance(count, (int, float)):
+                totals[name] = totals.get(name, 0) + count
+    return totals
+
+
+def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the usage of each answer in the journal for which a model was asked."""
+    decoder = msgspec.json.Decoder(_Line)
+    for _, line in read_lines(journal):
+        if line is None or not line.startswith(b'{"kind":"output"'):
+            continue
+        answer = decoder.decode(line)
+        was_asked = not any(name in answer.details for name in NOT_ASKED)
+        if answer.output.usage is not None and was_asked:
+            yield answer.output.usage
+
+
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
-    """The prices of whoever answered: a helper's calls stand under `TASK#ROLE`."""
+    """Return the prices of the model that answered. Calls of helpers have the task `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
     return (
         options.judge_args_of("judge" if role == CANARY else role)
@@ -77,7 +102,7 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
 
 
 def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:
-    """What the last run noted at its end; of one that was killed, from its start to the last line it wrote."""
+    """Return the seconds of earlier runs. For a killed run, the time until its last line is added."""
     noted = manifest.get(SECONDS)
     before = float(noted) if isinstance(noted, (int, float)) else 0.0
     if manifest.get("status") != "running" or not writer.layout.journal.exists():

@@ -1,10 +1,11 @@
-"""A guard for scorers: one that computes for too long on one answer ends that sample's verdict, not the run.
+"""A guard for scorers: a scorer that computes too long on one answer loses that score, and the run goes on.
 
-Scorers that compute are called on the main thread, where a signal interrupts even a regular expression that backtracks.
-One timer ticks by CPU time for the whole run, so that a verdict costs two assignments and no system call. A tick that
-finds the same verdict as an earlier one, after `seconds` of the thread's CPU time, raises `ScorerOverrun` in it.
+Scorers that compute are called on the main thread, where a signal interrupts even a regular expression that
+backtracks. One timer ticks by CPU time for the whole run, so that scoring costs two assignments and no system call. A
+tick that finds the same scoring as an earlier one, after `seconds` of the thread's CPU time, raises `ScorerOverrun`
+in it.
 
-Off the main thread (a notebook, a scorer that declares itself `blocking`) there is no guard: no signal arrives there.
+Off the main thread (a notebook, a `blocking` scorer) there is no guard, since no signal arrives there.
 """
 
 import contextlib
@@ -15,30 +16,30 @@ from collections.abc import Iterator
 from typing import Any
 
 TICKS = 8
-"""Ticks within the allowed time: how late the guard may be is one of them."""
+"""Ticks within the allowed time. The guard may be late by one of them."""
 
 
 class ScorerOverrun(BaseException):
-    """Raised inside a scorer that ran away. Not an `Exception`: a scorer that catches those must not go on."""
+    """Raised inside a scorer that takes too long. Not an `Exception`: a scorer that catches those must not go on."""
 
 
 class Guard:
-    """What is being scored now, for the timer to look at."""
+    """The scoring in progress, which the timer looks at."""
 
     __slots__ = ("_began", "_seen", "is_scoring", "seconds", "serial", "thread")
 
     def __init__(self) -> None:
         self.seconds: float = 0.0
         self.serial = 0
-        """The number of the verdict at work; each has its own."""
+        """The number of the scoring in progress; each has its own."""
         self.is_scoring = False
         self.thread = 0
-        """The thread whose verdicts are watched; 0 while none is."""
+        """The thread whose scorers are watched; 0 if none is."""
         self._seen = 0
         self._began = 0.0
 
     def tick(self, *_signal: Any) -> None:
-        """Looks whether the same verdict is at work as before; raises where it has used up its time."""
+        """Raise if the same scoring is in progress as at an earlier tick, and has used up its time."""
         if not self.is_scoring:
             return
         now = time.thread_time()
@@ -50,13 +51,13 @@ class Guard:
 
     @contextlib.contextmanager
     def watching(self, seconds: float) -> Iterator[None]:
-        """Ticks while the block runs; 0 seconds, or another thread than the main one, is no guard."""
+        """Watch scorers while the block runs. With 0 seconds, or off the main thread, nothing is watched."""
         if seconds <= 0 or threading.current_thread() is not threading.main_thread():
             yield
             return
         self.seconds, self.thread = seconds, threading.get_ident()
         before = signal.signal(signal.SIGVTALRM, self.tick)
-        # A library that waits in a system call goes on with it after a tick.
+        # A system call of a library continues after a tick.
         signal.siginterrupt(signal.SIGVTALRM, False)
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds / TICKS, seconds / TICKS)
         try:
@@ -70,4 +71,4 @@ class Guard:
 
 
 GUARD = Guard()
-"""One for the process, as there is one main thread."""
+"""One for the process, since there is one main thread."""

@@ -1,17 +1,18 @@
-"""Scoring: one scorer applied to one sample's output, whatever became of it.
+"""One scorer applied to one sample's output.
 
-A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or calls an answer scored and
-gives it no number, is `judge_error`: its fault is counted, no number is invented from it. An answer cut by the token
-limit and not readable is `truncated`; one that a content filter left nothing of is `refused`, whatever the scorer says.
+A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or gives no number for an
+answer that it calls scored, is `judge_error`. An unreadable answer that was cut by the token limit is `truncated`. An
+answer of which a content filter left nothing is `refused`, whatever the scorer says. Reasoning without an answer is
+`truncated` if it was cut and `unparsed` otherwise.
 
-Several candidates are judged one by one and kept in one record; what they mean for the numbers of a run is said in
-`summarizers.attempts`. A candidate whose verdict failed makes its record one that the next run judges again.
+Several candidates are judged one by one and kept in one record; `summarizers.attempts` explains how they count. If
+the score of one candidate failed, the next run judges the record again.
 """
 
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from threading import get_ident
 from typing import Any
 
@@ -22,8 +23,10 @@ from ...core import (
     UNRESOLVED,
     ErrorBudgetExceeded,
     ErrorInfo,
+    GenerateOptions,
     Outcome,
     Output,
+    Prompt,
     Round,
     Sample,
     Score,
@@ -31,12 +34,16 @@ from ...core import (
     UsageError,
     as_score,
     blamed,
+    shorten,
 )
 from ...core.errors import ScorerError
 from ...core.message import plain_turns
+from ...core.output import LIMIT
 from ...core.score import named_values
 from ...core.secrets import scrub
-from ...scorers.answers import was_filtered
+from ...core.value_scale import Bounds, ValueScale
+from ...scorers.answers import reasoned_only, was_filtered
+from ...scorers.given_models import GivenModel
 from ...store import ScoreLine
 from .guard import GUARD, ScorerOverrun
 
@@ -52,23 +59,25 @@ class Scoring:
     digest: str = ""
     is_async: bool = False
     is_slow: bool = False
-    """Blocks for long: it is run in a thread."""
+    """True if it blocks for long. It then runs in a thread."""
     is_set_level: bool = False
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
-    higher_is_better: bool = True
-    bounds: tuple[float, float] | None = (0.0, 1.0)
+    scale: ValueScale = field(default_factory=ValueScale)
+    """Direction and bounds of its values."""
     roles: tuple[str, ...] = ()
-    """Helper models it must be given."""
+    """Roles of the helper models it needs."""
+    takes_calls: bool = False
+    """True if the task has tools, so that a tool call may be part of an answer."""
     reads: tuple[str, ...] = ()
-    """What it cannot do without: see `readable`; empty where it does not say."""
+    """What an output must have for this scorer: see `readable`. Empty if it does not say."""
 
     @classmethod
     def of(cls, name: str, scorer: Any, task: str, model: str) -> "Scoring":
-        """Reads what a scorer says of itself."""
-        call = (
-            scorer if inspect.isroutine(scorer) else getattr(scorer, "__call__", None)
-        )  # noqa: B004
+        """Read the attributes that a scorer declares."""
+        call = scorer
+        if not inspect.isroutine(scorer):
+            call = getattr(scorer, "__call__", None)  # noqa: B004
         return cls(
             name=name,
             scorer=scorer,
@@ -80,24 +89,29 @@ class Scoring:
             is_set_level=hasattr(scorer, "score_all"),
             whole_output=bool(getattr(scorer, "whole_output", False)),
             summarizers=tuple(getattr(scorer, "summarizers", ("mean",))),
-            higher_is_better=bool(getattr(scorer, "higher_is_better", True)),
-            bounds=getattr(scorer, "bounds", (0.0, 1.0)),
+            scale=ValueScale.declared_by(scorer, f"scorer {name!r}"),
             roles=tuple(getattr(scorer, "needs", ())),
             reads=tuple(getattr(scorer, "reads", ())),
         )
 
     def given(self, models: Mapping[str, Any]) -> "Scoring":
-        """The same with its helper models."""
+        """Return a copy whose scorer has its helper models."""
         if not self.roles:
             return self
-        if not is_dataclass(self.scorer) or isinstance(self.scorer, type):
-            raise UsageError(
-                f"scorer {self.name!r} names helper models but has no field `models` to be given them in"
-            )
+        self.check_takes_models()
         return replace(self, scorer=replace(self.scorer, models=models))
 
+    def check_takes_models(self, where: str | None = None) -> None:
+        """Raise if helper models cannot be put into the scorer's field `models`."""
+        if not takes_models(self.scorer):
+            raise UsageError(
+                f"scorer {self.name!r} names helper models but has no field `models` to be given them in",
+                where=where,
+                fix="make it a dataclass with the field `models: Mapping[str, Any] = field(default_factory=dict)`",
+            )
+
     def score(self, sample: Sample, output: Output) -> Score:
-        """The verdict on one output by a scorer that answers at once."""
+        """Return the score of one output by a scorer that answers at once."""
         if (
             len(output.candidates) > 1
             and not self.whole_output
@@ -109,6 +123,7 @@ class Scoring:
         return self._score_one(sample, output)
 
     def _score_one(self, sample: Sample, output: Output) -> Score:
+        """Score one candidate. Errors of the scorer become `judge_error`."""
         if output.error is not None:
             return failure_score(output.error)
         try:
@@ -130,10 +145,37 @@ class Scoring:
             score = self.overrun(sample)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             score = self.broken(error, sample)
-        return refusal_of(score) if was_filtered(output) else score
+        return self._ended(score, sample, output, outcome_without_answer(output))
+
+    def _ended(
+        self, score: Score, sample: Sample, output: Output, missing: Outcome | None
+    ) -> Score:
+        """Return the score with the outcome of a sample that has no answer, called missing tools, or was limited."""
+        if output.details.get(LIMIT) is not None:
+            return self._limited(score, Outcome(output.details[LIMIT]))
+        if missing is not None:
+            return score_without_answer(score, missing)
+        return self._without_tools(score, sample, output)
+
+    def _limited(self, score: Score, limit: Outcome) -> Score:
+        """Return the score of a sample that ended at a limit: what was there is scored, and its value counts."""
+        if score.outcome in UNRESOLVED:
+            return score
+        value: Any = _counted(score, self.scale)
+        return replace(score, value=value, outcome=limit)
+
+    def _without_tools(self, score: Score, sample: Sample, output: Output) -> Score:
+        """Return `unparsed` for an answer that is only a tool call although there are no tools; else the score."""
+        calls = output.last_calls
+        if not calls or self.takes_calls or sample.tools or output.text.strip():
+            return score
+        if score.outcome is Outcome.DATA_ERROR:
+            return score
+        named = ", ".join(shorten(call.text) for call in calls[:3])
+        return Score.unparsed(reason=f"called a tool, and the task has none: {named}")
 
     async def score_async(self, sample: Sample, output: Output) -> Score:
-        """The verdict by a scorer that must wait, as a judge does."""
+        """Return the score of one output by an asynchronous scorer, such as a judge."""
         if (
             len(output.candidates) > 1
             and not self.whole_output
@@ -148,37 +190,44 @@ class Scoring:
         return await self._score_one_async(sample, output)
 
     async def _score_one_async(self, sample: Sample, output: Output) -> Score:
+        """Score one candidate by an asynchronous scorer. Errors of the scorer become `judge_error`."""
         if output.error is not None:
             return failure_score(output.error)
-        is_refused = was_filtered(output)
-        # Where nothing is left of an answer, its counts may be: nobody has to be asked for those.
-        scorer = (
-            self.given(dict.fromkeys(self.roles, Nobody())).scorer
-            if is_refused
-            else self.scorer
-        )
+        missing = outcome_without_answer(output)
+        scorer = self.scorer
+        if missing is not None:
+            # The scorer may still count that the answer is missing, for which it needs no helper.
+            scorer = self.given({role: NoHelper(role) for role in self.roles}).scorer
         try:
             score = self._settle(as_score(await scorer(sample, output)), output)
         except (StoreError, ErrorBudgetExceeded):
-            raise  # the disk the judge's answer was to be kept on, or a judge that fails too often for this run
+            raise  # the journal cannot be written, or the judge fails too often for this run
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             score = self.broken(error, sample)
-        return refusal_of(score) if is_refused else score
+        return self._ended(score, sample, output, missing)
 
     def _together(self, scores: Sequence[Score]) -> Score:
-        return reduce_candidates(
-            scores, higher_is_better=self.higher_is_better, bounds=self.bounds
-        )
+        return reduce_candidates(scores, self.scale)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """True if more is better, for values without a direction of their own."""
+        return self.scale.higher_is_better
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lowest and highest value, for values without bounds of their own."""
+        return self.scale.bounds
 
     def broken(self, error: BaseException, sample: Sample) -> Score:
-        """The verdict when the scorer itself failed."""
+        """Return the score for a scorer that failed."""
         described = scrub(
             str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
         )
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
     def overrun(self, sample: Sample) -> Score:
-        """The verdict when the scorer did not come to an end on this answer."""
+        """Return the score for a scorer that exceeded its time on this answer."""
         error = ScorerError(
             f"scorer {self.name!r} took more than {GUARD.seconds:g} s of CPU time on one answer",
             where=f"sample {sample.id!r}",
@@ -189,7 +238,7 @@ class Scoring:
     def line(
         self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str
     ) -> ScoreLine:
-        """A score as a line of the journal; `judged_by` is the digest of what the sample is judged by."""
+        """Return a score as a line of the journal. `judged_by` is the digest of the judged fields of the sample."""
         return ScoreLine(
             self.task,
             self.model,
@@ -208,10 +257,12 @@ class Scoring:
             sample.group,
             sample.cluster,
             order,
+            sample.weight,
         )
 
     @staticmethod
     def _settle(score: Score, output: Output) -> Score:
+        """Raise if a value is not finite. An unreadable answer that was cut by the token limit becomes `truncated`."""
         value = score.value
         for number in value.values() if isinstance(value, Mapping) else (value,):
             if number is not None and not math.isfinite(number):
@@ -223,33 +274,59 @@ class Scoring:
         return score
 
 
-class Nobody:
-    """Stands for a helper model where there is nothing to show it."""
+def takes_models(scorer: Any) -> bool:
+    """Return True if helper models can be put into the scorer's field `models`."""
+    if not is_dataclass(scorer) or isinstance(scorer, type):
+        return False
+    return any(option.name == "models" and option.init for option in fields(scorer))
 
-    async def ask(self, *prompts: Any, **options: Any) -> Output:
-        """Gives no answer, as a helper that failed."""
+
+class NoHelper(GivenModel):
+    """Replaces a helper model for outputs without an answer. It always fails."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+    async def answer(
+        self, prompt: Prompt, options: GenerateOptions | None = None
+    ) -> Output:
+        """Return an error, as a helper that failed."""
         return Output.failed(
-            "exception", "a refused answer is shown to nobody", retryable=False
+            "exception", "there is no answer to judge", retryable=False
         )
 
 
-def refusal_of(score: Score) -> Score:
-    """The verdict on an answer that was refused, with the counts its scorer kept; a fault of the row stays one.
+def outcome_without_answer(output: Output) -> Outcome | None:
+    """Return why an output has no answer, or `None` if it has one.
 
-    A value stays only where the scorer itself saw that nothing was said: it then has all the names of its metrics.
+    A content filter may have left nothing of it, or the model may have reasoned only. Silence alone is an answer.
+    """
+    if was_filtered(output):
+        return Outcome.REFUSED
+    if not reasoned_only(output):
+        return None
+    was_cut = output.stop_reason == "length"
+    return Outcome.TRUNCATED if was_cut else Outcome.UNPARSED
+
+
+def score_without_answer(score: Score, outcome: Outcome) -> Score:
+    """Return the score of an output without an answer, with the counts that its scorer kept.
+
+    A `data_error` stays one. A value stays only if the scorer itself saw that nothing was said: it then has the names
+    of all its metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:
         return score
     is_silence = score.outcome in COUNTED_AS_ZERO and score.value is not None
     details = {} if score.outcome in UNRESOLVED else score.details
     value = score.value if is_silence else 0.0
-    return Score(
-        value, Outcome.REFUSED, details={"reason": "content_filter", **details}
-    )
+    is_refused = outcome is Outcome.REFUSED
+    reason = "content_filter" if is_refused else "reasoning without an answer"
+    return Score(value, outcome, details={"reason": reason, **details})
 
 
 def failure_score(error: ErrorInfo) -> Score:
-    """The verdict where no answer came: the row's fault, found where it was decoded, or the model's."""
+    """Return the score of a failed request: `data_error` if the row could not be decoded, else `model_error`."""
     if error.kind == "data":
         return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
     return Score(
@@ -260,7 +337,10 @@ def failure_score(error: ErrorInfo) -> Score:
 def with_rounds(
     outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]
 ) -> Output:
-    """The last answer of a dialogue with all its rounds, for scorers that look back; `prompts` as in the journal."""
+    """Return the last answer of a dialogue with all its rounds, for scorers that read them.
+
+    `prompts` are in the form of the journal.
+    """
     last = outputs[-1]
     if len(outputs) == 1:
         return last
@@ -276,30 +356,25 @@ def with_rounds(
 
 
 def singles_of(output: Output) -> list[Output]:
-    """An output of several candidates as one output for each."""
-    return [output.only(place) for place in range(len(output.candidates))]
+    """Split an output of several candidates into one output for each."""
+    return [output.only(index) for index in range(len(output.candidates))]
 
 
 def reduce_candidates(
-    scores: Sequence[Score],
-    *,
-    higher_is_better: bool = True,
-    bounds: tuple[float, float] | None = (0.0, 1.0),
+    scores: Sequence[Score], scale: ValueScale = ValueScale()
 ) -> Score:
-    """The candidates of one request as one score: the mean of their values, with all that was said of each beside it.
+    """Combine the scores of the candidates of one request: the mean of their values, with the details of each.
 
-    One without a verdict leaves the whole without one, so that it is judged again; what the others got stays known.
-    Nothing that was said of a single candidate stands for all: `answer` is there where all gave the same.
+    If one has no score, the result has none, so that it is judged again; the scores of the others are kept in the
+    details. `answer` is set only if all candidates gave the same.
     """
-    # A failed judge is asked again, so its outcome speaks for the request before any other.
+    # A failed judge is asked again, so its outcome takes precedence.
     lost = sorted(
         (s for s in scores if s.outcome in UNRESOLVED),
         key=lambda s: s.outcome is not Outcome.JUDGE_ERROR,
     )
     resolved = [
-        _counted(score, higher_is_better, bounds)
-        for score in scores
-        if score.outcome not in UNRESOLVED
+        _counted(score, scale) for score in scores if score.outcome not in UNRESOLVED
     ]
     outcomes = [score.outcome for score in scores]
     outcome = (
@@ -337,27 +412,27 @@ def reduce_candidates(
 
 
 def _counted(
-    score: Score, higher_is_better: bool, bounds: tuple[float, float] | None
-) -> float | Mapping[str, float] | None:
-    """The value a candidate has in the mean of its request: the worst there is, for one that could not be read.
+    score: Score, scale: ValueScale
+) -> float | Mapping[str, float | None] | None:
+    """Return the value of a candidate for the mean of its request: the worst possible if it could not be read.
 
-    Of several named values those that are not 0 stand: their rule did read it.
+    Of several named values, those that are not 0 stay: their rule did read the answer.
     """
     if score.outcome not in COUNTED_AS_ZERO:
         return score.value
-    if bounds is not None:
-        worst: float | None = bounds[0] if higher_is_better else bounds[1]
-    else:
-        worst = 0.0 if higher_is_better else None
-    if isinstance(score.value, Mapping) and worst is not None:
-        return {name: number or worst for name, number in score.value.items()}
-    return worst
+    if isinstance(score.value, Mapping):
+        return {
+            name: number or scale.of(name).worst for name, number in score.value.items()
+        }
+    if scale.names:
+        return {name: scale.of(name).worst for name in scale.names}
+    return scale.worst
 
 
 def _mean(
-    values: Sequence[float | Mapping[str, float] | None],
+    values: Sequence[float | Mapping[str, float | None] | None],
 ) -> float | dict[str, float] | None:
-    """The mean of each named value over the candidates that have it; a lone number counts for all names."""
+    """Return the mean of each named value over the candidates that have it. A single number counts for all names."""
     names = dict.fromkeys(
         name for value in values if isinstance(value, Mapping) for name in value
     )
@@ -379,5 +454,5 @@ def _mean(
 
 
 def _first(value: float | Mapping[str, float] | None) -> float | None:
-    """The single value, or the first of several, as records have it."""
+    """Return the single value, or the first of several."""
     return next(iter(value.values()), None) if isinstance(value, Mapping) else value

@@ -1,1 +1,1 @@
-"""Score lines to results: the rows of the table, made and made again."""
+"""From score lines to results: the rows of the table."""

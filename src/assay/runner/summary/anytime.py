@@ -1,8 +1,8 @@
-"""Numbers of a run that may have stopped early: with intervals that hold however often one looked.
+"""Numbers of a run that may have stopped early, with intervals that stay valid however often one looked.
 
-A fixed-n interval after a look that could have stopped the run excludes the truth more often than it says. In its place
-stands the betting confidence sequence over the samples in the order they were asked. Where that cannot be had, the row
-says that its interval does not allow for stopping.
+A fixed-n interval, after a look that could have stopped the run, excludes the truth more often than
+it says. It is replaced by the betting confidence sequence over the samples in the order they were
+asked. If that is not possible, the row says that its interval does not allow for stopping.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ...summarizers.attempts import Attempts
 from ...summarizers.sample_values import ValueOf, value_reader, values_by_sample
 from ...summarizers.statistics import BettingSequence, Estimate, StoppingRule
 from ..counts.until import Until, parse_until
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from ..plan.stopping import watched_scoring
 from ..scoring.scoring import Scoring
 
@@ -24,13 +24,13 @@ ROUNDING = 1e-6
 
 
 def reads(scoring: Scoring, metric: str) -> ValueOf:
-    """Reads what answers count as, by a scorer on a scale with known ends."""
+    """Return a function that reads the value of an answer, for a scorer with known bounds."""
     bounds = scoring.bounds or (0.0, 1.0)
     return value_reader(metric, bounds[0] if scoring.higher_is_better else bounds[1])
 
 
 def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
-    """An empty sequence for values, or for differences of them, on the scale of a scorer."""
+    """Return an empty sequence for values, or for differences, on the scale of a scorer."""
     low, high = scoring.bounds or (0.0, 1.0)
     if is_paired:
         low, high = low - high, high - low
@@ -40,25 +40,26 @@ def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
 def anytime_results(
     results: Sequence[Result],
     records: Sequence[ScoreRecord],
-    cell: Cell,
+    planned: PlannedTask,
     scoring: Scoring,
 ) -> list[Result]:
-    """The results of one scorer with anytime intervals; `records` are in the order of the samples."""
-    assert cell.run.until is not None
-    rule = parse_until(cell.run.until)
-    return [_relabelled(result, records, cell, scoring, rule) for result in results]
+    """Return the results of one scorer with anytime intervals. `records` are in the order of the samples."""
+    assert planned.run.until is not None
+    rule = parse_until(planned.run.until)
+    return [_relabelled(result, records, planned, scoring, rule) for result in results]
 
 
 def _relabelled(
     result: Result,
     records: Sequence[ScoreRecord],
-    cell: Cell,
+    planned: PlannedTask,
     scoring: Scoring,
     rule: Until,
 ) -> Result:
-    has_stopped = cell.taken is not None
+    """Return one result with its anytime interval, or with a flag that it has none."""
+    has_stopped = planned.taken is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
-    values = _values(result, records, cell, scoring)
+    values = _values(result, records, planned, scoring)
     try:
         now = _estimate(list(values.values()), scoring, is_paired=False)
     except ValueError:
@@ -73,13 +74,13 @@ def _relabelled(
     details: dict[str, Any] = {
         "rule": rule.text,
         "stopped": has_stopped,
-        "seed": cell.run.seed or 0,
+        "seed": planned.run.seed or 0,
         "first_look": rule.schedule.first_look,
         "look_every": rule.schedule.look_every,
         "fixed_n_ci": None if result.ci is None else list(result.ci),
     }
-    if cell.earlier_values is not None and scoring is watched_scoring(cell):
-        details["difference"] = difference_of(values, cell, scoring, rule)
+    if planned.earlier_values is not None and scoring is watched_scoring(planned):
+        details["difference"] = difference_of(values, planned, scoring, rule)
     ci = None if now.low is None or now.high is None else (now.low, now.high)
     return replace(
         result,
@@ -91,16 +92,16 @@ def _relabelled(
 
 
 def difference_of(
-    values: Mapping[str, float], cell: Cell, scoring: Scoring, rule: Until
+    values: Mapping[str, float], planned: PlannedTask, scoring: Scoring, rule: Until
 ) -> dict[str, Any]:
-    """The paired difference from the baseline with its anytime interval, and what it decides."""
-    before = cell.earlier_values or {}
+    """Return the paired difference from the baseline with its anytime interval and decision."""
+    before = planned.earlier_values or {}
     gaps = [value - before[id] for id, value in values.items() if id in before]
     now = _estimate(gaps, scoring, is_paired=True)
     if now is None or now.low is None or now.high is None:
         return {"n": 0, "decision": "not decided"}
     return {
-        "baseline": cell.run.baseline,
+        "baseline": planned.run.baseline,
         "value": now.value,
         "ci": [now.low, now.high],
         "n": now.n,
@@ -109,7 +110,7 @@ def difference_of(
 
 
 def decision_of(verdict: str, scoring: Scoring) -> str:
-    """A verdict in words: whether higher is better depends on the scorer."""
+    """Return a decision in words. Whether higher is better depends on the scorer."""
     if verdict in ("higher", "lower"):
         return (
             "better" if (verdict == "higher") == scoring.higher_is_better else "worse"
@@ -118,34 +119,41 @@ def decision_of(verdict: str, scoring: Scoring) -> str:
 
 
 def decided_lines(results: Sequence[Result]) -> list[str]:
-    """What was decided against the baseline, in a line for each number."""
+    """Return a line for each number that was compared with the baseline."""
     lines = []
     for result in results:
-        found = (
+        difference = (
             result.details.get("until", {}).get("difference")
             if isinstance(result.details, Mapping)
             else None
         )
-        if found and found.get("ci"):
-            low, high = found["ci"]
-            decision = found["decision"]
+        if difference and difference.get("ci"):
+            low, high = difference["ci"]
+            decision = difference["decision"]
             against = "than" if decision in ("better", "worse") else "against"
+            baseline = difference["baseline"]
+            value = difference["value"]
+            count = difference["n"]
             lines.append(
-                f"{result.task}.{result.metric}: {decision} {against} {found['baseline']}: {found['value']:+.3f}, "
-                f"anytime interval [{low:+.3f}, {high:+.3f}], {found['n']} samples"
+                f"{result.task}.{result.metric}: {decision} {against} {baseline}: {value:+.3f}, "
+                f"anytime interval [{low:+.3f}, {high:+.3f}], {count} samples"
             )
     return lines
 
 
 def _values(
-    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring
+    result: Result,
+    records: Sequence[ScoreRecord],
+    planned: PlannedTask,
+    scoring: Scoring,
 ) -> dict[str, float]:
-    candidates = 1 if scoring.whole_output else cell.options.n
+    """Return the value of each sample; empty if they cannot be read."""
+    candidates = 1 if scoring.whole_output else planned.options.n
     try:
         return values_by_sample(
             Attempts(records, candidates),
             reads(scoring, result.metric),
-            cell.task.reducer,
+            planned.task.reducer,
         )[0]
     except ValueError:
         return {}
@@ -154,11 +162,12 @@ def _values(
 def _estimate(
     values: Sequence[float], scoring: Scoring, *, is_paired: bool
 ) -> Estimate | None:
+    """Return the estimate of the confidence sequence, with the same looks as in the run."""
     if not values or scoring.bounds is None:
         return None
     sequence, schedule = sequence_of(scoring, is_paired=is_paired), StoppingRule(0.0)
     for count, value in enumerate(values, 1):
         sequence.add(value)
         if schedule.looks_at(count):
-            _ = sequence.estimate  # what a look excluded stays so
+            _ = sequence.estimate  # a look narrows the interval for good
     return sequence.estimate

@@ -1,8 +1,8 @@
-"""Driven results: what a driver returned, as rows of the table.
+"""Results of drivers, as rows of the table.
 
-Such numbers are set-level: how each sample was judged stays the driver's secret, so they have no interval. The
-exception is a share whose counts stand beside it: `accuracy` with `correct` and `total` has the interval of a share,
-and bounds for the samples that could not be judged.
+Such numbers are set-level: the scores of single samples are not known, so they have no interval.
+The exception is a share with its counts: `accuracy` with `correct` and `total` has the interval of
+a share, and bounds for the samples that could not be judged.
 """
 
 import math
@@ -14,7 +14,7 @@ from ...core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
 from ...core.score import UNRESOLVED
 from ...summarizers.statistics import share_interval
 from ...summarizers.units import failure_flags
-from ..plan.cell import Cell
+from ..plan.planned_task import PlannedTask
 from .results import flatten
 
 
@@ -24,31 +24,31 @@ class Driven:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     n: int | None = None
-    """Samples the numbers are computed over; by default as many as prompts were put."""
+    """Samples behind the numbers; by default the number of prompts."""
     n_expected: int | None = None
-    """Samples there are, those that could not be asked included."""
+    """All samples, including those that could not be asked."""
     protocol: str = ""
-    """How it was measured, where the driver chooses between ways."""
+    """How it was measured, if the driver has several ways."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Kept with the first number: what the driver said beside numbers."""
+    """Further details, kept with the first number."""
     results: Sequence[Result] = ()
-    """Rows that already are results."""
+    """Rows that are results already."""
     lower_is_better: frozenset[str] = frozenset()
     """Numbers of which less is better."""
 
 
 def driven_results(
-    cell: Cell, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY
+    planned: PlannedTask, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY
 ) -> list[Result]:
-    """The numbers a driver returned, as results; what is no number is left out."""
+    """Return the numbers of a driver as results. Values that are not numbers are left out."""
     values = returned if isinstance(returned, Mapping) else {"value": returned}
     driven = returned if isinstance(returned, Driven) else Driven(values=values)
-    with blame(ScorerError, f"driver of task {cell.task.name!r}"):
+    with blame(ScorerError, f"driver of task {planned.task.name!r}"):
         numbers = flatten(driven.values)
     if not numbers and not driven.results:
         raise ComponentError(
             f"returned no numbers: {shorten(returned)}",
-            where=f"driver of task {cell.task.name!r}",
+            where=f"driver of task {planned.task.name!r}",
             fix="return a dict",
         )
     n = driven.n if driven.n is not None else calls
@@ -64,13 +64,13 @@ def driven_results(
         low_high, interval = _interval(name, numbers)
         rows.append(
             Result(
-                task=cell.task.name,
-                model=cell.model_name,
+                task=planned.task.name,
+                model=planned.model_name,
                 metric=name or "value",
                 value=number if math.isfinite(number) else None,
                 n=n,
                 n_expected=expected,
-                protocol=driven.protocol or cell.task.protocol,
+                protocol=driven.protocol or planned.task.protocol,
                 higher_is_better=(name or "value") not in driven.lower_is_better,
                 ci=low_high,
                 interval=interval,
@@ -86,7 +86,7 @@ def driven_results(
 
 
 def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
-    """Whether a number is `correct / total` of the counts beside it."""
+    """Return True if a number is `correct / total` of the counts beside it."""
     correct, total = numbers.get("correct"), numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
         return False
@@ -96,6 +96,7 @@ def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
 def _interval(
     name: str, numbers: Mapping[str, float]
 ) -> tuple[tuple[float, float] | None, str]:
+    """Return the interval of a number and how it was computed."""
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
     correct, total = float(numbers["correct"]), float(numbers["total"])
@@ -108,7 +109,7 @@ def _interval(
 def _bounds(
     name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]
 ) -> tuple[float, float] | None:
-    """Worst and best case: rows that were never asked are not in the total, answers that never came are, as wrong."""
+    """Return worst and best case. Rows that were not asked are not in the total; failed requests are, as wrong."""
     if not unresolved or not _is_share(name, numbers):
         return None
     unasked, unanswered = (

@@ -1,56 +1,90 @@
-"""The end of a run: the numbers of each cell, how the run ended, and what is said under the table."""
+"""The end of a run: the results of each task × model, the status, and the notes under the table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ...core import AssayError, Result, StoreError
+from ...core import AssayError, Result, StoreError, SummarizerError
 from ...core.score import UNRESOLVED
 from ...store import RunWriter
-from ..events import CellProgress
-from ..plan.cell import Cell
+from ..events import TaskProgress
 from ..plan.labels import metrics_apart
+from ..plan.planned_task import PlannedTask
 from .anytime import anytime_results
 from .results import set_level, summarize
 
 
-async def cell_results(
-    cell: Cell,
+async def task_results(
+    planned: PlannedTask,
     writer: RunWriter,
     offsets: Mapping[str, Sequence[int]],
     expected: int,
     others: Sequence[Result],
     say_fault: Callable[[AssayError], None],
 ) -> list[Result]:
-    """The numbers of one cell, whose score lines lie at `offsets` by scorer; named apart from `others`."""
+    """Return the results of one task × model, with metric names that differ from those of `others`.
+
+    `offsets` are those of its score lines, by scorer.
+    """
     results: list[Result] = []
-    for scoring in cell.scorings:
+    beside = {
+        scoring.name: writer.scores_at(offsets[scoring.name])
+        for scoring in planned.scorings
+        if not scoring.is_set_level
+    }
+    for scoring in planned.scorings:
         try:
             records = writer.scores_at(offsets[scoring.name])
             if scoring.is_set_level:
-                found = await set_level(cell, scoring, writer, expected, records)
+                scorer_results = await set_level(
+                    planned, scoring, writer, expected, records
+                )
             else:
-                found = summarize(cell, scoring, records, expected, say_fault)
+                scorer_results = summarize(
+                    planned, scoring, records, expected, say_fault, beside
+                )
         except StoreError:
             raise
         except AssayError as error:
             say_fault(error)
             continue
-        found = metrics_apart(found, [*others, *results], scoring.name)
-        if cell.run.until is not None:
-            found = anytime_results(found, records, cell, scoring)
-        results += found
-    return results
+        scorer_results = metrics_apart(
+            scorer_results, [*others, *results], scoring.name
+        )
+        if planned.run.until is not None:
+            scorer_results = anytime_results(scorer_results, records, planned, scoring)
+        results += scorer_results
+    return headline_first(results, planned, say_fault)
+
+
+def headline_first(
+    results: list[Result], planned: PlannedTask, say_fault: Callable[[AssayError], None]
+) -> list[Result]:
+    """Return the results with the task's headline first. Report an error if no summarizer gives it."""
+    task = planned.task
+    if not task.headline or not results:
+        return results
+    first = [result for result in results if result.metric == task.headline]
+    if not first and not planned.run.scorers:
+        names = ", ".join(result.metric for result in results)
+        say_fault(
+            SummarizerError(
+                f"no metric is called {task.headline!r}",
+                where=f"task {task.name!r}, key `headline`",
+                fix=f"one of {names}",
+            )
+        )
+    return [*first, *(result for result in results if result not in first)]
 
 
 def status_of(
-    results: Sequence[Result], progress: Sequence[CellProgress], *, is_incomplete: bool
+    results: Sequence[Result], progress: Sequence[TaskProgress], *, is_incomplete: bool
 ) -> str:
-    """How a run that came to its end has ended: exactly one of complete, partial, failed."""
+    """Return how a run has ended: complete, partial or failed."""
     if not results or all(r.n == 0 for r in results):
         return "failed"
     outcomes = [result.outcomes for result in results] + [
-        one.outcomes for one in progress
+        task_progress.outcomes for task_progress in progress
     ]
     failed = any(
         counts.get(str(outcome)) for counts in outcomes for outcome in UNRESOLVED
@@ -60,16 +94,16 @@ def status_of(
 
 
 def first_errors(
-    results: Sequence[Result], progress: Sequence[CellProgress]
+    results: Sequence[Result], progress: Sequence[TaskProgress]
 ) -> Iterator[str]:
-    """A line for each outcome that left samples without a number, with the first of them."""
-    for one in progress:
-        for outcome, example in sorted(one.first_errors.items()):
-            yield f"{one.task}: {_count(results, one, outcome)} {outcome}; first: {example}"
+    """Yield a line for each outcome that left samples without a number, with the first example."""
+    for task_progress in progress:
+        for outcome, example in sorted(task_progress.first_errors.items()):
+            yield f"{task_progress.task}: {_count(results, task_progress, outcome)} {outcome}; first: {example}"
 
 
-def _count(results: Sequence[Result], progress: CellProgress, outcome: str) -> int:
-    """How many samples met an outcome: as the table has it, not once for each scorer."""
+def _count(results: Sequence[Result], progress: TaskProgress, outcome: str) -> int:
+    """Return how many samples have an outcome, as in the table: not once for each scorer."""
     rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
     return max(
         (r.outcomes.get(outcome, 0) for r in rows), default=0
@@ -80,43 +114,55 @@ def close_manifest(
     manifest: dict[str, Any],
     status: str,
     finished: str,
-    cells: Sequence[Cell],
-    progress: Sequence[CellProgress],
+    planned_tasks: Sequence[PlannedTask],
+    progress: Sequence[TaskProgress],
 ) -> None:
-    """Adds to a manifest what is known at the end."""
+    """Add to a manifest what is known at the end."""
     manifest["status"] = status
     manifest["finished"] = finished
-    for described, cell, one in zip(manifest["cells"], cells, progress, strict=True):
-        described["n_expected"] = one.done if status == "complete" else one.expected
-        described["data_sha256"] = cell.samples.digest()
-        if not cell.unchecked:
+    for described, planned, task_progress in zip(
+        manifest["cells"], planned_tasks, progress, strict=True
+    ):
+        described["n_expected"] = (
+            task_progress.done if status == "complete" else task_progress.expected
+        )
+        described["data_sha256"] = planned.samples.digest()
+        if not planned.unchecked:
             described.pop("unchecked", None)
 
 
-def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:
-    """The member `counted` of `summary.json`, by which readers speak of the same samples as its table; nothing where
-    every sample of the journal was counted. It holds more after a run of the same folder with a smaller limit."""
-    entries = list(_counted(cells, writer))
+def counted_samples(
+    planned_tasks: Sequence[PlannedTask], writer: RunWriter
+) -> dict[str, Any]:
+    """Return the entry `counted` of `summary.json`: the samples of its table, for readers of the journal.
+
+    It is empty if every sample of the journal was counted. The journal holds more after a run of
+    the same folder with a smaller limit.
+    """
+    entries = list(_counted(planned_tasks, writer))
     return {"counted": entries} if entries else {}
 
 
-def _counted(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any]]:
-    for cell in cells:
-        places = writer.cell(cell.task.name, cell.model_name).places
-        # A driver goes through its data by itself, and what this run wrote belongs to its own view.
+def _counted(
+    planned_tasks: Sequence[PlannedTask], writer: RunWriter
+) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each task × model whose journal holds more than was counted."""
+    for planned in planned_tasks:
+        places = writer.cell(planned.task.name, planned.model_name).places
+        # A driver reads its data itself, and all it wrote belongs to this run.
         if (
-            cell.task.driver is not None
+            planned.task.driver is not None
             or not len(places)
-            or not (cell.holds_more or cell.rounds)
+            or not (planned.holds_more or planned.rounds)
         ):
             continue
-        ids = dict.fromkeys(item.id for item in islice(cell.view(), cell.taken))
-        epochs = cell.task.epochs
-        rounds = [[id, epoch, count] for (id, epoch), count in cell.rounds.items()]
+        ids = dict.fromkeys(item.id for item in islice(planned.view(), planned.taken))
+        epochs = planned.task.epochs
+        rounds = [[id, epoch, count] for (id, epoch), count in planned.rounds.items()]
         if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
             entry = {
-                "task": cell.task.name,
-                "model": cell.model_name,
+                "task": planned.task.name,
+                "model": planned.model_name,
                 "epochs": epochs,
                 "ids": list(ids),
             }

@@ -1,4 +1,4 @@
-"""Summaries: from score records to results, with what the whole cell cost."""
+"""From score records to results."""
 
 import hashlib
 import math
@@ -22,53 +22,66 @@ from ...core import (
     SummaryContext,
     blame,
 )
-from ...core.record import output_from_plain
-from ...scorers.answers import was_filtered
+from ...core.record import output_from_plain, whole_prompts
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
 from ...summarizers.units import failure_flags
+from ..ask.asking import think_tags_of
 from ..ask.threads import in_thread
-from ..plan.cell import Cell
 from ..plan.checks import not_reduced, pools_answers
-from ..scoring.scoring import Scoring, failure_score, singles_of, with_rounds
+from ..plan.planned_task import PlannedTask
+from ..scoring.scoring import (
+    Scoring,
+    failure_score,
+    outcome_without_answer,
+    singles_of,
+    with_rounds,
+)
 from ..tasks.components import build_summarizer
 from .table_rows import Made, rows_apart
 
 INSTEAD = "mean"
-"""The summarizer that stands in for those that failed."""
+"""The summarizer that is used if all others failed."""
 
 
 def summarize(
-    cell: Cell,
+    planned: PlannedTask,
     scoring: Scoring,
     records: Sequence[ScoreRecord],
     n_expected: int | None,
     say_fault: Callable[[AssayError], None],
+    beside: Mapping[str, Sequence[ScoreRecord]] = EMPTY,
 ) -> list[Result]:
-    """The results of one scorer on one cell; its summarizers are handed one record for each answer.
+    """Return the results of one scorer on one task × model. Its summarizers get one record for each answer.
 
-    One that fails is told to `say_fault`; where that leaves nothing of what was answered, the mean stands for it.
+    An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used.
+    `beside` has the records of all scorers, for numbers that need several of them.
     """
+    candidates = 1 if scoring.whole_output else planned.options.n
     context = SummaryContext(
-        task=cell.task.name,
-        model=cell.model_name,
-        protocol=cell.task.protocol,
+        task=planned.task.name,
+        model=planned.model_name,
+        protocol=planned.task.protocol,
         scorer=scoring.name,
         n_expected=n_expected,
-        seed=_seed_of(f"{cell.task.protocol}/{cell.model_name}"),
+        seed=_seed_of(f"{planned.task.protocol}/{planned.model_name}"),
         higher_is_better=scoring.higher_is_better,
         bounds=scoring.bounds,
-        options={"reducer": cell.task.reducer},
+        scale=scoring.scale if scoring.scale.names else None,
+        options={"reducer": planned.task.reducer},
+        beside={name: Attempts(rows, candidates) for name, rows in beside.items()},
     )
-    candidates = 1 if scoring.whole_output else cell.options.n
     rows: list[Made] = []
-    waiting = list(cell.task.summarizers or scoring.summarizers)
+    waiting = [*(planned.task.summarizers or scoring.summarizers)]
+    waiting += _of_repeats(planned, scoring)
     for entry in waiting:
-        name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
-        unreduced = not_reduced(cell) if pools_answers(summarizer) else ()
+        name, summarizer = build_summarizer(entry, f"task {planned.task.name!r}")
+        unreduced: tuple[str, ...] = ()
+        if pools_answers(summarizer):
+            unreduced = (*not_reduced(planned), *_not_weighted(records))
         try:
             with blame(
-                SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"
+                SummarizerError, f"summarizer {name!r} of task {planned.task.name!r}"
             ):
                 results: Iterable[Result] = summarizer(
                     Attempts(records, candidates), context
@@ -87,17 +100,36 @@ def summarize(
     return rows_apart(rows)
 
 
+def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
+    """Return pass@k and pass^k for a task with tools whose samples are run k times: one of them, or each, succeeds."""
+    k = planned.task.epochs
+    is_usual = scoring.summarizers == ("mean",) and not planned.task.summarizers
+    is_share = scoring.bounds == (0.0, 1.0) and scoring.higher_is_better
+    if planned.tools is None or k < 2 or not is_usual or not is_share:
+        return []
+    if planned.task.reducer != "mean":
+        return []
+    return [{"name": "pass_at_k", "k": k}, {"name": "pass_hat_k", "k": k}]
+
+
+def _not_weighted(records: Iterable[ScoreRecord]) -> tuple[str, ...]:
+    """Return a flag for a row whose samples have weights, if its counts are pooled without them."""
+    first = next(iter(records), None)
+    has_weights = first is not None and first.weight is not None
+    return ("row weights not applied",) if has_weights else ()
+
+
 Rows = list[tuple[Sample, Output]]
 
 
 async def set_level(
-    cell: Cell,
+    planned: PlannedTask,
     scoring: Scoring,
     writer: RunWriter,
     expected: int,
     faults: Sequence[ScoreRecord] = (),
 ) -> list[Result]:
-    """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked.
+    """Return the results of a scorer that judges all samples at once. `faults` are rows that were not asked.
 
     Each candidate of each epoch makes a set of its own, unless the scorer takes the whole output.
     """
@@ -105,82 +137,97 @@ async def set_level(
     outcomes = Counter(str(fault.outcome) for fault in faults)
     judged: set[str] = set()
     values: list[dict[str, float]] = []
-    for epoch in range(cell.task.epochs):
-        rows, failed = _answered(cell, writer, epoch)
+    for epoch in range(planned.task.epochs):
+        rows, failed = _answered(planned, writer, epoch)
         sets = [rows] if scoring.whole_output else _sets(rows)
         for outcome, count in failed.items():
             outcomes[outcome] += count * len(sets)
-        for one in sets:
-            refused = sum(was_filtered(output) for _, output in one)
-            outcomes[Outcome.REFUSED.value] += refused
-            outcomes[Outcome.SCORED.value] += len(one) - refused
+        for samples in sets:
+            for _, output in samples:
+                outcome = outcome_without_answer(output) or Outcome.SCORED
+                outcomes[outcome.value] += 1
         judged.update(sample.id for sample, _ in rows)
-        with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
-            # A scorer that writes files or asks judges is told which run, task and model it is about.
+        with blame(
+            ScorerError, f"scorer {scoring.name!r} of task {planned.task.name!r}"
+        ):
+            # A scorer that writes files or asks judges gets the run, task and model.
             scorer = (
-                scoring.scorer.in_run(cell, writer)
+                scoring.scorer.in_run(planned, writer)
                 if hasattr(scoring.scorer, "in_run")
                 else scoring.scorer
             )
-            # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
-            values += [flatten(await in_thread(scorer.score_all, one)) for one in sets]
-    return set_level_results(cell, scoring, values, len(judged), expected, outcomes)
+            # User code may take long, or wait for judges: the event loop runs meanwhile.
+            values += [
+                flatten(await in_thread(scorer.score_all, samples_of_set))
+                for samples_of_set in sets
+            ]
+    return set_level_results(planned, scoring, values, len(judged), expected, outcomes)
 
 
-def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[str]]:
-    """The samples with their answers of one epoch, and what became of those without one."""
-    answers = writer.cell(cell.task.name, cell.model_name).answers
+def _answered(
+    planned: PlannedTask, writer: RunWriter, epoch: int
+) -> tuple[Rows, Counter[str]]:
+    """Return the samples of one epoch with their answers, and the count of each outcome without an answer."""
+    answers = writer.cell(planned.task.name, planned.model_name).answers
+    tags = think_tags_of(planned.task.protocol, planned.model, planned.run.model_args)
     rows: Rows = []
     failed: Counter[str] = Counter()
-    for item in cell.view():
+    for item in planned.view():
         if not isinstance(item, Sample) or not (
             stored := answers.get((item.id, epoch))
         ):
             continue
         counted = [
             answer
-            for answer in stored[: cell.rounds.get((item.id, epoch))]
+            for answer in stored[: planned.rounds.get((item.id, epoch))]
             if answer is not None
         ]
         records = [writer.read_output(answer) for answer in counted]
-        outputs = [output_from_plain(record.output, writer.blobs) for record in records]
+        plain = [output_from_plain(record.output, writer.blobs) for record in records]
+        outputs = [output.separated(tags) for output in plain]
         if outputs[-1].error is not None:
             failed[failure_score(outputs[-1].error).outcome.value] += 1
         else:
-            rows.append(
-                (item, with_rounds(outputs, [record.prompt for record in records]))
-            )
+            sample = planned.samples.in_epoch(item, epoch)
+            prompts = whole_prompts(records)
+            rows.append((sample, with_rounds(outputs, prompts)))
     return rows, failed
 
 
 def _sets(rows: Rows) -> list[Rows]:
-    """All first candidates, all second ones, and so on; a sample with fewer is not in the later sets."""
+    """Return the first candidates of all samples, then the second ones, and so on.
+
+    A sample with fewer candidates is not in the later sets.
+    """
     width = max((len(output.candidates) for _, output in rows), default=1)
     if width < 2:
         return [rows]
     singles = [(sample, singles_of(output)) for sample, output in rows]
     return [
-        [(sample, single[place]) for sample, single in singles if place < len(single)]
-        for place in range(width)
+        [(sample, single[index]) for sample, single in singles if index < len(single)]
+        for index in range(width)
     ]
 
 
 def set_level_results(
-    cell: Cell,
+    planned: PlannedTask,
     scoring: Scoring,
     values: Sequence[Mapping[str, float]],
     n: int,
     expected: int,
     outcomes: Mapping[str, int],
 ) -> list[Result]:
-    """What a set-level scorer returned for each set, as means without intervals: its samples cannot be recovered."""
+    """Return the mean over the sets of each number that a set-level scorer returned.
+
+    There are no intervals, since the scores of single samples are not known.
+    """
     outcomes = {outcome: count for outcome, count in outcomes.items() if count}
     lost = sum(count for outcome, count in outcomes.items() if outcome in UNRESOLVED)
     flags = failure_flags(lost / max(expected * len(values), 1))
-    names = dict.fromkeys(name for found in values for name in found)
+    names = dict.fromkeys(name for set_values in values for name in set_values)
     results = []
     for name in names:
-        column = [found.get(name) for found in values]
+        column = [set_values.get(name) for set_values in values]
         numbers = [
             number for number in column if number is not None and math.isfinite(number)
         ]
@@ -192,13 +239,13 @@ def set_level_results(
         per_set = [number if number in numbers else None for number in column]
         results.append(
             Result(
-                task=cell.task.name,
-                model=cell.model_name,
+                task=planned.task.name,
+                model=planned.model_name,
                 metric=f"{scoring.name}.{name}" if name else scoring.name,
                 value=sum(numbers) / len(numbers) if numbers else None,
                 n=n,
                 n_expected=expected,
-                protocol=cell.task.protocol,
+                protocol=planned.task.protocol,
                 interval="none: a set-level metric",
                 outcomes=outcomes,
                 flags=(
@@ -206,7 +253,7 @@ def set_level_results(
                     *dict.fromkeys(strange),
                     *_lacking(len(values) - len(numbers), len(values)),
                 ),
-                higher_is_better=scoring.higher_is_better,
+                higher_is_better=scoring.scale.of(name).higher_is_better,
                 details={"sets": per_set} if len(values) > 1 else EMPTY,
             )
         )
@@ -214,17 +261,16 @@ def set_level_results(
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
+    """Return a flag if some sets have no value."""
     return (f"{without} of {sets} sets have no value",) if without and sets > 1 else ()
 
 
 def flatten(values: Any, prefix: str = "") -> dict[str, float]:
-    """Nested numbers as `metric.sub`; what is no number is left out."""
-    if (
-        isinstance(values, bool)
-        or hasattr(values, "item")
-        or isinstance(values, (int, float))
-    ):
-        return {prefix: float(values.item() if hasattr(values, "item") else values)}
+    """Return nested numbers as `metric.sub`. Texts, lists and arrays of several values are left out."""
+    if hasattr(values, "item") and getattr(values, "size", 1) == 1:
+        values = values.item()
+    if isinstance(values, (bool, int, float)):
+        return {prefix: float(values)}
     if isinstance(values, Mapping):
         flat: dict[str, float] = {}
         for name, value in values.items():
@@ -234,5 +280,5 @@ def flatten(values: Any, prefix: str = "") -> dict[str, float]:
 
 
 def _seed_of(name: str) -> int:
-    """A seed that depends on nothing but a name; Python's own `hash` changes between processes."""
+    """Return a seed that depends only on a name. Python's own `hash` changes between processes."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

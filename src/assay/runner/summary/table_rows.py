@@ -1,7 +1,8 @@
-"""Rows of the table: what holds for the results of every summarizer, shipped or one's own.
+"""Rows of the table: rules for the results of every summarizer.
 
-A number is finite or it is not there, and the row says what it was. Samples without a verdict are flagged. Two results
-of one name are told apart by what sets their summarizers apart; the same result twice is one row.
+A number is finite or missing, and then the row says what it was. Samples without a score are
+flagged. Two results with the same name are named apart by what their summarizers differ in. The
+same result twice is one row.
 """
 
 import math
@@ -10,23 +11,24 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from ...core import UNRESOLVED, Result, Spec
+from ...core.record import CUT_ANSWERS
 from ...summarizers.units import failure_flags
 from ..plan.labels import differing_options
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result, and who made it."""
+    """A result and the summarizer that made it."""
 
     summarizer: str
     options: Mapping[str, Any]
     code: Any
-    """The function behind a summarizer of one's own."""
+    """The function behind a user's summarizer."""
     result: Result
 
     @classmethod
     def of(cls, name: str, entry: Any, summarizer: Any, result: Result) -> "Made":
-        """By the name and the entry under which a task has the summarizer."""
+        """Build from the name and the entry under which a task has the summarizer."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
         else:
@@ -42,63 +44,84 @@ class Made:
 
 
 def rows_apart(results: Sequence[Made]) -> list[Result]:
-    """One row for each number: those of one name get what their summarizers differ in, as `overall(by=topic)`."""
+    """Return one row for each number.
+
+    Rows with the same name get the options in which they differ, as `overall(by=topic)`.
+    """
     by_name: dict[str, list[Made]] = {}
-    for one in results:
-        rivals = by_name.setdefault(one.result.metric, [])
-        if not any(_same(one, other) for other in rivals):
-            rivals.append(one)
+    for row in results:
+        rivals = by_name.setdefault(row.result.metric, [])
+        if not any(_same(row, other) for other in rivals):
+            rivals.append(row)
     return [result for rivals in by_name.values() for result in _named(rivals)]
 
 
-def _same(one: Made, other: Made) -> bool:
-    """Whether two speak of one number: one summarizer named twice, or two that agree, as a mean and one beside it."""
-    if one.summarizer == other.summarizer:
-        return one.options == other.options and one.code is other.code
-    mine, its = one.result.value, other.result.value
-    return mine is its if mine is None or its is None else math.isclose(mine, its)
+def _same(row: Made, other: Made) -> bool:
+    """Return True if both report the same number: the same summarizer twice, or two with equal values."""
+    if row.summarizer == other.summarizer:
+        return row.options == other.options and row.code is other.code
+    value = row.result.value
+    other_value = other.result.value
+    if value is None or other_value is None:
+        return value is other_value
+    return math.isclose(value, other_value)
 
 
 def _named(rivals: Sequence[Made]) -> Iterator[Result]:
+    """Yield results that had the same name, each with a label."""
     if len(rivals) == 1:
         yield rivals[0].result
         return
-    labels = [_label(one, rivals) for one in rivals]
-    for place, (one, label) in enumerate(zip(rivals, labels, strict=True), 1):
-        label = label if label and labels.count(label) == 1 else f"{label}#{place}"
-        yield replace(one.result, metric=f"{one.result.metric}({label})")
+    labels = [_label(row, rivals) for row in rivals]
+    for number, row in enumerate(rivals, 1):
+        label = labels[number - 1]
+        if not label or labels.count(label) > 1:
+            label = f"{label}#{number}"
+        yield replace(row.result, metric=f"{row.result.metric}({label})")
 
 
-def _label(one: Made, rivals: Sequence[Made]) -> str:
-    """The name of the summarizer where no other has it; else the options in which it differs from those that do."""
-    alike = [other for other in rivals if other.summarizer == one.summarizer]
+def _label(row: Made, rivals: Sequence[Made]) -> str:
+    """Return the name of the summarizer if no other has it; else the options in which it differs."""
+    alike = [other for other in rivals if other.summarizer == row.summarizer]
     if len(alike) == 1:
-        return one.summarizer
-    return differing_options(one.options, [other.options for other in alike])
+        return row.summarizer
+    return differing_options(row.options, [other.options for other in alike])
 
 
 def checked_result(result: Result) -> Result:
-    """The result with nothing in it that JSON has no word for, and with its failures flagged."""
+    """Return the result without numbers that JSON cannot hold, and with its failures flagged."""
     flags = result.flags
     if not any(flag.startswith("unresolved") for flag in flags):
         flags = (*flags, *failure_flags(_unresolved(result)))
     return finite(result if flags == result.flags else replace(result, flags=flags))  # type: ignore[no-any-return]
 
 
+def with_cut_answers(results: Sequence[Result], cut: int) -> list[Result]:
+    """Return the results with the number of answers that were cut by `max_tokens` and scored all the same."""
+    counted = []
+    for result in results:
+        scored = cut - result.outcomes.get("truncated", 0)
+        if scored > 0:
+            details = {**result.details, CUT_ANSWERS: scored}
+            result = replace(result, details=details)
+        counted.append(result)
+    return counted
+
+
 _NUMBERS = ("value", "stderr", "ci", "bounds", "parsed_value", "details", "groups")
 
 
 def finite(value: Any) -> Any:
-    """The same with `None` for every number that is not finite; what has none of them is returned as it is."""
+    """Return the value with None for every number that is not finite. Nothing is copied if all are finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Result):
         return _finite_result(value)
     if isinstance(value, Mapping):
-        inner = {name: finite(one) for name, one in value.items()}
+        inner = {name: finite(member) for name, member in value.items()}
         return value if all(inner[name] is value[name] for name in inner) else inner
     if isinstance(value, (list, tuple)):
-        listed = [finite(one) for one in value]
+        listed = [finite(member) for member in value]
         return (
             value
             if all(a is b for a, b in zip(listed, value, strict=True))
@@ -108,6 +131,7 @@ def finite(value: Any) -> Any:
 
 
 def _finite_result(result: Result) -> Result:
+    """Return the result with None for every number that is not finite, and a flag."""
     changes: dict[str, Any] = {}
     for name in _NUMBERS:
         value = getattr(result, name)
@@ -120,6 +144,7 @@ def _finite_result(result: Result) -> Result:
 
 
 def _unresolved(result: Result) -> float:
+    """Return the share of samples without a score."""
     total = sum(result.outcomes.values())
     return (
         sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED) / total

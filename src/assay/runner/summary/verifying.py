@@ -1,21 +1,21 @@
-"""Verifying: the table of a finished run made again from the verdicts in its journal, and compared with its summary.
+"""Compute the table of a finished run again from the scores in its journal, and compare it with its summary.
 
-Nothing is asked, scored or written. What its own evaluator or a scorer of the whole set judged cannot be made again
-from verdicts on single samples, and is named.
+Nothing is asked, scored or written. Numbers of drivers and of set-level scorers cannot be computed
+again from the scores of single samples, and are listed as unchecked.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import AssayError, Result
+from ...core import AssayError, Result, ScoreRecord
 from ...core.record import result_from_plain
 from ...core.trust import guarded
 from ...store import RunReader, Scores
-from ..plan.cell import Cell
 from ..plan.labels import metrics_apart
+from ..plan.planned_task import PlannedTask
 from ..plan.planning import make_plan
 from ..resume.recorded import recorded_run
 from ..scoring.scoring import Scoring
@@ -26,14 +26,14 @@ TOLERANCE = 1e-9
 
 @dataclass(slots=True)
 class Recomputed:
-    """The numbers of a run, made again."""
+    """The numbers of a run, computed again."""
 
     results: list[Result] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """Numbers that could not be made again, and why."""
+    """Numbers that could not be computed again, and why."""
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
-        """Where the summary has another number, each in one line."""
+        """Yield a line for each number that differs from the summary."""
         table = {
             _name(r): r for r in map(result_from_plain, summary.get("results", ()))
         }
@@ -42,11 +42,15 @@ class Recomputed:
             if name not in table:
                 yield f"{' · '.join(name)}: not in summary.json"
                 continue
-            there = table[name]
-            for what in ("value", "n", "stderr"):
-                if not _equal(getattr(there, what), getattr(result, what)):
-                    found = f"{what} {getattr(there, what)}, and the journal gives {getattr(result, what)}"
-                    yield f"{' · '.join(name)}: summary.json has {found}"
+            table_row = table[name]
+            for field_name in ("value", "n", "stderr"):
+                summarized = getattr(table_row, field_name)
+                computed = getattr(result, field_name)
+                if not _equal(summarized, computed):
+                    yield (
+                        f"{' · '.join(name)}: summary.json has {field_name} {summarized},"
+                        f" and the journal gives {computed}"
+                    )
         judged = {(result.task, result.model) for result in self.results}
         if not self.unchecked:
             for name in table.keys() - results.keys():
@@ -55,27 +59,28 @@ class Recomputed:
 
 
 def recompute(reader: RunReader, **settings: Any) -> Recomputed:
-    """The table of a run from its journal; `settings` as those of `score`."""
+    """Compute the table of a run from its journal. `settings` are those of `score`."""
     run = recorded_run(Path(reader.layout.folder), settings)
     recomputed = Recomputed()
     with guarded(run.gate):
-        for cell in make_plan(
+        for planned in make_plan(
             run.options, run.models, may_have_unused=True, recorded=run.ways
         ):
-            if cell.task.driver is not None:
+            if planned.task.driver is not None:
                 recomputed.unchecked.append(
-                    f"{cell.task.name}: its own evaluator made the numbers"
+                    f"{planned.task.name}: its own evaluator made the numbers"
                 )
                 continue
-            for scoring in cell.scorings:
-                _add(recomputed, reader, cell, scoring)
+            for scoring in planned.scorings:
+                _add(recomputed, reader, planned, scoring)
     return recomputed
 
 
 def _add(
-    recomputed: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring
+    recomputed: Recomputed, reader: RunReader, planned: PlannedTask, scoring: Scoring
 ) -> None:
-    task, model = cell.task.name, cell.model_name
+    """Add the numbers of one scorer."""
+    task, model = planned.task.name, planned.model_name
     name = f"{task} · {model} · {scoring.name}"
     if scoring.is_set_level:
         recomputed.unchecked.append(f"{name}: it judges all samples at once")
@@ -90,33 +95,51 @@ def _add(
         return
     faults: list[AssayError] = []
     records = _in_order(reader, task, model, scoring.name)
-    found = summarize(cell, scoring, records, _expected(reader, cell), faults.append)
-    recomputed.results += metrics_apart(found, recomputed.results, scoring.name)
+    beside = {
+        other.name: _in_order(reader, task, model, other.name)
+        for other in planned.scorings
+        if other.name in judged and not other.is_set_level
+    }
+    expected = _expected(reader, planned)
+    scorer_results = summarize(
+        planned, scoring, records, expected, faults.append, beside
+    )
+    recomputed.results += metrics_apart(
+        scorer_results, recomputed.results, scoring.name
+    )
     recomputed.unchecked += [f"{name}: {fault}" for fault in faults]
 
 
-def _in_order(reader: RunReader, task: str, model: str, scorer: str) -> Scores:
-    """The verdicts that the last summary counted, in the order of the data, as a run reads them."""
-    scores = reader.scores(task, model, scorer)
+def _in_order(
+    reader: RunReader, task: str, model: str, scorer: str
+) -> Sequence[ScoreRecord]:
+    """Return the scores that the last summary counted, in the order of the data."""
+    scores = reader.counted_scores(task, model, scorer)
     orders = [record.order for record in scores]
-    return scores.arranged(sorted(range(len(orders)), key=orders.__getitem__))
+    ranked = sorted(range(len(orders)), key=orders.__getitem__)
+    if isinstance(scores, Scores):
+        return scores.arranged(ranked)
+    return [scores[index] for index in ranked]
 
 
-def _expected(reader: RunReader, cell: Cell) -> int | None:
+def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
+    """Return the number of samples in the summary of the run."""
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
     counts = [
         row["n_expected"]
         for row in rows
-        if (row["task"], row["model"]) == (cell.task.name, cell.model_name)
+        if (row["task"], row["model"]) == (planned.task.name, planned.model_name)
     ]
     return max((n for n in counts if n is not None), default=None)
 
 
 def _name(result: Result) -> tuple[str, str, str]:
+    """Return what identifies a row of the table."""
     return result.task, result.model, result.metric
 
 
 def _equal(one: Any, other: Any) -> bool:
+    """Return True for equal values, numbers within a tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     return bool(one == other)

@@ -11,26 +11,33 @@ from ...summarizers.adapt import adapt_summarizer
 
 
 def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
-    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Return its name and it."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
-        if is_reference(spec.name):
-            name, thing = load_component(spec.name, "summarize")
-            summarizer = registry.construct(thing, spec, kind="summarizer", where=where)
-            return spec.name, adapt_summarizer(summarizer, name)
-        return spec.name, registry.summarizers.build(spec, where=where)
+        if not is_reference(spec.name):
+            return spec.name, registry.summarizers.build(spec, where=where)
+        name, thing = load_component(spec.name, "summarize")
+        summarizer = registry.construct(
+            thing,
+            spec,
+            kind="summarizer",
+            where=where,
+        )
+        return spec.name, adapt_summarizer(summarizer, name)
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
     name = str(getattr(entry, "__name__", type(entry).__name__))
-    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
+    summarizer = entry() if isinstance(entry, type) else entry
+    return name, adapt_summarizer(summarizer, name)
 
 
 def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
-    """A scorer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Return its name and it."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
-        label = str(spec.options.get("label", ""))
-        bare = Spec(spec.name, {k: v for k, v in spec.options.items() if k != "label"})
+        options = dict(spec.options)
+        label = str(options.pop("label", ""))
+        bare = Spec(spec.name, options)
         if is_reference(spec.name):
             name, thing = load_component(spec.name, "score")
             return label or name, registry.construct(
@@ -51,7 +58,10 @@ def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
 def default_scorers(
     kind: str, sample: Sample | None = None, prompt: Prompt | None = None
 ) -> tuple[Any, ...]:
-    """What data of a kind is scored by when nobody says; where the first prompt has its options weighed, by that."""
+    """Return the scorers for data of a kind, if the task names none.
+
+    Likelihoods of options have a scorer of their own.
+    """
     if (
         sample is not None
         and prompt is not None
@@ -73,10 +83,10 @@ def default_scorers(
 
 
 def usual_scorers(samples: Samples, template: Any) -> tuple[Any, ...]:
-    """What a task that names no scorer is scored by: its data and its first prompt say it."""
+    """Return the scorers of a task that names none, chosen by its data and its first prompt."""
     first = next((s for s in samples if isinstance(s, Sample)), None)
     try:
         prompt = None if first is None else template(first)
     except AssayError:
-        prompt = None  # said, or counted, where it is asked
+        prompt = None  # reported or counted where it is asked
     return default_scorers(samples.kind, first, prompt)

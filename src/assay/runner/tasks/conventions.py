@@ -1,7 +1,7 @@
 """Benchmarks as plain Python files: module-level names that are fields of a `Task` make one.
 
-`prompt`, `score` and `summarize` are short for template, scorers and summarizers. A name that nothing in the file reads
-and that is nearly a field's is a slip, and is answered with the field; every other name is the author's own.
+`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name
+that is nearly a field's is reported as a misspelling. Every other name is the author's own.
 """
 
 import ast
@@ -23,36 +23,52 @@ from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
 """Other names of fields."""
 CALLABLE = frozenset(
-    {"dataset", "to_sample", "template", "scorers", "summarizers", "driver"}
+    {
+        "dataset",
+        "to_sample",
+        "template",
+        "scorers",
+        "summarizers",
+        "driver",
+        "tools",
+        "state",
+    }
 )
-"""Fields that a function or a class may be given for; under another field's name it is a helper of the file."""
+"""Fields that may be a function or a class. Under the name of another field, it is a helper of the file."""
 MAPPINGS = frozenset({"models", "hints"})
+COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
+"""Fields with names that other code uses, too: a function or a module of that name is a helper."""
 FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
 SYNONYMS = {
-    "metric": "scorers",
-    "metrics": "scorers",
-    "evaluator": "scorers",
-    "num_fewshot": "fewshot",
-    "shots": "fewshot",
-    "num_shots": "fewshot",
-    "repeats": "epochs",
-    "system_prompt": "system",
-    "system_message": "system",
-    "generation": "options",
-    "generation_kwargs": "options",
-    "gen_kwargs": "options",
-}
-"""What other systems call a field."""
+    "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
+    "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
+    "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
+}  # fmt: skip
+"""Names of fields in other systems."""
 ALIKE = 0.8
-EVERYDAY = frozenset({"name", "data", "models", "needs", "roles", "hints"})
-"""Fields whose names are so common that their plurals and kin are the author's own."""
+EVERYDAY = frozenset(
+    {
+        "name",
+        "data",
+        "models",
+        "needs",
+        "roles",
+        "hints",
+        "tools",
+        "mcp",
+        "user",
+        "state",
+        "limits",
+    }
+)
+"""Fields with such common names that similar names are the author's own."""
 FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
-"""First parameters by which a function shows that it is meant for assay."""
+"""First parameters that show that a function is meant for assay."""
 
 
 def from_conventions(module: ModuleType, path: Path) -> Task:
-    """The task of a file; raises `PlanError` with all that is wrong with its names."""
+    """Return the task of a file. Raise `PlanError` with everything that is wrong with its names."""
     values: dict[str, Any] = {}
     faults: list[AssayError] = [*_slips(module, path)]
     for name in (*FIELDS, *SHORT):
@@ -95,11 +111,15 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
 
 
 def _is_helper(field: str, value: Any) -> bool:
-    """Whether a thing under a field's name is something else that the file needs: a function, a class, a module."""
+    """Return True if a function, class or module with a field's name is something else that the file needs."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
-    if field == "driver":
+    if field in ("driver", "state"):
         return not callable(value)
+    if field == "tools" and getattr(value, "__name__", "tools") != "tools":
+        return inspect.ismodule(value)
+    if field in COMMON_NAMES and not isinstance(value, (Mapping, list, tuple, str)):
+        return callable(value) or inspect.ismodule(value)
     is_code = (
         inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
     )
@@ -107,9 +127,11 @@ def _is_helper(field: str, value: Any) -> bool:
 
 
 def _wrong_kind(name: str, field: str, value: Any, path: Path) -> UsageError | None:
-    kinds, wanted = KINDS.get(field, ((object,), ""))
+    """Return an error if the value of a field has the wrong type."""
+    kinds, expected = KINDS.get(field, ((object,), ""))
     is_code = callable(value) and field in CALLABLE
     is_built = type(value).__module__.startswith("assay.") or field in (
+        "tools",
         "dataset",
         "template",
         "scorers",
@@ -126,17 +148,17 @@ def _wrong_kind(name: str, field: str, value: Any, path: Path) -> UsageError | N
     ):
         return None
     return UsageError(
-        f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {wanted}"
+        f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {expected}"
     )
 
 
 def _placed(field: str, value: Any, path: Path) -> Any:
-    """A value whose paths start at the file, where there is such a one."""
+    """Return the value with relative paths resolved from the folder of the file, if they exist there."""
     if field == "dataset":
         return _beside(value, path)
     if field == "fewshot" and isinstance(value, Mapping) and "source" in value:
         return {**value, "source": _beside(value["source"], path)}
-    if field in ("template", "scorers", "summarizers") and isinstance(
+    if field in ("template", "scorers", "summarizers", "tools") and isinstance(
         value, (str, list, tuple)
     ):
         listed = [value] if isinstance(value, str) else value
@@ -149,6 +171,7 @@ def _placed(field: str, value: Any, path: Path) -> Any:
 
 
 def _reference(entry: str, path: Path) -> str:
+    """Return a reference resolved from the folder of the file, if it exists there."""
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
     )
@@ -156,6 +179,7 @@ def _reference(entry: str, path: Path) -> str:
 
 
 def _beside(source: Any, path: Path) -> Any:
+    """Return a data path resolved from the folder of the file, if it exists there."""
     if (
         isinstance(source, str)
         and not Path(source).is_absolute()
@@ -166,7 +190,7 @@ def _beside(source: Any, path: Path) -> Any:
 
 
 def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
-    """Names that were meant for assay and that assay does not know."""
+    """Yield an error for each name that was probably meant for assay and is unknown."""
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
         value = getattr(module, name, None)
@@ -188,7 +212,7 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
 
 
 def _meant(name: str, value: Any) -> str | None:
-    """The field that a name stands for; `None` where it is the author's own."""
+    """Return the field that a name probably means; None if it is the author's own."""
     if inspect.ismodule(value) or inspect.isclass(value):
         return None
     if inspect.isroutine(value):
@@ -206,15 +230,17 @@ def _meant(name: str, value: Any) -> str | None:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """The known name that differs in a letter or two; slips seldom change the first."""
-    alike = [
-        one for one in names if one[0] == name[0] and abs(len(one) - len(name)) <= 2
-    ]
+    """Return the known name that differs in a letter or two. Misspellings seldom change the first letter."""
+    alike = []
+    for candidate in names:
+        is_similar_length = abs(len(candidate) - len(name)) <= 2
+        if candidate[0] == name[0] and is_similar_length:
+            alike.append(candidate)
     return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
 
 
 def _has(module: ModuleType, meant: str) -> bool:
-    """Whether the file gives the field by one of its names: then the other name is no slip."""
+    """Return True if the file has the field under one of its names: then the other name is no misspelling."""
     field = SHORT.get(meant, meant)
     return meant != "options" and any(
         hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))
@@ -222,7 +248,7 @@ def _has(module: ModuleType, meant: str) -> bool:
 
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
-    """What a file assigns or defines at its top level and reads nowhere, with the line."""
+    """Yield names that a file defines at its top level and never reads, with their lines."""
     tree = parsed(path.expanduser())
     if tree is None:
         return

@@ -1,4 +1,4 @@
-"""Locating data: where a shipped benchmark's rows are on this machine."""
+"""Find the data of a shipped benchmark on this machine."""
 
 import os
 from collections.abc import Iterator
@@ -7,28 +7,33 @@ from pathlib import Path
 
 from ...core import AssayError, DataSource, Task, UsageError
 from ...datasets.files import why_no_data
+from ...datasets.hub import refuse_url
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
-"""Environment variables that name a folder of data files; the second is the one VLMEvalKit's users have set."""
+"""Environment variables that name a folder of data files. VLMEvalKit's users have set the second."""
 PACKAGE = Path(__file__).parents[2]
 
 
 def find_data(task: Task, data: str | None) -> str | Path:
-    """`--data` first (`mini` is the shipped mini-set), then the package, then `$ASSAY_DATA` and `$LMUData`, the hub."""
+    """Find the data of a task.
+
+    `--data` comes first (`mini` is the shipped mini-set), then the package, `$ASSAY_DATA`, `$LMUData`, and the hub.
+    """
     source = task.dataset
     assert isinstance(source, DataSource)
     if data == MINI and (source.mini or source.package or not Path(data).exists()):
         return _mini_set(source, task)
     if data is not None:
+        refuse_url(data, where="--data")
         return _inside(Path(data).expanduser(), source, task)
     if source.package:
         return PACKAGE / source.package
     for variable in FOLDERS:
         root = os.environ.get(variable)
-        found = _first_existing(Path(root).expanduser(), source) if root else None
-        if found is not None:
-            return found
+        path = _first_existing(Path(root).expanduser(), source) if root else None
+        if path is not None:
+            return path
     if source.hub:
         config = f"@{source.config}" if source.config else ""
         return f"hub:{source.hub}{config}#{source.split}"
@@ -40,7 +45,7 @@ def find_data(task: Task, data: str | None) -> str | Path:
 
 @contextmanager
 def saying_where(task: Task, data: str | None) -> Iterator[None]:
-    """Has a fault of data that was taken from the hub say which folders were looked into before, and for which file."""
+    """Add to errors of data from the hub which local folders were searched before, and for which file."""
     try:
         yield
     except AssayError as error:
@@ -63,6 +68,7 @@ def saying_where(task: Task, data: str | None) -> Iterator[None]:
 
 
 def _looked_into(variable: str, source: DataSource) -> str:
+    """Return where a variable points, and why no data was found there."""
     root = os.environ.get(variable)
     if not root:
         return ""
@@ -72,6 +78,7 @@ def _looked_into(variable: str, source: DataSource) -> str:
 
 
 def _mini_set(source: DataSource, task: Task) -> Path:
+    """Return the path of the shipped mini-set."""
     if not (source.mini or source.package):
         raise UsageError(
             f"task {task.name!r} has no mini-set",
@@ -82,14 +89,15 @@ def _mini_set(source: DataSource, task: Task) -> Path:
 
 
 def _inside(path: Path, source: DataSource, task: Task) -> Path:
+    """Return the data file inside a path that `--data` names."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         what, fix = why_no_data(path)
         raise UsageError(what, where=str(path), fix=f"--data: {fix}")
     if path.is_file():
         return path
-    found = _first_existing(path, source)
-    if found is not None:
-        return found
+    file = _first_existing(path, source)
+    if file is not None:
+        return file
     if source.local:
         raise UsageError(
             f"none of {', '.join(source.local)} is there",
@@ -100,5 +108,6 @@ def _inside(path: Path, source: DataSource, task: Task) -> Path:
 
 
 def _first_existing(root: Path, source: DataSource) -> Path | None:
+    """Return the first of the source's files that exists in a folder, or None."""
     names = [*source.local, *(Path(name).name for name in source.local)]
     return next((root / name for name in names if (root / name).exists()), None)

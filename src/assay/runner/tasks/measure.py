@@ -1,8 +1,8 @@
-"""Measures: the best way to ask a task of a model, chosen before the run and never changed within it.
+"""Measures: how a task is asked of a model, chosen before the run and never changed within it.
 
-A task of choices can be measured by the likelihood of each option's letter, by that of each option's text, by the
-log-probabilities of the first token, or by the letter a model writes. These are four different numbers, so the way that
-was taken becomes part of the protocol id.
+A task of choices can be measured by the likelihood of each option's letter, by the likelihood of each option's text,
+by the log-probabilities of the first token, or by the letter a model writes. These are four different numbers, so the
+chosen measure becomes part of the protocol id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,17 @@ from ...core import Abilities, Measure, ModalityMismatch, Task, UnknownName, Usa
 from ...templates.weighed import WeighedLetters
 from .overrides import original
 
-RecordedWays = Mapping[tuple[str, str], str]
-"""By task and model: the measure by which they were asked; empty where the task was asked as it stands."""
+RecordedMeasures = Mapping[tuple[str, str], str]
+"""By task and model: the measure by which they were asked; empty if the task was asked as written."""
 LIKELIHOOD = "likelihood"
-"""The old word for both measures by likelihood: the one a task has, of the standard ones that of letters."""
+"""The old name for both measures by likelihood.
+
+It means the one a task has; among the standard ones, that of letters.
+"""
 
 
 def _by_likelihood(continuation: str) -> Measure:
-    """Letters after the task's own prompt, which shows the options; texts after the bare question."""
+    """Return a measure by likelihood: of letters after the task's own prompt, or of texts after the bare question."""
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
     return Measure(
@@ -45,21 +48,31 @@ STANDARD: Mapping[str, Measure] = {
         Measure("letter", scorers=("choice",)),
     )
 }
-"""For questions with lettered options, the best first. All but that of texts keep the task's own prompt."""
+"""Measures for questions with lettered options, the best first.
+
+All but `text_likelihood` keep the task's own prompt.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A task as it will be asked, and the measure that was taken; empty where it is asked as it stands."""
+    """A task as it will be asked, and the chosen measure; empty if it is asked as written."""
 
     task: Task
     measure: str = ""
 
 
 def measured(
-    task: Task, abilities: Abilities, wanted: str | None = None, model: str = ""
+    task: Task,
+    abilities: Abilities,
+    wanted: str | None = None,
+    model: str = "",
+    likelihood_fix: str = "",
 ) -> Measured:
-    """The task as it will be asked: by the first of its measures a model can serve, or by the one that is wanted."""
+    """Return the task by the first of its measures that the model can serve, or by the one named `wanted`.
+
+    `likelihood_fix` is for the error if the model has no likelihoods: how it can be made to report them.
+    """
     if wanted is None:
         ways = list(_ways(task))
         sure = [
@@ -79,10 +92,12 @@ def measured(
             hint=f"it can be measured by {', '.join(by_name)}",
         )
     if not can_serve(abilities, by_name[name]):
-        lacking = ", ".join(sorted(_lacking(abilities, by_name[name])))
+        lacks = _lacking(abilities, by_name[name])
+        lacking = ", ".join(sorted(lacks))
+        own_fix = likelihood_fix if LIKELIHOOD in lacks else ""
         raise ModalityMismatch(
             f"measuring task {task.name!r} by {name} takes {lacking}, and model {model!r} has none",
-            fix="leave --measure out to take the best it has, or choose another model",
+            fix=f"{own_fix}leave --measure out to take the best it has, or choose another model",
         )
     way = by_name[name]
     if (
@@ -97,28 +112,45 @@ def measured(
     return _taken(task, way)
 
 
+def usual_measure(abilities: Abilities) -> str | None:
+    """Return the measure of plain choices if neither task nor run names one; None means the letter the model writes.
+
+    A base model has not learned to write a letter, so its likelihoods decide.
+    """
+    is_sure = "likelihood" not in abilities.unsure
+    is_base = abilities.likelihood and is_sure and abilities.chat is not True
+    return f"letter_{LIKELIHOOD}" if is_base else None
+
+
+def is_plain(task: Task) -> bool:
+    """Return True if a task says neither what is asked nor how it is scored."""
+    return task.template is None and not task.scorers and not task.measures
+
+
 def spelled(name: str, names: Mapping[str, Any]) -> str:
-    """A measure as it is called now."""
+    """Return the current name of a measure."""
     if name != LIKELIHOOD or name in names:
         return name
     return next((now for now in names if now.endswith(f"_{LIKELIHOOD}")), name)
 
 
 def _keeps_prompt(way: Measure) -> bool:
-    """Whether a measure weighs the letters after the task's own prompt."""
+    """Return True if a measure compares the likelihood of letters after the task's own prompt."""
     return isinstance(way.template, WeighedLetters) and way.template.of is None
 
 
 def can_serve(abilities: Abilities, way: Measure) -> bool:
-    """Whether a model has all that a measure takes."""
+    """Return True if a model has all abilities that a measure needs."""
     return not _lacking(abilities, way)
 
 
 def _lacking(abilities: Abilities, way: Measure) -> set[str]:
+    """Return the abilities that a measure needs and the model does not have."""
     return {need for need in way.needs if not getattr(abilities, need, False)}
 
 
 def _ways(task: Task) -> Iterator[Measure]:
+    """Yield the measures of a task. A name is replaced by the standard measure."""
     for entry in task.measures:
         if isinstance(entry, Measure):
             yield entry
@@ -133,7 +165,10 @@ def _ways(task: Task) -> Iterator[Measure]:
 
 
 def _taken(task: Task, way: Measure) -> Measured:
-    """The task by a measure; scorers that the run names stay. What its author wrote is measured alike."""
+    """Return the task by a measure.
+
+    Scorers that the run names stay, and the task's original is changed the same way.
+    """
     changes = _changes(task, way)
     if task.origin is not None:
         changes["origin"] = task.origin.but(**_changes(task.origin, way))
@@ -143,6 +178,7 @@ def _taken(task: Task, way: Measure) -> Measured:
 
 
 def _changes(task: Task, way: Measure) -> dict[str, Any]:
+    """Return the fields of a task that a measure replaces."""
     changes: dict[str, Any] = {
         "measures": (),
         "protocol": _named(task.protocol, way.name),
@@ -162,4 +198,5 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
 
 
 def _named(protocol: str, measure: str) -> str:
+    """Return the protocol id with the name of the measure."""
     return f"{protocol}-{measure}" if "@" in protocol else f"{protocol}@{measure}"

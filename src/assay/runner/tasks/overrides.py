@@ -12,7 +12,7 @@ from ..options import RunOptions
 
 
 def with_overrides(task: Task, run: RunOptions) -> Task:
-    """The task with the run's own template, scorers, repeats and tags; `origin` keeps it as it was written."""
+    """Return the task with the run's template, scorers, repeats and tags. `origin` keeps it as written."""
     changes: dict[str, Any] = {}
     if run.template is not None:
         changes["template"] = _template(run.template)
@@ -22,7 +22,7 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
     if changes:
         changes[
             "measures"
-        ] = ()  # whoever says how to ask, or how to score, has chosen the way
+        ] = ()  # a user who says how to ask or score has chosen the measure
     if run.epochs is not None:
         changes["epochs"] = run.epochs
     if run.reducer is not None:
@@ -33,17 +33,19 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
-    """The task with nothing but its answers counted under `--predict_only`; else as it is."""
+    """Return the task with only its answers counted under `--predict_only`; else as it is."""
     if not run.predict_only:
         return task
     if task.driver is not None:
-        what = f"task {task.name!r} asks and scores in one go, so --predict_only cannot part them"
-        raise UsageError(what, fix="leave --predict_only out")
+        raise UsageError(
+            f"the driver of task {task.name!r} asks and scores, so --predict_only cannot skip the scoring",
+            fix="leave --predict_only out",
+        )
     return changed(task, scorers=("answered",), summarizers=(), reducer="mean")
 
 
 def with_shots(task: Task, shots: int | None) -> Task:
-    """The task with a number of shots that the reference gave: `gsm8k|3`."""
+    """Return the task with the number of shots in its reference: `gsm8k|3`."""
     return (
         task
         if shots is None
@@ -52,27 +54,27 @@ def with_shots(task: Task, shots: int | None) -> Task:
 
 
 def changed(task: Task, **changes: Any) -> Task:
-    """A copy with some fields changed by a run; `origin` stays what the author wrote."""
+    """Return a copy with some fields changed by a run. `origin` stays what the author wrote."""
     return task.but(**changes, origin=original(task))
 
 
 def original(task: Task) -> Task:
-    """The task as its author wrote it."""
+    """Return the task as its author wrote it."""
     return task if task.origin is None else task.origin
 
 
 def system_of(task: Task, run: RunOptions) -> str | None:
-    """The system text of the prompts; an empty one takes away the task's own."""
+    """Return the system text of the prompts. An empty one removes the task's own."""
     return task.system if run.system is None else run.system or None
 
 
 def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
-    """Which column plays which part, as far as somebody said."""
+    """Return the columns that task and run name, by role."""
     return {**task.columns, **run.columns}
 
 
 def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
-    """How answers are sampled."""
+    """Return the generation options."""
     options = task.options.set(**run.generation)
     return (
         options.set(seed=run.seed)
@@ -82,7 +84,7 @@ def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
 
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
-    """How many solved examples are shown, and how they are drawn."""
+    """Return how many few-shot examples are shown, and how they are drawn."""
     fewshot = task.fewshot
     return replace(
         fewshot,
@@ -95,6 +97,7 @@ def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
 
 
 def _template(text: str) -> str | Callable[..., Any]:
+    """Return a template from text, a file or `file.py:function`."""
     if is_reference(text):
         template: Callable[..., Any] = load_attribute(text)
         return template

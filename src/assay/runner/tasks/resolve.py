@@ -1,7 +1,8 @@
-"""Resolving tasks: from what a user typed to `Task`s.
+"""From what a user typed to `Task`s.
 
-A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a folder
-of shards, a YAML task, or a Python file. Other kinds of files are offered to the recognisers that other rooms register.
+A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a
+data file, a folder of shards, a YAML task, or a Python file. Other files are passed to the
+recognisers that other packages register.
 """
 
 import inspect
@@ -30,7 +31,7 @@ from ...core import (
 )
 from ...datasets import is_data_path
 from ...datasets.files import why_no_data
-from ...datasets.hub import is_hub_name
+from ...datasets.hub import is_hub_name, refuse_url
 from ..options import PartlyRead, RunOptions
 from .conventions import from_conventions
 from .overrides import with_overrides, with_shots
@@ -39,17 +40,18 @@ from .task_yaml import read_task_file
 
 
 def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
-    """The tasks a reference stands for, with the run's own template and scorers put in."""
+    """Return the tasks of a reference, with the run's own template and scorers."""
     try:
-        found = _find(reference, run)
+        tasks = _find(reference, run)
     except PartlyRead as error:
         raise PartlyRead(
             error.faults, [with_overrides(task, run) for task in error.made]
         ) from error
-    return [with_overrides(task, run) for task in found]
+    return [with_overrides(task, run) for task in tasks]
 
 
 def _find(reference: Any, run: RunOptions) -> list[Task]:
+    """Return the tasks of a reference as written."""
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
@@ -59,8 +61,11 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
             with_shots(task, shots)
             for task in _expand(registry.tasks.get(task_name), task_name, run)
         ]
+    with_own_shots = run
+    if shots is not None and run.num_fewshot is None:
+        with_own_shots = run.but(num_fewshot=shots)
     for recognise in registry.recognisers():
-        tasks = recognise(name, run)
+        tasks = recognise(name, with_own_shots)
         if tasks is not None:
             return list(tasks)
     if task_name is not None:
@@ -70,6 +75,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         ]
     if is_reference(name):
         return [with_shots(task, shots) for task in _from_python(name, run)]
+    refuse_url(name)
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         return [with_shots(read_task_file(path), shots)]
@@ -86,17 +92,27 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
                 shots,
             )
         ]
-    if path.suffix or "/" in name or path.exists() or path.is_symlink():
+    if path.exists() or path.is_symlink():
         what, fix = why_no_data(path)
         raise UsageError(what, where=name, fix=fix)
     part = find_subset(name)
     if part is not None:
         return [with_shots(part, shots)]
+    for signpost in registry.signposts():
+        answer = signpost(name)
+        if answer is not None:
+            raise answer
+    if path.suffix or "/" in name:
+        what, fix = why_no_data(path)
+        raise UsageError(what, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
 
 
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
-    """Whether a shipped name may be that of a guest's task: a dialect was asked for, or a folder stands beside it."""
+    """Return True if a shipped name may mean a task of a toolkit.
+
+    That is so with `--dialect`, or if a folder is among the tasks.
+    """
     others = (
         task.partition("@")[0]
         for task in run.tasks
@@ -108,6 +124,7 @@ def _may_mean_another(reference: str, run: RunOptions) -> bool:
 
 
 def _split_shots(reference: str) -> tuple[str, int | None]:
+    """Split `name|5` into the name and the number of shots."""
     name, bar, number = reference.rpartition("|")
     if bar and number.isdigit():
         return name, int(number)
@@ -115,38 +132,46 @@ def _split_shots(reference: str) -> tuple[str, int | None]:
 
 
 def _stem(path: Path) -> str:
+    """Return the name of a task that is a data file."""
     return path.name.split(".")[0] or path.resolve().name
 
 
 def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
-    """Tasks from a task, a suite, or a function that makes one."""
+    """Return the tasks of a task, a suite, or a function that makes one."""
     if isinstance(thing, Task):
         return [thing]
+    tasks: list[Task] = []
     if isinstance(thing, Suite):
-        return [task for part in thing.tasks for task in _find(part, run)]
+        for part in thing.tasks:
+            tasks += _find(part, run)
+        return tasks
     if callable(thing) and not inspect.isclass(thing):
-        return _expand(_made(thing, where), where, run)
+        return _expand(_call(thing, where), where, run)
     if isinstance(thing, (list, tuple)):
-        return [task for part in thing for task in _expand(part, where, run)]
+        for part in thing:
+            tasks += _expand(part, where, run)
+        return tasks
     raise UsageError(f"expected a Task, got {shorten(thing)}", where=where)
 
 
-def _made(function: Callable[[], Any], where: str) -> Any:
-    """What a function of tasks returns; anything it raises is said of the file it stands in."""
+def _call(function: Callable[[], Any], where: str) -> Any:
+    """Call a function that makes tasks. Its errors name the file it is in."""
     try:
         return function()
     except AssayError:
         raise
     except (Exception, SystemExit) as error:
         described = blamed(ComponentError, error, where)
-        fix = (
-            keyword_fix(error)
-            or "a function that makes a task takes no arguments and returns a Task"
+        usual_fix = (
+            "a function that makes a task takes no arguments and returns a Task;"
+            " each model needs its own --model"
         )
+        fix = keyword_fix(error) or usual_fix
         raise UsageError(described.what, where=where, fix=fix) from error
 
 
 def _from_python(reference: str, run: RunOptions) -> list[Task]:
+    """Return the tasks of a Python file."""
     path, attribute = split_reference(reference)
     if attribute is not None:
         return _expand(load_attribute(reference), reference, run)

@@ -1,4 +1,4 @@
-"""Shots: the solved examples of a task, and where they are drawn from."""
+"""Few-shot examples of a task, and where they are drawn from."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from .overrides import columns_of, fewshot_of
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """Where the solved examples of a prompt come from."""
+    """Where the few-shot examples of a task come from."""
 
     fewshot: Fewshot
     pool: Samples
     are_evaluated: bool
-    """Whether they are drawn from the samples that are asked."""
+    """True if they are drawn from the samples that are asked."""
 
     def to_plain(self) -> list[Any]:
-        """What a resumed run compares."""
+        """Return what a resumed run compares."""
         return [
             self.fewshot.num,
             self.fewshot.seed,
@@ -40,13 +40,16 @@ def with_shots(
     source_of: Callable[[Task, RunOptions], Any],
     reach: Mapping[str, Any],
 ) -> tuple[Any, Shots]:
-    """The template with its shots, and what they come from. The pool is never cut by `--limit`: shots stay the same."""
+    """Return the template with few-shot examples, and where they come from.
+
+    `--limit` does not apply to the pool, so that the examples stay the same.
+    """
     fewshot = fewshot_of(task, run)
     source = run.fewshot_data or fewshot.source
     is_own = source is None and fewshot.split is None
     if isinstance(source, DataSource):
         source = find_data(task.but(dataset=source), run.data)
-    # Worked answers of examples name letters in their own words: examples keep the order of the data.
+    # Worked answers of examples may name letters, so examples keep the order of the data.
     pool_samples = samples.with_shuffled_choices(None)
     if not is_own:
         pool_samples = open_dataset(
@@ -67,7 +70,7 @@ def with_shots(
 
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Whether shots are drawn from rows that are asked: the same rows, and not another split of them."""
+    """Return True if examples are drawn from rows that are asked: the same rows, and not another split of them."""
     are_apart = None not in (pool.split, samples.split) and pool.split != samples.split
     return not are_apart and bool(
         set(map(_place, pool.shards)) & set(map(_place, samples.shards))
@@ -75,7 +78,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
 
 
 def _place(shard: Shard) -> Any:
-    """Where rows lie: their file, or the list or function in memory that gives them."""
+    """Return what identifies the source of rows: their file, or the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)

@@ -1,7 +1,7 @@
 """Subsets of a shipped benchmark as tasks of their own: `mmlu_anatomy`, `bbh_navigate`, `mmlu_pro_law`.
 
-A subset is the samples one of whose tags has that value. Its name and its protocol id say which it is, so that its
-number is never taken for that of the whole.
+A subset is the samples with that value in one of their tags. Its name and its protocol id say which
+it is, so that its number is never mistaken for that of the whole.
 """
 
 from collections.abc import Mapping
@@ -15,19 +15,21 @@ OTHER_NAMES: Mapping[str, str] = {
     "bbh_cot_fewshot": "bbh",
     "bbh_zeroshot": "bbh_direct",
 }
-"""What lm-eval calls the tasks whose subsets people name."""
+"""Names that lm-eval uses for tasks with subsets."""
 MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
-    """The task of a subset, by the longest shipped name it begins with; `None` where there is none with tags."""
+    """Return the task of a subset, by the longest shipped name it begins with; None if no such task has tags."""
     folded = folded_value(name)
     for alias, task in OTHER_NAMES.items():
         if folded.startswith(f"{alias}_"):
             folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
-    names = {folded_value(one): one for one in registry.tasks.names()}
+    names = {folded_value(task_name): task_name for task_name in registry.tasks.names()}
     for head in sorted(
-        (one for one in names if folded.startswith(f"{one}_")), key=len, reverse=True
+        (task_name for task_name in names if folded.startswith(f"{task_name}_")),
+        key=len,
+        reverse=True,
     ):
         task = registry.tasks.get(names[head])
         if isinstance(task, Task) and task.tags and task.driver is None:
@@ -36,6 +38,7 @@ def find_subset(name: str) -> Task | None:
 
 
 def _subset_of(task: Task, subset: str) -> Task:
+    """Return the task that asks one subset."""
     head, at, tail = task.protocol.partition("@")
     return task.but(
         name=f"{task.name}_{subset}",
@@ -46,7 +49,7 @@ def _subset_of(task: Task, subset: str) -> Task:
 
 
 def part_of(samples: Samples, task: Task) -> Samples:
-    """The samples of the task's subset; a value that no sample has is answered with the nearest."""
+    """Return the samples of the task's subset. Raise with the nearest value if no sample has it."""
     if not task.subset:
         return samples
     samples.subset = folded_value(task.subset)

@@ -1,4 +1,4 @@
-"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key names the nearest."""
+"""Tasks as YAML: data, never code. Names are looked up in the registries; errors name the nearest known key."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -37,6 +37,11 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "fewshot": ((dict, int), "a number of shots, or keys and values, as num: 5"),
     "columns": ((dict,), "keys and values, as target: gold"),
     "roles": ((dict,), "keys and values, as Question: user"),
+    "tools": ((str, list), "a tool's name, or a list of them"),
+    "mcp": ((str, list), "the command of an MCP server, or a list of them"),
+    "user": ((str,), "a text that says who talks with the model"),
+    "tool_choice": ((str,), "auto, none, required, or the name of a tool"),
+    "limits": ((dict,), "keys and values, as turns: 10"),
     "measures": (
         (str, list),
         "a standard measure's name, or a list of them, the best first",
@@ -47,17 +52,18 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "needs": ((list,), "a list, as [image]"),
     "system": ((str,), "a text"),
     "cluster": ((str,), "a column"),
+    "headline": ((str,), "the name of a metric"),
     "subset": ((str,), "a value of one of its tags"),
 }
 MAX_DEPTH = 50
-_CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
-"""What only Python can give: a task file is data."""
+_CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints", "state"})
+"""Fields that only Python can give, since a task file is data."""
 OF_THE_RUN = frozenset({"foreign", "origin"})
-"""What no author gives: a run puts it in."""
+"""Fields that a run sets, and no author."""
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML without aliases or repeated keys; `no`, `0123` and `12:30` stay what was written."""
+    """Safe YAML without aliases or repeated keys. `no`, `0123` and `12:30` stay text."""
 
 
 _StrictLoader.yaml_implicit_resolvers = {
@@ -71,6 +77,7 @@ _StrictLoader.yaml_implicit_resolvers = {
 
 
 def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
+    """Make plain scalars that match the pattern values of a type."""
     import re
 
     _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
@@ -86,6 +93,7 @@ _resolve_scalar(
 def _mapping(
     loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False
 ) -> dict[Any, Any]:
+    """Build a mapping; raise for a key that is given twice."""
     lines: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
@@ -101,7 +109,7 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def load_yaml(path: Path) -> Any:
-    """A YAML file as plain data, read strictly."""
+    """Read a YAML file strictly, as plain data."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -121,13 +129,14 @@ def load_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None) or getattr(
             error, "context_mark", None
         )
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        location = f"{path}:{mark.line + 1}" if mark else str(path)
         raise UsageError(
-            f"not valid YAML: {getattr(error, 'problem', error)}", where=place
+            f"not valid YAML: {getattr(error, 'problem', error)}", where=location
         ) from error
 
 
 def _depths(text: str) -> Any:
+    """Yield each YAML event with its nesting depth."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.events.CollectionStartEvent):
@@ -138,7 +147,7 @@ def _depths(text: str) -> Any:
 
 
 def read_task_file(path: Path) -> Task:
-    """The task of a YAML file; relative data paths start at the file. Raises `PartlyRead`, with all faults at once."""
+    """Read a task from a YAML file. Relative data paths start at the file. Raise `PartlyRead` with all errors."""
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
@@ -159,13 +168,13 @@ def read_task_file(path: Path) -> Task:
     values.setdefault("name", path.stem)
     task = Task(**values)
     if faults:
-        # Without data nothing more can be said of it: what names them may be what is misspelled.
+        # Without data nothing more can be checked: the key of the data may be misspelled.
         raise PartlyRead(faults, [] if task.dataset is None else [task])
     return task
 
 
 def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
-    """The value of one key as the task holds it; what is wrong with a part of it is listed, and that part left out."""
+    """Convert the value of one key. Errors in parts of it are listed, and those parts left out."""
     if name == "dataset":
         return _beside(value, path)
     if name == "fewshot":
@@ -178,6 +187,9 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
         return frozenset(value)
     if name == "produces":
         return tuple(value)
+    if name == "tools":
+        entries = value if isinstance(value, list) else [value]
+        return tuple(_reference_beside(entry, path) for entry in entries)
     if name in ("scorers", "summarizers"):
         entries = value if isinstance(value, list) else [value]
         return tuple(
@@ -189,6 +201,7 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
 def _generation(
     plain: Mapping[str, Any], path: Path, faults: list[AssayError]
 ) -> GenerateOptions:
+    """Return the generation options."""
     options = DEFAULT_OPTIONS
     for name, value in plain.items():
         try:
@@ -199,21 +212,22 @@ def _generation(
 
 
 def _check_kind(name: str, value: Any, path: Path) -> None:
-    """Refuses a value that is not of the kind its key takes."""
-    kinds, wanted = KINDS.get(name, ((object,), ""))
+    """Raise if a value does not have the type of its key."""
+    kinds, expected = KINDS.get(name, ((object,), ""))
     if not isinstance(value, kinds) or (
         isinstance(value, bool) and bool not in kinds and object not in kinds
     ):
         raise UsageError(
             f"key {name!r} holds {shorten(value)}",
             where=str(path),
-            fix=f"write {wanted}",
+            fix=f"write {expected}",
         )
 
 
 def _fewshot(
     plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]
 ) -> Fewshot:
+    """Return the few-shot settings."""
     if isinstance(plain, int):
         return Fewshot(plain)
     names = {f.name for f in fields(Fewshot)}
@@ -229,12 +243,13 @@ def _fewshot(
 
 
 class WrittenRows(list[Any]):
-    """Rows that stand in a task file; the files that they name lie in its folder."""
+    """Rows that are written in a task file. Files that they name are in its folder."""
 
     folder: Path
 
 
 def _beside(value: Any, path: Path) -> Any:
+    """Return a data path resolved from the folder of the task file, if it exists there."""
     if isinstance(value, list):
         rows = WrittenRows(value)
         rows.folder = path.parent
@@ -245,10 +260,12 @@ def _beside(value: Any, path: Path) -> Any:
 
 
 def _prompt_beside(entry: Any, path: Path) -> Any:
-    """A scorer whose option `prompt` names a file beside the task file; it may not lead out of that folder."""
-    if isinstance(entry, Mapping) and "name" not in entry:
+    """Resolve the option `prompt` of a scorer from the folder of the task file, which it may not leave."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if "name" not in entry:
         return {name: _prompt_beside(options, path) for name, options in entry.items()}
-    prompt = entry.get("prompt") if isinstance(entry, Mapping) else None
+    prompt = entry.get("prompt")
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return entry
     _refuse_outside(prompt, prompt, path, "prompt", "the prompt")
@@ -256,6 +273,7 @@ def _prompt_beside(entry: Any, path: Path) -> Any:
 
 
 def _refuse_outside(file: str, typed: str, path: Path, what: str, which: str) -> None:
+    """Raise if a file is outside the folder of the task file."""
     folder = path.parent.resolve()
     if not (folder / file).resolve().is_relative_to(folder):
         raise UsageError(
@@ -266,7 +284,7 @@ def _refuse_outside(file: str, typed: str, path: Path, what: str, which: str) ->
 
 
 def _reference_beside(value: Any, path: Path) -> Any:
-    """`file.py:fn` in a YAML file starts at that file, and may not lead out of its folder."""
+    """Resolve `file.py:fn` from the folder of the task file, which it may not leave."""
     if isinstance(value, Mapping):
         if "name" in value:
             return {**value, "name": _reference_beside(value["name"], path)}

@@ -1,20 +1,31 @@
-"""Multiple choice from generated text: which option did the model take?
+"""Score multiple choice from generated text.
 
-The rules that read the answer are in `choice_rules`; the one that fired is kept with every score. With `extractor:
+The rules that read the answer are in `choice_rules`; the rule that applied is kept with every score. With `extractor:
 judge` a model reads the answer instead (`read_by_judge`).
 """
 
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...core import Outcome, Output, Sample, Score, UsageError
+from ...core import (
+    CHOICE_ORDER,
+    ORIGINAL_LETTER,
+    Outcome,
+    Output,
+    Sample,
+    Score,
+    UsageError,
+)
 from ...registry import scorers
-from ..answers import accepted, no_answer, no_target
+from ..answers import gold_letters, no_answer, no_target
 from ..spans import evidence_span, with_span
+from ..text.match import Includes
 from .choice_rules import BEFORE_LETTER, Extraction, extract_choice
 
 LETTERS = string.ascii_uppercase
+SHORT_ANSWER = 8
+"""Answers up to this many characters get no span, since their letter is easy to see."""
 
 
 @scorers.register("choice")
@@ -23,16 +34,16 @@ class Choice:
     """1 if the option the answer takes is the target's letter; an answer that cannot be read is `unparsed`."""
 
     letters: str = ""
-    """The letters to choose from where the options stand only in the question: `ABCD`."""
+    """The letters to choose from where only the question lists the options: `ABCD`."""
     extractor: str = "rules"
-    """Who reads the answer: `rules`, or `judge`, a model named with `--judge`."""
+    """What reads the answer: `rules`, or `judge`, a model named with `--judge`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __new__(
         cls, letters: str = "", extractor: str = "rules", **_options: Any
     ) -> "Choice":
-        """A scorer that asks a model must wait for it, and is another class."""
+        """Return a `JudgedChoice` if a model reads the answers: a scorer that asks a model is asynchronous."""
         from .read_by_judge import JudgedChoice
 
         if extractor not in ("rules", "judge"):
@@ -45,57 +56,75 @@ class Choice:
         options = self.options_of(sample)
         if isinstance(options, Score):
             return options
-        return self.score(
-            sample,
-            output,
-            extract_choice(output.text, options, is_cut=output.stop_reason == "length"),
-        )
+        is_cut = output.stop_reason == "length"
+        extraction = extract_choice(output.text, options, is_cut=is_cut)
+        return self.score(sample, output, extraction)
 
     def options_of(self, sample: Sample) -> dict[str, str] | Score:
-        """The options by letter, or the score of a sample that cannot be judged."""
+        """Return the options by letter, or the score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
-        options = dict(zip(LETTERS, sample.choices, strict=False)) or dict.fromkeys(
-            self.letters, ""
-        )
+        options = dict(zip(LETTERS, sample.choices, strict=False))
+        if not options:
+            options = dict.fromkeys(self.letters, "")
         if not options:
             return no_target(sample, "choices")
-        golds = _golds(sample)
-        if len(sample.choices) > len(LETTERS) or not golds <= options.keys():
-            reason = f"target {'/'.join(sorted(golds))} is not among the letters {'/'.join(options)}"
-            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-        return options
+        golds = gold_letters(sample)
+        has_letters = len(sample.choices) <= len(LETTERS)
+        if has_letters and golds <= options.keys():
+            return options
+        targets, letters = "/".join(sorted(golds)), "/".join(options)
+        reason = f"target {targets} is not among the letters {letters}"
+        return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
-    def score(self, sample: Sample, output: Output, found: Extraction) -> Score:
-        details = {
-            "rule": found.rule,
-            "evidence": found.evidence,
+    def score(self, sample: Sample, output: Output, extraction: Extraction) -> Score:
+        """Return the score of an answer that was read; without a letter the outcome says why."""
+        letter = extraction.answer
+        details: dict[str, Any] = {
+            "rule": extraction.rule,
+            "evidence": extraction.evidence,
             "options": sum(map(bool, sample.choices)),
         }
-        if found.answer is not None:
-            if len(output.text) > 8:  # in less anybody sees what was read
-                comes_first = found.rule not in BEFORE_LETTER
-                with_span(
-                    details,
-                    evidence_span(
-                        output.text,
-                        found.evidence,
-                        found.answer,
-                        comes_first=comes_first,
-                    ),
-                )
-            return Score(
-                float(found.answer in _golds(sample)),
-                answer=found.answer,
-                details=details,
-            )
-        if output.stop_reason == "length":
-            return Score(0.0, Outcome.TRUNCATED, details=details)
-        silence = no_answer(output)
-        return Score(
-            0.0, silence.outcome if silence else Outcome(found.outcome), details=details
-        )
+        if letter is None:
+            outcome = _outcome_without_letter(output, extraction)
+            return Score(0.0, outcome, details=details)
+        order = sample.fields.get(CHOICE_ORDER)
+        if order:
+            details[ORIGINAL_LETTER] = order[LETTERS.index(letter)]
+        if len(output.text) > SHORT_ANSWER:
+            _add_span(details, output.text, extraction, letter)
+        is_right = letter in gold_letters(sample)
+        return Score(float(is_right), answer=letter, details=details)
 
 
-def _golds(sample: Sample) -> set[str]:
-    return {target.strip().upper() for target in accepted(sample)}
+def _outcome_without_letter(output: Output, extraction: Extraction) -> Outcome:
+    if output.stop_reason == "length":
+        return Outcome.TRUNCATED
+    silence = no_answer(output)
+    return silence.outcome if silence else Outcome(extraction.outcome)
+
+
+def _add_span(
+    details: dict[str, Any], text: str, extraction: Extraction, letter: str
+) -> None:
+    """Note where in the answer its letter was read."""
+    comes_first = extraction.rule not in BEFORE_LETTER
+    span = evidence_span(text, extraction.evidence, letter, comes_first=comes_first)
+    with_span(details, span)
+
+
+@scorers.register("choice_or_match")
+@dataclass(frozen=True)
+class ChoiceOrMatch:
+    """As `choice` for rows with options, as `includes` for the others; `details` says which of the two applied."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        scored_as = "choice" if sample.choices else "includes"
+        scorer = _CHOICE if sample.choices else _INCLUDES
+        score = scorer(sample, output)
+        return replace(score, details={**score.details, "scored_as": scored_as})
+
+
+_CHOICE, _INCLUDES = Choice(), Includes()

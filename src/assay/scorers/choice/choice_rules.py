@@ -1,66 +1,88 @@
-"""Which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
+"""Read which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
 
-Reasoning is removed, options are marked, and the answer becomes a string of word classes (`choice_words`). A
-declaration has a lead that says nothing, a cue, an option and an end; a clause that neither supposes nor reports may
-come first. The first declaration stands; a later one replaces it as a correction or a final answer. Where nothing is
-declared, a leading letter, an option's text, a verdict or a last sentence that only names a letter is read, else none.
+Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a string of word classes
+(`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`. A declaration has a lead that
+says nothing, a cue, an option and an end. The first declaration counts; a later one replaces it as a correction or a
+final answer. Where nothing is declared, a marked list, a leading letter, an option's text, a verdict or a last sentence
+that only names a letter is read.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal, NamedTuple
 
-from ..reasoning import first_turn, strip_reasoning
-from .choice_marks import FIRST, OWN, flatten, mark
-from .choice_words import classify
+from ...core.reasoning import answer_of
+from ..first_turn import first_turn
+from .choice_answer import EVIDENCE_CHARS, AnswerWords
+from .choice_classes import letters
+from .choice_grammar import (
+    AGAIN,
+    ALONE,
+    ANSWER,
+    ANSWER_NUMBER,
+    BESIDE_ANOTHER,
+    BOX,
+    CALLED_FINAL,
+    CLAIM,
+    COLON,
+    COMPARES,
+    CONCLUDED_TEXT,
+    CORRECTS,
+    DASH,
+    DECLINES,
+    DENIED,
+    DENIED_BOX,
+    DENIES_OR_DOUBTS,
+    DOUBTS,
+    ENDS_ON_LINK_WORD,
+    HEADS_A_DENIAL,
+    JOINED,
+    LAST,
+    LEAD,
+    LEADING,
+    LETTER,
+    LIMITS_OR_DOUBTS,
+    LINE,
+    LIST_FOLLOWS,
+    LISTS_OPTIONS,
+    MARKED_ENTRY,
+    NEGATED_BEFORE,
+    NEW_THOUGHT,
+    NUMBERED_HEADING,
+    NUMBERED_STEP,
+    OPTION_TEXT,
+    OPTION_WORD,
+    PARAGRAPH,
+    REST_AFTER_LAST_LETTER,
+    RETRACTION,
+    ROW,
+    SUPPOSES,
+    TAIL,
+    TEXT,
+    TEXT_AND_LETTER,
+    TWO_SENTENCES,
+    UNFINISHED,
+    VERDICT,
+    WOULD,
+)
+from .choice_mentions import OWN_TEXT, flatten
 
-# The grammar over the classes: `(?<![^.?|¶])` is where a sentence begins, `(?![^.|¶])` where it ends and does not ask.
-_CLAIM = re.compile(
-    r"(?=(?P<all>(?:(?P<declared>(?:a|g[fgoutd]{0,4}o|og|o(?=[fr][fpgoutdvli]{1,7}i))(?:,?(?:[fplgok][fpgoutdvlrk]{0,6}"
-    r"|[fr][fpgoutvdi]{1,6}),?)?[iw:-]+|a(?=[fo]*[mt]|n)|(?<![iw])[iw]+[fg]*a(?=[fo:]*[mt])"
-    r"|(?<![^.?|¶])[fg]*g:|g[fg]*o(?=[mt]))|(?P<chosen>c)|(?P<boxed>b))"
-    r"[fgoaiwykb:,-]{0,12}(?:n[iwfo]*m(?:[j,][fo]*m)*,?[qf]+[io]*|m[fo]*x[,f]*)?[mt])(?![^.?|¶]{0,200}\?))"
-)
-_LEAD = re.compile(
-    r"(?:\"|(?P<opener>.*)[,:-])?(?:[fgojwkdart]|(?<=g)u(?![^ao])|i(?=[fg]*f))*"
-)
-_SUPPOSED = re.compile("[sh][^.?|¶]*[.?|¶]+[^.?|¶]*$")
-_TAIL = re.compile(
-    r"$|[rlq]|(?:[,:ykd\"-]|[foga]+(?=$|[,r:])|j?[fo]*n[fo]*m)[^srlqw]*(?:[rlqw]|$)"
-)
-_AGAIN = re.compile("[,fo]*m|[.|]m(?![^.?|¶])")
-_JOINED = re.compile(
-    r"[,f]*j[fo,]*m(?![invg])|[,:]?[fo]*m(?![^.?|¶,j:])|jm|k[foy]*m|[^.?|¶]*[.|]m(?![^.?|¶])"
-)
-_ROW = re.compile("[k,.:-]*f?|[.|]?[^m.?|¶l]*j[^m.?|¶l]*")
-_HEADED = re.compile("(?<![^.?|¶])[-,]?[do]*a[fo]*m[:-]")
-_LEADING = re.compile(
-    r"(?:[^m]*[.?|¶])?(?P<head>[oficdg:-]*)m(?!\.u[ufm]{0,2}(?![^.?|¶])|[:,-]*u{0,2},?m)(?:(?![^.|¶])|[:,-]?[rl]"
-    r"|(?::(?!n)|[,-](?:[yqf]|(?![^.|¶]))|[,-]?n[fo]*m)[^sh.?|¶]*(?:r|(?![^.|¶])))"
-)
-_ALONE = re.compile("(?:[^m]*[.?|¶])?(?P<head>[oficd:-]*)m[^mns.?|¶]*(?:[.|¶][^m]*)?$")
-_ENTRY = re.compile("(?<![^.?|¶])[do]*m(?![^.?|¶:,-])")
-_TEXT = re.compile(
-    "(?<![^¶])(?P<lead>[^mtnsh.?|¶]*[iv:])?[fk]*t(?:(?:,j?[fo]*n|,?j?[fo]*l)[^.?|¶t]*|,?o?m)?(?![^.|¶])"
-)
-_VERDICT = re.compile(
-    r"(?:(?<=[.?|¶]g)|(?<=^g))m(?![^.?|¶:,-])|[mt]o?(?:[iw]+(?=[fgwj]*[ga])(?:[fgwaj]|(?<=g)u)*+o?+|r?f*g+f*[ao]"
-    r"|[iw]f+o(?=f*v|[.,|¶]|$)|v|(?<=m)f?i(?![^.?|¶])|[:-]*g(?![^.?|¶,r]))(?![foi]*[pshn]|,?q|[^.?|¶]{0,200}\?)"
-)
-_LAST = re.compile(r"[fq]*(?:,?j?[fo]*(?:n[fo]*m|l)[^.?|¶]*)?(?:[.|]*(?:¶|$))")
-_BESIDE = re.compile("(?<!,)j$|(?:^|[^nlifo])[ifo]*m[,:jfo]*$")
 BEFORE_LETTER = (
-    "declared",
-    "chosen",
-    "boxed",
-    "concluded",
-    "leading-text",
-    "option-text",
-)  # their words end there
+    *("declared", "chosen", "boxed"),
+    *("concluded", "leading-text", "option-text"),
+)
+"""Rules whose evidence ends with the option; that of the others begins with it."""
+MOST_CLAIMS = 100
+"""Declarations that are read from either end of an answer; an answer may repeat itself endlessly."""
+_STOPS = letters("STOP LINE PARAGRAPH")
+_BEFORE_VERDICT = letters("OPTION_WORD IS")
+_BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES FITS COLON")
 
 
 class Extraction(NamedTuple):
-    """The answer, the rule that found it or says why there is none, and the words it relied on, shortened."""
+    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
 
     answer: str | None
     rule: str
@@ -68,268 +90,496 @@ class Extraction(NamedTuple):
     evidence: str = ""
 
 
+class Finality(IntEnum):
+    """How final a declaration is: a later one replaces an earlier one that is less final."""
+
+    STATED = 0
+    BOXED = 1
+    CALLED_FINAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A declaration: its first word, the word behind its option, what it takes, and how final it is."""
+
+    start: int
+    end: int
+    result: Extraction
+    finality: Finality
+
+
 def extract_choice(
     text: str, options: Mapping[str, str], *, is_cut: bool = False
 ) -> Extraction:
-    """The option a single-choice answer takes, the rule that found it and the outcome.
+    """Return the option a single-choice answer takes, the rule that read it and the outcome.
 
     A text of `options` may be empty where it is not known. Of an answer cut by the token limit (`is_cut`) only what it
     declared is read, or its letter where that is all it says.
     """
-    options = {letter.upper(): text for letter, text in options.items()}
-    if (
-        len(text) < 9
-        and (lone := text.strip("\n ()*.:").upper()) in options
-        and not (is_cut and text[-3:-1].strip())
-    ):
-        return Extraction(
-            lone, "lone-letter", "scored", text.strip()
-        )  # as the rules would read it, only sooner
-    answer = _Answer(flatten(first_turn(strip_reasoning(text))), options, is_cut)
-    found = answer.declared() or answer.leading()
-    if found is None and not is_cut:
-        found = answer.by_text() or answer.verdict() or answer.concluded()
-    if found is None and "z" in answer.classes:
-        return Extraction(
-            None,
-            "refusal",
-            "refused",
-            answer.plain[answer.places[answer.classes.index("z")] :][:160],
+    options = {letter.upper(): option for letter, option in options.items()}
+    lone = _lone_letter(text, options, is_cut)
+    if lone is not None:
+        return lone
+    answer = AnswerReader(flatten(first_turn(answer_of(text))), options, is_cut)
+    result = answer.read()
+    if result is not None:
+        return result
+    declines = answer.classes.find(DECLINES)
+    if declines >= 0:
+        return Extraction(None, "refusal", "refused", answer.evidence_from(declines))
+    return Extraction(None, "none" if answer.plain else "empty", "unparsed")
+
+
+def _lone_letter(
+    text: str, options: Mapping[str, str], is_cut: bool
+) -> Extraction | None:
+    """Read an answer that is one letter; the rules would read it alike, only later."""
+    if len(text) >= 9:
+        return None
+    letter = text.strip("\n ()*.:").upper()
+    goes_on = is_cut and text[-3:-1].strip()
+    if letter not in options or goes_on:
+        return None
+    return Extraction(letter, "lone-letter", "scored", text.strip())
+
+
+def is_lead(words: str, *, may_limit: bool = False) -> bool:
+    """Return True if the words of a sentence before its cue only lead up to it.
+
+    A clause before a comma is passed over unless it supposes, reports, or (without `may_limit`) limits.
+    """
+    lead = LEAD.fullmatch(NEW_THOUGHT.split(words)[-1])
+    if lead is None:
+        return False
+    opener = lead["opener"] or ""
+    if opener.startswith(COMPARES):
+        return True
+    barred = DOUBTS if may_limit else LIMITS_OR_DOUBTS
+    return barred.search(opener) is None
+
+
+class AnswerReader(AnswerWords):
+    """Reads one answer by its words."""
+
+    def read(self) -> Extraction | None:
+        """Return what the first rule that applies reads, None where none does."""
+        result = self.declared() or self.marked_list() or self.leading()
+        if result is not None or self.is_cut:
+            return result
+        return (
+            self.by_text()
+            or self.verdict()
+            or self.concluded()
+            or self.text_and_letter()
+            or self.concluded_text()
         )
-    return found or Extraction(None, "none" if answer.plain else "empty", "unparsed")
 
+    def result(
+        self, letter: str | None, rule: str, first: int, option: int
+    ) -> Extraction:
+        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
+        begin = self.starts[first]
+        if rule not in BEFORE_LETTER:
+            end = self.starts[option] + 40
+        elif option + 1 < len(self.starts):
+            end = self.starts[option + 1]
+        else:
+            end = len(self.plain)
+        words = self.plain[begin:end]
+        evidence = words[:EVIDENCE_CHARS].strip()
+        if letter is None:
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        return Extraction(letter, rule, "scored", evidence)
 
-class _Answer:
-    """An output, the same with its options marked, the classes of its words, and the ways to read them."""
-
-    def __init__(self, plain: str, options: Mapping[str, str], is_cut: bool) -> None:
-        self.plain, self.options, self.is_cut = plain, options, is_cut
-        self.text = mark(plain, options, is_cut=is_cut)
-        self.classes, self.places = classify(self.text)
-        self.entries = {
-            one.end() - 1: self.letter(one.end() - 1)
-            for one in _ENTRY.finditer(self.classes)
-        }
-
-    def letter(self, at: int) -> str | None:
-        name = chr((ord(self.text[self.places[at]]) - ord(FIRST)) % 64 + ord("A"))
-        return name if name in self.options else None
-
-    def has_text(self, at: int) -> bool:
-        return OWN in self.text[self.places[at] : self.places[at] + 5]
-
-    def around(self, start: int, end: int) -> tuple[str, str]:
-        """What a sentence says before some words, and behind them."""
-        before, behind = (
-            self.classes[max(0, start - 400) : start],
-            self.classes[end : end + 400],
-        )
-        return re.split("[.?|¶]", before)[-1], re.split("[.?|¶]", behind)[0]
-
-    def is_supposed(self, start: int, end: int) -> bool:
-        """Whether words say what would be, and the sentence before supposes it."""
-        return "w" in self.classes[max(0, start - 3) : end] and bool(
-            _SUPPOSED.search(self.classes[:start][-200:])
-        )
-
-    def took(self, name: str | None, rule: str, start: int, end: int) -> Extraction:
-        stop = (
-            [*self.places, len(self.plain)][end + 1]
-            if rule in BEFORE_LETTER
-            else self.places[end] + 40
-        )
-        evidence = self.plain[self.places[start] : stop]
-        return Extraction(
-            name,
-            rule if name else "ambiguous",
-            "scored" if name else "unparsed",
-            evidence[:160].strip(),
-        )
+    # --- declarations
 
     def declared(self) -> Extraction | None:
-        """The first declaration, or the later one that corrects it or is called final."""
-        if not (claims := list(self.claims())):
+        """Return the first declaration, or a later one that corrects it or is called final."""
+        claims = list(self.claims())
+        if not claims:
             return None
-        _, end, stands, is_final = claims[0]
-        for start, later, claim, final in claims[1:]:
-            is_better = (
-                "y" in self.classes[end : start + 1]
-                or stands.answer is None
-                or final > is_final
-            )
-            if (claim.answer != stands.answer and is_better) or self.classes[
-                end - 1
-            ] + self.classes[later - 1] == "tm":
-                end, stands, is_final = later, claim, final
-        back = self.classes.find("y", end, end + 40)
-        if back > 0 and (newer := self.concluded(back)):
-            return newer._replace(rule="corrected")
-        denial = "".join(self.around(back, back)) if back > 0 else "m"
-        is_denied = re.search("n|y,?y", denial) or self.plain.startswith(
-            "No", self.places[back]
-        )
-        if is_denied and "m" not in denial:
-            return Extraction(
-                None, "retracted", "unparsed", self.plain[self.places[back] :][:160]
-            )
-        other = next(
-            (
-                start
-                for start, _, claim, _ in claims
-                if claim.answer != stands.answer and start >= end
-            ),
-            None,
-        )
-        is_row = (
-            other
-            and stands is claims[0][2]
-            and _ROW.fullmatch(self.classes, end, other)
-        )
-        return (
-            stands._replace(answer=None, rule="ambiguous", outcome="unparsed")
-            if is_row
-            else stands
+        claim = self._claim_that_counts(claims)
+        correction = self.classes.find(CORRECTS, claim.end, claim.end + 40)
+        if correction > 0:
+            corrected = self.concluded(correction)
+            if corrected is not None:
+                return corrected._replace(rule="corrected")
+            if self._only_retracts(correction):
+                evidence = self.evidence_from(correction)
+                return Extraction(None, "retracted", "unparsed", evidence)
+        if claim is claims[0] and self._is_contradicted(claim, claims):
+            evidence = claim.result.evidence
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        return claim.result
+
+    def claims(self) -> Iterator[Claim]:
+        """Yield the declarations and boxes of the answer."""
+        # "Answer A: … Answer B: …" lists the options.
+        is_list = len(NUMBERED_HEADING.findall(self.classes)) > 1
+        matches = list(CLAIM.finditer(self.classes))
+        if len(matches) > 2 * MOST_CLAIMS:
+            matches = matches[:MOST_CLAIMS] + matches[-MOST_CLAIMS:]
+        for match in matches:
+            claim = self._claim_of(match, is_list)
+            if claim is not None:
+                yield claim
+
+    def _claim_of(self, match: re.Match[str], is_list: bool) -> Claim | None:
+        """Return the claim that a match of `CLAIM` makes, None if its sentence takes it back."""
+        start, end = match.span("all")
+        option = end - 1
+        letter = self.letter_at(option)
+        end_of_repeats = self._end_of_repeats(letter, end)
+        if JOINED.match(self.classes, end_of_repeats):
+            letter = None
+        is_boxed = self._is_boxed(match)
+        if not is_boxed:
+            if is_list and self._is_heading(match):
+                return None
+            if not self._is_stated(match, letter, end_of_repeats):
+                return None
+        rule = "declared" if match["declared"] else "chosen"
+        if not match["declared"] and match["boxed"]:
+            rule = "boxed"
+        return Claim(
+            start,
+            end,
+            self.result(letter, rule, start, option),
+            self._finality(start, end_of_repeats, is_boxed),
         )
 
-    def claims(self) -> Iterator[tuple[int, int, Extraction, bool]]:
-        """Start and end of what declares an answer, or holds it in a box or tag; the answer; whether it is final."""
-        is_list = len(_HEADED.findall(self.classes)) > 1  # "Answer A: … Answer B: …"
-        for claim in (found := list(_CLAIM.finditer(self.classes)))[:100] + found[100:][
-            -100:
-        ]:  # they may be endless
-            start, end = claim.span("all")
-            name, (head, rest) = self.letter(end - 1), self.around(start, end)
-            is_boxed = (
-                "b" in claim["all"]
-                and not re.search("n[ifo,]*$", head)
-                and not re.match("if*n", rest)
-            )
-            is_headed = claim["declared"] == "a" and re.match(
-                "[:-]" if is_list else "[:-][fi]*n(?![fo]*m)", rest
-            )
-            has_text = (
-                claim["all"][-1] == "m"
-                and self.has_text(end - 1)
-                and not re.search("[sm]", rest)
-            )
-            while (
-                (again := _AGAIN.match(self.classes, end))
-                and name
-                and self.letter(again.end() - 1) == name
-            ):
-                end = again.end()
-            name = None if _JOINED.match(self.classes, end) else name
-            is_whole = name is None or has_text or _TAIL.match(self.around(end, end)[1])
-            if is_boxed or (
-                is_whole
-                and not is_headed
-                and is_led(head)
-                and not self.is_supposed(start, end)
-            ):
-                words = self.plain[
-                    max(0, self.places[start] - 12) : self.places[end - 1]
-                ]
-                rule = next(rule for rule in BEFORE_LETTER if claim[rule])
-                answer = self.took(name, rule, start, claim.end("all") - 1)
-                yield (
-                    start,
-                    claim.end("all"),
-                    answer,
-                    is_boxed or "final" in words.lower(),
-                )
+    def _end_of_repeats(self, letter: str | None, end: int) -> int:
+        """Return the end of the mentions that repeat the same option: "B, option B"."""
+        while letter is not None:
+            again = AGAIN.match(self.classes, end)
+            if again is None or self.letter_at(again.end() - 1) != letter:
+                break
+            end = again.end()
+        return end
+
+    def _is_boxed(self, match: re.Match[str]) -> bool:
+        """Return True if the option is in a box or tag that is not denied."""
+        if BOX not in match["all"]:
+            return False
+        start, end = match.span("all")
+        before = self.sentence_before(start)
+        if NEGATED_BEFORE.search(before):
+            return False
+        behind = self.sentence_behind(end)
+        return DENIED_BOX.match(behind) is None
+
+    def _is_heading(self, match: re.Match[str]) -> bool:
+        """Return True for "Answer A:"."""
+        if match["declared"] != ANSWER:
+            return False
+        behind = self.sentence_behind(match.end("all"))
+        return behind.startswith((COLON, DASH))
+
+    def _is_stated(
+        self, match: re.Match[str], letter: str | None, end_of_repeats: int
+    ) -> bool:
+        """Return True if nothing around a cue and its option takes the statement back."""
+        start, end = match.span("all")
+        behind = self.sentence_behind(end)
+        is_noun_alone = match["declared"] == ANSWER
+        if is_noun_alone and HEADS_A_DENIAL.match(behind):
+            return False
+        if letter is not None and not self._ends_well(match, behind, end_of_repeats):
+            return False
+        if DENIED.match(self.classes, end_of_repeats):
+            return False
+        lead = self.sentence_before(start)
+        if not is_lead(lead) and not self._is_only_limited(lead, match["all"], letter):
+            return False
+        return not self.is_supposed(start, end_of_repeats)
+
+    def _ends_well(
+        self, match: re.Match[str], behind: str, end_of_repeats: int
+    ) -> bool:
+        """Return True if what follows the option does not limit or change the statement."""
+        option = match.end("all") - 1
+        is_letter = match["all"].endswith(LETTER)
+        goes_on = SUPPOSES in behind or LETTER in behind
+        if is_letter and not goes_on and self.has_own_text(option):
+            return True
+        tail = self.sentence_behind(end_of_repeats)
+        return TAIL.match(tail) is not None
+
+    def _is_only_limited(self, lead: str, claim: str, letter: str | None) -> bool:
+        """Return True for "In the short run, the answer is B" where no other option is named."""
+        if WOULD in claim or not is_lead(lead, may_limit=True):
+            return False
+        return self.letters_named() <= {letter}
+
+    def _finality(self, start: int, end: int, is_boxed: bool) -> Finality:
+        first = max(0, self.starts[start] - 12)
+        words = self.plain[first : self.starts[end - 1]]
+        if CALLED_FINAL.search(words):
+            return Finality.CALLED_FINAL
+        return Finality.BOXED if is_boxed else Finality.STATED
+
+    def _claim_that_counts(self, claims: Sequence[Claim]) -> Claim:
+        """Return the first claim, or the last one that replaces the one before it."""
+        current = claims[0]
+        for later in claims[1:]:
+            if self._replaces(current, later):
+                current = later
+        return current
+
+    def _replaces(self, current: Claim, later: Claim) -> bool:
+        """Return True if a later claim counts instead of the current one."""
+        names_text = self.classes[current.end - 1] == TEXT
+        names_letter = self.classes[later.end - 1] == LETTER
+        if names_text and names_letter:
+            return True  # "The result is cat, so the answer is A": a letter is exact
+        answer = current.result.answer
+        if later.result.answer == answer:
+            return False
+        if answer is None or later.finality > current.finality:
+            return True
+        words_between = self.classes[current.end : later.start + 1]
+        return CORRECTS in words_between
+
+    def _only_retracts(self, correction: int) -> bool:
+        """Return True if a correction denies what was declared and names no option instead."""
+        sentence = self.sentence_before(correction) + self.sentence_behind(correction)
+        if LETTER in sentence:
+            return False
+        says_no = self.plain.startswith("No", self.starts[correction])
+        return says_no or RETRACTION.search(sentence) is not None
+
+    def _is_contradicted(self, claim: Claim, claims: Sequence[Claim]) -> bool:
+        """Return True if another option is declared right behind: "The answer is B. The answer is C."."""
+        answer = claim.result.answer
+        for later in claims:
+            if later.start < claim.end or later.result.answer == answer:
+                continue
+            row = ROW.fullmatch(self.classes, claim.end, later.start)
+            return row is not None
+        return False
+
+    # --- answers without a declaration
+
+    def marked_list(self) -> Extraction | None:
+        """Return the one entry of a list that is marked as right, where the others are marked as wrong."""
+        if self.is_cut:
+            return None
+        entries = list(MARKED_ENTRY.finditer(self.marked))
+        names = {entry["name"] for entry in entries}
+        if len(entries) < 2 or len(names) != len(entries):
+            return None
+        right = [entry.start("name") for entry in entries if entry["yes"]]
+        if len(right) != 1:
+            return None
+        index = self.starts.index(right[0])
+        letter = self.letter_at(index)
+        return self.result(letter, "verdict", index, index)
 
     def leading(self) -> Extraction | None:
-        """The first sentence with an option opens with it, then its text, a reason or nothing, and begins no list."""
-        found = _LEADING.match(self.classes) or _ALONE.match(self.classes)
-        begin, at = found.span("head") if found else (0, 0)
-        if (
-            not found
-            or not self.letter(at)
-            or (found.re is _ALONE and not self.has_text(at))
-        ):
+        """Read the first sentence that names an option if it opens with it and begins no list."""
+        match = self._leading_match()
+        if match is None:
             return None
-        other, name = next(
-            ((place, name) for place, name in self.entries.items() if place > at),
-            (0, self.letter(at)),
-        )
-        is_list = name != self.letter(at) and (
-            "¶" not in self.classes[at:other] or f"{self.letter(at)}{name}" == "AB"
-        )
-        is_part = (
-            is_list
-            or re.search(":[|¶]$", self.classes[:begin])
-            or _JOINED.match(self.classes, at + 1)
-        )
-        if is_part or (self.is_cut and (begin or found.end() > at + 1)):
+        first, index = match.span("head")
+        letter = self.letter_at(index)
+        if letter is None or DENIED.match(self.classes, index + 1):
             return None
-        corrected = self.classes.find("y", at)
-        if corrected > 0 and "m" in self.classes[corrected:]:
-            return self.concluded(corrected) or self.verdict()
-        is_lone = not self.classes[at + 1 :].strip(".|¶")
-        return self.took(
-            self.letter(at), "lone-letter" if is_lone else "leading-letter", begin, at
-        )
+        if self._is_part(match) or self._is_first_of_cut_list(match):
+            return None
+        if self.is_cut and (first or match.end() > index + 1):
+            return None
+        if self._is_label(first, index):
+            return None
+        correction = self.classes.find(CORRECTS, index)
+        is_corrected = self.classes.find(LETTER, correction) > 0
+        if correction > 0 and is_corrected:
+            return self.concluded(correction) or self.verdict()
+        words_behind = self.classes[index + 1 :]
+        goes_on = words_behind.strip(_STOPS)
+        rule = "leading-letter" if goes_on else "lone-letter"
+        return self.result(letter, rule, first, index)
+
+    def _leading_match(self) -> re.Match[str] | None:
+        """Return the match of a leading option; one with more words behind it needs its own text."""
+        match = LEADING.match(self.classes)
+        if match is not None:
+            return match
+        match = ALONE.match(self.classes)
+        if match is None:
+            return None
+        option = match.end("head")
+        return match if self.has_own_text(option) else None
+
+    def _is_part(self, match: re.Match[str]) -> bool:
+        """Return True if a leading letter is an entry of a list, or joined with another."""
+        first, index = match.span("head")
+        if self._begins_list(index):
+            return True
+        words_before = self.classes[:first]
+        if LIST_FOLLOWS.search(words_before):
+            return True
+        return JOINED.match(self.classes, index + 1) is not None
+
+    def _begins_list(self, index: int) -> bool:
+        """Return True if the next entry names another option in the same paragraph, or B after A."""
+        letter = self.letter_at(index)
+        later = [entry for entry in self.entries if entry > index]
+        if not later:
+            return False
+        next_letter = self.entries[later[0]]
+        if next_letter == letter:
+            return False
+        words_between = self.classes[index : later[0]]
+        is_a_then_b = (letter, next_letter) == ("A", "B")
+        return is_a_then_b or PARAGRAPH not in words_between
+
+    def _is_first_of_cut_list(self, match: re.Match[str]) -> bool:
+        """Return True if the output breaks off while it describes its first option: "A. cat: a small animal that"."""
+        first, index = match.span("head")
+        first_letter = next(iter(self.options))
+        if self.letter_at(index) != first_letter or not UNFINISHED.search(self.plain):
+            return False
+        words_behind = self.classes[index + 1 :]
+        if not words_behind.strip(_STOPS + COLON):
+            return False
+        if first > 0:
+            return True
+        if words_behind.startswith(COLON) and self._is_text_next(index):
+            return True
+        is_headed = OPTION_WORD in match["head"]
+        return is_headed and ENDS_ON_LINK_WORD.search(self.plain) is not None
+
+    def _is_text_next(self, index: int) -> bool:
+        """Return True for "A. cat:", False for "A: cat"."""
+        behind_letter = self.starts[index] + 1
+        return self.marked.startswith(OWN_TEXT, behind_letter)
 
     def by_text(self) -> Extraction | None:
-        """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
-        for found in _TEXT.finditer(self.classes):
-            at, is_head = self.classes.index("t", found.start()), not found["lead"]
-            is_step = re.match(r"\d+[.)]\s+\S", self.plain[self.places[at] :][:9])
-            if not is_step and (is_head or not re.search("[.?|¶].", self.classes)):
-                return self.took(
-                    self.letter(at),
-                    "leading-text" if is_head else "option-text",
-                    at,
-                    at,
-                )
+        """Read a paragraph that opens with an option's text, or one sentence that ends in it: "It is a dog"."""
+        is_one_sentence = TWO_SENTENCES.search(self.classes) is None
+        for match in OPTION_TEXT.finditer(self.classes):
+            index = self.classes.index(TEXT, match.start())
+            start = self.starts[index]
+            if NUMBERED_STEP.match(self.plain, start):
+                continue
+            letter = self.letter_at(index)
+            if not match["lead"]:
+                return self.result(letter, "leading-text", index, index)
+            if is_one_sentence:
+                return self.result(letter, "option-text", index, index)
         return None
 
+    def text_and_letter(self) -> Extraction | None:
+        """Read an option's text with its own letter behind it, where no other letter is named: "… seems a dog (B)."."""
+        if len(self.letters_named()) != 1 or CORRECTS in self.classes:
+            return None
+        for match in TEXT_AND_LETTER.finditer(self.classes):
+            text, index = match.start(), match.start("letter")
+            letter = self.letter_at(index)
+            if letter is None or self.letter_at(text) != letter:
+                continue
+            thought = NEW_THOUGHT.split(self.sentence_before(text))[-1]
+            if DENIES_OR_DOUBTS.search(thought) or DENIED.match(
+                self.classes, index + 1
+            ):
+                continue
+            return self.result(letter, "option-text", text, index)
+        return None
+
+    def concluded_text(self) -> Extraction | None:
+        """Read a last sentence that concludes and ends in an option's text, where no letter is named."""
+        match = CONCLUDED_TEXT.search(self.classes)
+        if match is None or LETTER in self.classes:
+            return None
+        index = match.start("text")
+        letter = self.letter_at(index)
+        if letter is None:
+            return None
+        return self.result(letter, "concluded", match.start(), index)
+
     def verdict(self) -> Extraction | None:
-        """The one option that is called right, since the last correction."""
-        heads = [
-            (one.start(), self.around(one.start(), 0)[0].rstrip("oi"))
-            for one in _VERDICT.finditer(self.classes)
-        ]
-        found = [at for at, head in heads if is_led(head) and not _BESIDE.search(head)]
-        found = [at for at in found if at > self.classes.rfind("y")] or found
-        name = (
-            self.letter(found[0])
-            if len({self.letter(at) for at in found}) == 1
-            else None
-        )
-        return self.took(name, "verdict", found[0], found[0]) if name else None
+        """Return the one option that is called right since the last correction."""
+        indexes = []
+        for match in VERDICT.finditer(self.classes):
+            index = match.start()
+            before = self.sentence_before(index)
+            lead = before.rstrip(_BEFORE_VERDICT)
+            if is_lead(lead) and not BESIDE_ANOTHER.search(lead):
+                indexes.append(index)
+        correction = self.classes.rfind(CORRECTS)
+        corrected = [index for index in indexes if index > correction]
+        indexes = corrected or indexes
+        letters_called_right = {self.letter_at(index) for index in indexes}
+        if len(letters_called_right) != 1:
+            return None
+        letter = letters_called_right.pop()
+        is_taken_back = not corrected and LETTER in self.classes[correction:]
+        if letter is None or (correction > 0 and is_taken_back):
+            return None
+        return self.result(letter, "verdict", indexes[0], indexes[0])
 
     def concluded(self, start: int = 0) -> Extraction | None:
-        """A last sentence with an option that says nothing but its letter: "So it must be (C)."""
-        head = self.around(last := self.classes.rfind("m"), last)[0]
-        begin = last - len(head)
-        at = begin + len(re.sub("m[f,]*j?[fo]*(?:n[fo]*m|l.*)$", "m", head + "m")) - 1
-        if last < start or at < start or not self.letter(at):
+        """Read a last sentence with an option that says nothing but its letter: "So it must be (C)."."""
+        last = self.classes.rfind(LETTER)
+        if last < start:
             return None
-        head = head[: at - begin].rstrip("iofwcv:")
-        is_led_up = (
-            is_led(head)
-            and not _BESIDE.search(head)
-            and not self.is_supposed(begin, at)
-        )
-        is_end = _LAST.match(self.classes, last + 1)
-        names = {name for place, name in self.entries.items() if place < at}
-        is_next = self.classes[begin - 1] != "¶" or (
-            self.letter(at) not in names and self.classes[begin - 2] == "m"
-        )
-        is_listed = (is_next and names - {self.letter(at)}) or re.search(
-            "o[fi]*:.$", self.classes[:begin]
-        )
-        is_entry = not start and at in self.entries and is_listed
-        return (
-            self.took(self.letter(at), "concluded", begin, at)
-            if is_led_up and is_end and not is_entry
-            else None
-        )
+        numbered_answers = ANSWER_NUMBER.findall(self.classes)
+        if len(numbered_answers) > 1:
+            return None
+        words = self.sentence_before(last) + LETTER
+        first = last + 1 - len(words)
+        # "C, not A": the option is the one that is not denied.
+        shortened = REST_AFTER_LAST_LETTER.sub(LETTER, words)
+        index = first + len(shortened) - 1
+        letter = self.letter_at(index) if index >= start else None
+        if letter is None or self._is_small_word(index):
+            return None
+        if self._is_label(first, index):
+            return None
+        lead = words[: index - first].rstrip(_BEFORE_CONCLUSION)
+        if not is_lead(lead) or BESIDE_ANOTHER.search(lead):
+            return None
+        if self.is_supposed(first, index):
+            return None
+        if not LAST.match(self.classes, last + 1):
+            return None
+        if not start and self._is_last_entry(first, index):
+            return None
+        return self.result(letter, "concluded", first, index)
 
+    def _is_small_word(self, index: int) -> bool:
+        """Return True for a small letter without brackets that may be a word or a variable: "so we get a"."""
+        start = self.starts[index]
+        if not self.plain[start].islower():
+            return False
+        is_closed = self.plain.startswith((".", ")", "]"), start + 1)
+        is_called = self.classes[:index].endswith(OPTION_WORD)
+        return not is_closed and not is_called
 
-def is_led(head: str) -> bool:
-    """Whether all that a sentence says before its cue only leads up to it."""
-    lead = _LEAD.fullmatch(re.split("[qyk]", head)[-1])
-    opener = lead["opener"] or "" if lead else "s"
-    return opener[:1] == "l" or not re.search("^p(?![fo]*$)|[sh]", opener)
+    def _is_label(self, first: int, index: int) -> bool:
+        """Return True for a last line that names the next part of a solution: "… = 90\\n(e)", "… = 90\\n(D"."""
+        words_before = self.classes[:first]
+        begins_line = words_before.endswith((LINE, PARAGRAPH))
+        if first != index or not begins_line:
+            return False
+        start = self.starts[index]
+        if self.plain[start].islower():
+            return True
+        is_last = start + 1 == len(self.plain)
+        return is_last and self.plain.endswith("(", 0, start)
+
+    def _is_last_entry(self, first: int, index: int) -> bool:
+        """Return True if the option is only the last entry of a list of options."""
+        if index not in self.entries:
+            return False
+        words_before = self.classes[:first]
+        if LISTS_OPTIONS.search(words_before):
+            return True
+        letter = self.letter_at(index)
+        earlier = {name for entry, name in self.entries.items() if entry < index}
+        if not earlier - {letter}:
+            return False
+        if self.classes[first - 1] != PARAGRAPH:
+            return True
+        follows_option = self.classes[first - 2] == LETTER
+        return follows_option and letter not in earlier

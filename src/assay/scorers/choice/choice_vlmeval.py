@@ -1,4 +1,4 @@
-"""Multiple choice as VLMEvalKit matches it: for comparing with numbers published that way, never the default.
+"""Score multiple choice as VLMEvalKit matches it, to compare with numbers published that way. It is never the default.
 
 Its exact matching, without the judge and without the letter it draws when the judge fails: an answer that cannot be
 matched is `unparsed`. Unlike there, the result does not depend on the environment variable `VERBOSE`.
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import no_answer, no_target
+from ..answers import gold_letters, no_answer, no_target
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
@@ -28,7 +28,7 @@ NONE = "Z"
 """The letter of an answer that means none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""An answer longer than so many times all options together is not searched for an option's text."""
+"""An answer that is longer than all options together, times this, is not searched for an option's text."""
 
 
 @scorers.register("choice_vlmeval")
@@ -50,45 +50,52 @@ class ChoiceVlmeval:
         if rule == "rejected":
             return Score(0.0, Outcome.UNPARSED, answer=letter, details={"rule": rule})
         return Score(
-            1.0 if letter == sample.target else 0.0,
+            float(letter in gold_letters(sample)),
             answer=letter,
             details={"rule": rule},
         )
 
 
 def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """The letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
+    """Return the letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
 
-    An answer that was rejected is `Z`, as upstream has it: it means no option, and nobody is asked what it means.
+    An answer that was rejected is `Z`, as upstream: it means no option, and no judge is asked.
     """
     letter, rule = match_letter(answer, options)
     return (letter, rule) if letter is not None else match_text(answer, options)
 
 
 def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str]:
-    """The letter that an answer names, and the rule; options are known by their letters alone."""
+    """Return the letter that an answer names, and the rule; the texts of the options are not used."""
     if _FAILED in answer:
         return None, "no match"
     if any(words in answer for words in _REJECTIONS):
         return NONE, "rejected"
     tokens = answer.translate(_BLANKED).split()
-    named = [letter for letter in options if letter in tokens]
-    if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
-        return named[0], "one letter"
-    if not named and NONE in tokens:
+    letters = [letter for letter in options if letter in tokens]
+    if len(letters) == 1:
+        index = tokens.index(letters[0])
+        if index >= len(tokens) - LAST_TOKENS:
+            return letters[0], "one letter"
+    if not letters and NONE in tokens:
         return NONE, "rejected"
-    found = _DECLARED.search(answer)
-    if found and found[1].upper() in options:
-        return found[1].upper(), "answer is"
-    return None, "no match"
+    declared = _DECLARED.search(answer)
+    if declared is None:
+        return None, "no match"
+    letter = declared[1].upper()
+    return (letter, "answer is") if letter in options else (None, "no match")
 
 
 def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """The letter of the one option whose text stands in an answer that is not much longer than all options."""
-    lowered = answer.lower()
-    if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
+    """Return the letter of the one option whose text an answer contains that is not much longer than all options."""
+    lower = answer.lower()
+    options_length = sum(map(len, options.values()))
+    if len(lower) > LONGEST_FOR_TEXT * options_length:
         return None, "too long for text"
-    letters = [
-        letter for letter, text in options.items() if text and text.lower() in lowered
-    ]
-    return (letters[0], "option text") if len(letters) == 1 else (None, "no match")
+    letters = []
+    for letter, text in options.items():
+        if text and text.lower() in lower:
+            letters.append(letter)
+    if len(letters) != 1:
+        return None, "no match"
+    return letters[0], "option text"

@@ -1,10 +1,10 @@
-"""Multiple choice by likelihood: which option would the model rather have written?
+"""Score multiple choice by likelihood: the option that the model is most likely to write is its answer.
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
-UTF-8 bytes, `acc_pmi` subtracts what the option is worth without the question. Letters have `acc` alone, since all are
-of one length. The blank before an option belongs
-to the continuation and is not counted as its length. Of options that are equally probable the first is taken, as other
-systems do; `ties` in the details says so, and the table counts them.
+UTF-8 bytes, `acc_pmi` subtracts the likelihood of the option without the question. Letters have `acc` alone, since all
+are of one length. The blank before an option belongs to the continuation and is not counted as its length. Of options
+that are equally probable the first is taken, as other systems do; `ties` in the details says so, and the table counts
+them.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, data_error, no_target
+from ..answers import data_error, gold_letters, no_target
 from ..options import check_option
 from .choice import LETTERS
 
@@ -25,9 +25,9 @@ class ChoiceLikelihood:
     """1 under each normalization whose best option is a target's letter."""
 
     continuation: str = "text"
-    """What was weighed, as the template of the same name says: each option's `text`, or its `letter`.
+    """The continuation that was scored, as in the template of the same name: each option's `text`, or its `letter`.
 
-    Where the output's details name the `continuations` that were weighed, the lengths of those texts count.
+    If the output's details name the `continuations`, the lengths of those texts count.
     """
     reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
 
@@ -40,82 +40,102 @@ class ChoiceLikelihood:
         choices = sample.choices
         if not choices or not sample.targets:
             return no_target(sample, "choices" if sample.targets else "target")
-        letters = {
-            letter: place for place, letter in enumerate(LETTERS[: len(choices)])
-        }
-        golds = {letters.get(target.strip().upper()) for target in accepted(sample)}
-        if None in golds or len(choices) > len(LETTERS):
+        letters = LETTERS[: len(choices)]
+        golds = gold_letters(sample)
+        if not golds <= set(letters) or len(choices) > len(LETTERS):
             return data_error(
                 f"target {sample.target!r} is not a letter of {len(choices)} choices"
             )
         weights = [likelihood.logprob for likelihood in output.likelihoods]
-        if len(weights) not in (len(choices), 2 * len(choices)) or any(
-            not w < math.inf for w in weights
-        ):
-            reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"
-            return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
-        option_weights = weights[: len(choices)]
-        if not any(math.isfinite(weight) for weight in option_weights):
-            reason = "every option has probability 0, so none is the most probable"
-            return Score(
-                None,
-                Outcome.MODEL_ERROR,
-                details={"reason": reason, "logprobs": _plain(weights)},
-            )
-        columns = {"acc": option_weights}
-        if self.continuation == "text":
-            # Letters are all of one length: dividing by it says nothing new.
-            columns |= _normalized(option_weights, self._weighed(choices, output))
-        alone = _unconditioned(output, weights[len(choices) :], len(choices))
-        if alone is not None:
-            columns["acc_pmi"] = [
-                weight - before
-                for weight, before in zip(option_weights, alone, strict=True)
-            ]
+        fault = _fault_of(weights, len(choices))
+        if fault is not None:
+            return fault
+        columns = self._columns(choices, weights, output)
         picks = {name: _best(column) for name, column in columns.items()}
+        values = {}
+        picked_letters = {}
+        ties = {}
+        for name, (pick, tied) in picks.items():
+            letter = LETTERS[pick]
+            picked_letters[name] = letter
+            values[name] = float(letter in golds)
+            if tied:
+                ties[name] = tied
         return Score(
-            {name: float(pick in golds) for name, (pick, _) in picks.items()},
-            answer=LETTERS[picks["acc"][0]],
+            values,
+            answer=picked_letters["acc"],
             details={
-                "picks": {name: LETTERS[pick] for name, (pick, _) in picks.items()},
-                "ties": {name: tied for name, (_, tied) in picks.items() if tied},
+                "picks": picked_letters,
+                "ties": ties,
                 "logprobs": _plain(weights),
             },
         )
 
+    def _columns(
+        self, choices: Sequence[str], weights: Sequence[float], output: Output
+    ) -> dict[str, Sequence[float]]:
+        """Return the weight of each option under each normalization."""
+        count = len(choices)
+        option_weights = weights[:count]
+        columns: dict[str, Sequence[float]] = {"acc": option_weights}
+        if self.continuation == "text":
+            # Letters are all of one length: dividing by it says nothing new.
+            texts = self._weighed(choices, output)
+            columns |= _normalized(option_weights, texts)
+        alone = _unconditioned(output, weights[count:], count)
+        if alone is not None:
+            pairs = zip(option_weights, alone, strict=True)
+            columns["acc_pmi"] = [weight - before for weight, before in pairs]
+        return columns
+
     @staticmethod
     def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
+        """Return the texts whose likelihood was measured."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
             return [text.removeprefix(" ") for text in continuations[: len(choices)]]
         return choices
 
 
+def _fault_of(weights: Sequence[float], count: int) -> Score | None:
+    """Return the score of an output whose likelihoods cannot be compared, None if they can."""
+    is_complete = len(weights) in (count, 2 * count)
+    if not is_complete or not all(weight < math.inf for weight in weights):
+        reason = f"{len(weights)} likelihoods for {count} choices, or one that is not a number"
+        return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
+    if any(math.isfinite(weight) for weight in weights[:count]):
+        return None
+    reason = "every option has probability 0, so none is the most probable"
+    return Score(
+        None,
+        Outcome.MODEL_ERROR,
+        details={"reason": reason, "logprobs": _plain(weights)},
+    )
+
+
 def _plain(weights: Sequence[float]) -> list[float | str]:
-    """JSON has no infinities: `-inf` is written as text, as in the record of the answer."""
+    """Return weights for JSON, which has no infinities: `-inf` is written as text."""
     return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
 def _normalized(
     weights: Sequence[float], texts: Sequence[str]
 ) -> dict[str, list[float]]:
-    # An empty option has no length to divide by; it keeps its plain likelihood.
-    chars = [max(1, len(text)) for text in texts]
-    sizes = [max(1, len(text.encode("utf-8", "surrogatepass"))) for text in texts]
-    return {
-        "acc_norm": [
-            weight / length for weight, length in zip(weights, chars, strict=True)
-        ],
-        "acc_bytes": [
-            weight / size for weight, size in zip(weights, sizes, strict=True)
-        ],
-    }
+    """Return the weights divided by the lengths of the texts in characters and in bytes."""
+    by_characters = []
+    by_bytes = []
+    for weight, text in zip(weights, texts, strict=True):
+        encoded = text.encode("utf-8", "surrogatepass")
+        # An empty option has no length to divide by; it keeps its plain likelihood.
+        by_characters.append(weight / max(1, len(text)))
+        by_bytes.append(weight / max(1, len(encoded)))
+    return {"acc_norm": by_characters, "acc_bytes": by_bytes}
 
 
 def _unconditioned(
     output: Output, extra: Sequence[float], count: int
 ) -> Sequence[float] | None:
-    """What each option is worth without the question: weighed as further continuations, or told in the details."""
+    """Return the likelihood of each option without the question: further continuations, or given in the details."""
     logprobs: Any = output.details.get("unconditioned", extra)
     if len(logprobs) != count:
         return None
@@ -124,6 +144,7 @@ def _unconditioned(
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:
-    """The first of the highest, and how many others are as high."""
+    """Return the index of the first of the highest weights, and how many others are as high."""
     top = max(column)
-    return column.index(top), sum(1 for weight in column if weight == top) - 1
+    others = sum(weight == top for weight in column) - 1
+    return column.index(top), others

@@ -1,7 +1,7 @@
-"""MMLU-Pro: the letter by our rules, and beside it the letter its official script would have taken.
+"""Score MMLU-Pro by assay's rules and by its official script.
 
 The official script takes the first "answer is (X)", else the last "Answer: X" of the first line that has one, else the
-last capital from A to J that stands alone, and where there is none it guesses. We never guess: see `guess`.
+last single capital from A to J, else it guesses. Here nothing is guessed unless `guess` is set.
 """
 
 import random
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, last_of
+from ..answers import gold_letters, last_of
 from .choice import Choice
 
 _DECLARED = re.compile(r"answer is \(?([A-J])\)?")
@@ -27,7 +27,7 @@ class MmluPro:
     """`acc` by the rules of scorer `choice`, and `official` as the published script reads the same answer."""
 
     guess: bool = False
-    """As upstream: `official` guesses where nothing can be read, always the same letter since the seed is fixed."""
+    """Guess if nothing can be read, as upstream. The guess is always the same letter, since the seed is fixed."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -37,9 +37,7 @@ class MmluPro:
         letter = official_letter(output.text) or (
             guessed_letter() if self.guess else None
         )
-        is_right = letter is not None and letter in {
-            target.strip().upper() for target in accepted(sample)
-        }
+        is_right = letter is not None and letter in gold_letters(sample)
         return Score(
             {"acc": ours.value, "official": float(is_right)},
             ours.outcome,
@@ -49,10 +47,10 @@ class MmluPro:
 
 
 def official_letter(text: str) -> str | None:
-    """The letter the official script reads; `None` where it would guess."""
-    found = _DECLARED.search(text) or _last_of_first_line(text)
-    if found:
-        return found[1]
+    """Return the letter the official script reads, None where it would guess."""
+    declared = _DECLARED.search(text) or _last_of_first_line(text)
+    if declared:
+        return declared[1]
     alone = last_of(_ALONE.finditer(text))
     return alone[0] if alone else None
 
@@ -71,5 +69,5 @@ def _last_of_first_line(text: str) -> re.Match[str] | None:
 
 
 def guessed_letter() -> str:
-    """What the official script says instead of nothing: it seeds anew each time, so it is one letter for all."""
+    """Return the letter that the official script guesses: it seeds anew each time, so it is always the same."""
     return random.Random(_GUESS_SEED).choice(_LETTERS)

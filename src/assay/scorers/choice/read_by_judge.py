@@ -1,8 +1,9 @@
-"""A model reads which option an answer takes: for answers that no rule can read, and for checking the rules.
+"""Let a model read which option an answer takes, for answers that no rule can read and to check the rules.
 
-The model is *given* under the role `judge`. It is shown the options and the answer, neither the question nor the right
-letter, and replies with one letter or NONE. Its calls stand in the journal, its name in the protocol id. Nothing else
-is tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
+The model has the role `judge`. It gets the options and the answer, neither the question nor the right letter, and
+replies with one letter or NONE. Its calls are in the journal, its name is in the protocol id. The
+rules are not tried in
+addition: NONE is `unparsed`, and a reply that is neither is a `judge_error`.
 """
 
 import re
@@ -22,7 +23,6 @@ from ...core import (
 )
 from ..answers import no_verdict
 from ..given_models import GivenModels, ask_model
-from ..reasoning import strip_reasoning
 from .choice import Choice
 from .choice_rules import Extraction
 
@@ -71,12 +71,12 @@ class JudgedChoice(GivenModels, Choice):
 
 
 def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
-    """What the model is asked: the options, and the answer without its reasoning."""
+    """Return the prompt for the reading model: the options and the answer."""
     listed = "\n".join(
         f"{letter}. {option}" if option else letter
         for letter, option in options.items()
     )
-    answer = strip_reasoning(text).strip()
+    answer = text.strip()
     excerpt = (
         answer
         if len(answer) <= _LONGEST
@@ -90,12 +90,12 @@ def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
 async def read_letter(
     models: Mapping[str, Any], text: str, options: Mapping[str, str]
 ) -> str | None:
-    """The letter the model reads, `None` where it finds no single one; `ModelError` where it says neither."""
+    """Return the letter the model reads, None where it finds no single one; raise `ModelError` for another reply."""
     reply: Output = await ask_model(
         models, ROLE, reading_prompt(text, options), GenerateOptions(temperature=0.0)
     )
-    found = _REPLY.fullmatch(strip_reasoning(reply.text).strip())
-    name = found["letter"].upper() if found else ""
+    match = _REPLY.fullmatch(reply.text.strip())
+    name = match["letter"].upper() if match else ""
     if name != NONE and name not in options:
         raise ModelError(
             f"replied {reply.text.strip()[:80]!r} instead of a letter or NONE",

@@ -1,7 +1,7 @@
-"""Single choice from spoken Chinese: which letter did the answer settle on?
+"""Single choice from spoken Chinese: which letter does the answer decide on?
 
 Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
-statement turns the meaning round: there 「B是错误的」 is the answer, elsewhere it is a rejection.
+statement inverts the meaning: then 「B是错误的」 is the answer, otherwise it is a rejection.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 from ...core import Output, Sample, Score
 from ...registry import scorers
-from ..answers import accepted, data_error, named, no_answer, no_target
+from ..answers import data_error, gold_letters, named, no_answer, no_target
 from ..judge.exchange import question_of
 from ..spans import evidence_span, with_span
 
@@ -32,7 +32,7 @@ _NEGATIVE_QUESTION = re.compile(
 
 
 class Reading(NamedTuple):
-    """A letter and the rule that found it; no letter if none did."""
+    """A letter and the rule that read it; the letter is None if no rule did."""
 
     letter: str | None
     rule: str
@@ -46,32 +46,32 @@ class SingleChoiceZh:
 
     letters: str = "ABCD"
     cushion: bool = False
-    """As a last resort, takes the only letter that occurs, whatever is said of it."""
+    """As a last resort, take the only letter that occurs, whatever the answer says about it."""
     question: str = ""
-    """The column with the question's text, where the question itself is only heard."""
+    """The column with the text of the question, if the question itself is only spoken."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        golds = {target.strip().upper() for target in accepted(sample)}
+        golds = gold_letters(sample)
         if not golds:
             return no_target(sample)
         if not golds <= set(self.letters):
             return data_error(
                 f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}"
             )
-        found = read_choice(
+        reading = read_choice(
             output.text, self._question(sample), self.letters, cushion=self.cushion
         )
-        details = {"rule": found.rule, "evidence": found.evidence}
-        if found.letter is None:
+        details = {"rule": reading.rule, "evidence": reading.evidence}
+        if reading.letter is None:
             silence = no_answer(output) or Score.unparsed()
             return named(
                 Score(0.0, silence.outcome, details=details), "correct", "cover"
             )
-        correct = float(found.letter in golds)
-        with_span(details, evidence_span(output.text, found.evidence, found.letter))
+        correct = float(reading.letter in golds)
+        with_span(details, evidence_span(output.text, reading.evidence, reading.letter))
         return Score(
-            {"correct": correct, "cover": 1.0}, answer=found.letter, details=details
+            {"correct": correct, "cover": 1.0}, answer=reading.letter, details=details
         )
 
     def _question(self, sample: Sample) -> str:
@@ -85,7 +85,7 @@ class SingleChoiceZh:
 def read_choice(
     answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False
 ) -> Reading:
-    """The letter an answer settles on: the last claim of the firmest kind.
+    """Return the letter that an answer decides on: the last claim of the firmest kind.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """
@@ -106,7 +106,7 @@ def read_choice(
 
 
 def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Matches that are not denied by the words just before them."""
+    """Yield matches that the words just before them do not deny."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):
@@ -117,7 +117,7 @@ def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 def _patterns(
     letters: str, asks_for_wrong: bool
 ) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Rules from firm to loose."""
+    """Return the rules from firm to loose."""
     both = letters + letters.lower()
     plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
     letter = rf"(?P<letter>{plain})"
@@ -134,7 +134,7 @@ def _patterns(
     option = rf"{letter}(?:选项|项)?"
     conclusion = r"(?:综上(?:所述)?|总之|总的来说|综合(?:来看|分析)?|最终|因此|所以|由此可见|可见)"
     denied = r"(?!(?:选项|项)?(?:的)?(?:说法)?(?:是|并)?(?:不|错))"
-    # A claim of two letters is none; nor is one that goes on to call its letter wrong, unless that is asked for.
+    # A claim of two letters is none. Nor is one that then calls its letter wrong, unless that is asked for.
     tail = rf"(?!{_GAP}(?:或者?|和|与|及|以及|还是|、)[^。]{{0,4}}?{plain})"
     tail += "" if asks_for_wrong else denied
     rules = (

@@ -1,7 +1,8 @@
-"""Yes or no: which of the two the answer says, and where that falls in the table of right and wrong.
+"""Yes or no: which of the two the answer says, and its place in the confusion matrix.
 
-`details["confusion"]` holds true and false yes, false and true no, and the answers without either by gold yes and gold
-no: what precision, recall and the rest are made of.
+`details["confusion"]` counts true and false yes, false and true no, and the answers without either
+by gold yes and gold
+no. Precision, recall and the rest are computed from it.
 """
 
 from collections.abc import Callable, Container
@@ -30,13 +31,15 @@ _GOLDS: dict[str, Verdict] = {
 @scorers.register("yes_no")
 @dataclass(frozen=True)
 class YesNo:
-    """1 if the answer says yes where the target does, or no where it does; neither is `unparsed`."""
+    """1 if the answer says what the target says, yes or no; `unparsed` if it says neither."""
 
     rule: Rule = "words"
     """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `substring`: the same within words, so
-    that `Nothing` says no, as VLMEvalKit had it in 2023. `pope_official`: no if the first
-    sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
-    `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
+    that `Nothing` says no, as in VLMEvalKit in 2023. `pope_official`: no if the first sentence has no, No or not,
+    *else yes*. `mme_official`: one of them is in the first four letters. `lmms_eval`: the answer is
+    that word and nothing
+    else, as lmms-eval compares it for POPE.
+    """
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
     def __post_init__(self) -> None:
@@ -65,8 +68,8 @@ class YesNo:
 
 
 def confusion(gold: Verdict, answer: Verdict | None) -> list[int]:
-    """True yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
-    cell = {
+    """Return a one-hot list: true yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
+    hit = {
         ("yes", "yes"): 0,
         ("no", "yes"): 1,
         ("yes", "no"): 2,
@@ -74,27 +77,27 @@ def confusion(gold: Verdict, answer: Verdict | None) -> list[int]:
         ("yes", None): 4,
         ("no", None): 5,
     }[gold, answer]
-    return [int(place == cell) for place in range(6)]
+    return [int(index == hit) for index in range(6)]
 
 
 def read_words(text: str) -> Verdict | None:
-    """Yes or no if exactly one of them is among the words."""
+    """Return yes or no if exactly one of them is among the words."""
     return _only_one(strip_marks(text.lower(), as_vlmeval=True).split())
 
 
 def read_substring(text: str) -> Verdict | None:
-    """Yes or no if exactly one of them occurs, in a word or by itself."""
+    """Return yes or no if exactly one of them occurs, in a word or by itself."""
     return _only_one(text.lower())
 
 
 def read_pope(text: str) -> Verdict:
-    """No if the first sentence has a word of denial, else yes: this rule never abstains."""
+    """Return no if the first sentence has a word of denial, else yes: this rule never abstains."""
     words = text.partition(".")[0].replace(",", "").split(" ")
     return "no" if any(word in words for word in ("No", "not", "no")) else "yes"
 
 
 def read_mme(text: str) -> Verdict | None:
-    """Yes or no in the first four letters, as the script of MME looks: `None of them` says no."""
+    """Return yes or no from the first four letters, as in the script of MME: `None of them` says no."""
     start = text.lower()[:4]
     if "yes" in start:
         return "yes"
@@ -102,7 +105,7 @@ def read_mme(text: str) -> Verdict | None:
 
 
 def read_exact(text: str) -> Verdict | None:
-    """Yes or no if the answer is nothing else: `Yes.` is neither."""
+    """Return yes or no if the answer is nothing else: `Yes.` is neither."""
     return _only_one([text.strip().lower()])
 
 

@@ -1,7 +1,7 @@
-"""How sure a yes is: the verdict of `yes_no` with the probability of yes beside it, for metrics that rank answers.
+"""Score yes or no, with the probability of yes for metrics that rank answers.
 
-The probability comes from the first token of the answer, where the backend reports its alternatives; without them the
-verdict stands for it, 1 or 0.
+The probability comes from the first token of the answer, if the backend reports its alternatives. Otherwise it is 1 or
+0, by the verdict.
 """
 
 import math
@@ -16,7 +16,7 @@ from .yes_no import YesNo
 @scorers.register("yes_probability")
 @dataclass(frozen=True)
 class YesProbability(YesNo):
-    """1 if the answer says yes where the target does, or no where it does; `details["score"]` ranks it."""
+    """1 if the answer says what the target says, yes or no; `details["score"]` ranks it."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "auroc")
@@ -30,7 +30,7 @@ class YesProbability(YesNo):
 
 
 def probability_of_yes(output: Output) -> float | None:
-    """Yes against no among the alternatives of the first token; `None` where neither was reported."""
+    """Return the share of yes among yes and no at the first token, None where neither was reported."""
     tokens = output.candidates[0].tokens if output.candidates else ()
     if not tokens:
         return None

@@ -1,8 +1,8 @@
 """EvalPlus: functions that must agree with the canonical solution on many more inputs, run in a sandbox.
 
 Rows have the inputs of `base_input` and `plus_input` with `canonical_solution` and `atol`, as EvalPlus publishes them;
-or a second test in the column `plus`; or all of it in `test`, as its hub page has it. The rule by which two results are
-alike, and the time for each input, are EvalPlus's own: equal, or numbers within `atol` (1e-6 where floats are wanted).
+or a second test in the column `plus`; or all of it in `test`, as on its hub page. The rule by which two results are
+alike, and the time for each input, are EvalPlus's own: equal, or numbers within `atol` (1e-6 if floats are expected).
 """
 
 import json
@@ -16,11 +16,11 @@ from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
 from ..answers import data_error
 from .code_text import completed
-from .humaneval import as_code
 from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 COMPARED = """
-import copy, json, math, signal, sys, time
+import copy as _copy, json as _json, math as _math
+import signal as _signal, sys as _sys, time as _time
 
 def _is_number(value):
     return isinstance(value, (int, float, complex))
@@ -47,7 +47,7 @@ def _are_close(got, wanted, rtol=1e-05, atol=1e-08):
     if not (_is_number(got) and _is_number(wanted)):
         raise TypeError("not numbers")
     difference = abs(got - wanted) if got != wanted else 0
-    return difference <= atol + rtol * abs(wanted) and not math.isinf(difference)
+    return difference <= atol + rtol * abs(wanted) and not _math.isinf(difference)
 
 def _are_floats(value):
     if isinstance(value, (list, tuple)):
@@ -58,13 +58,13 @@ def _late(*_):
     raise TimeoutError("an input took too long")
 
 def _compare(function, entry, inputs, wanted, seconds, atol):
-    signal.signal(signal.SIGALRM, _late)
+    _signal.signal(_signal.SIGALRM, _late)
     for arguments, expected, limit in zip(inputs, wanted, seconds):
-        signal.setitimer(signal.ITIMER_REAL, max(1.0, 4 * limit))
+        _signal.setitimer(_signal.ITIMER_REAL, max(1.0, 4 * limit))
         got = function(*arguments)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
         if entry == "find_zero":
-            assert abs(sum([c * math.pow(got, n) for n, c in enumerate(*arguments)])) <= atol, "not a zero"
+            assert abs(sum([c * _math.pow(got, n) for n, c in enumerate(*arguments)])) <= atol, "not a zero"
             continue
         if atol == 0 and _are_floats(expected):
             atol = 1e-6
@@ -78,17 +78,17 @@ def _solved(solution, entry, inputs):
     scope, wanted, seconds = {}, [], []
     exec(solution, scope)
     for arguments in inputs:
-        arguments, started = copy.deepcopy(arguments), time.monotonic()
+        arguments, started = _copy.deepcopy(arguments), _time.monotonic()
         wanted.append(scope[entry](*arguments))
-        seconds.append(time.monotonic() - started)
+        seconds.append(_time.monotonic() - started)
     return wanted, seconds
 
 def _stand_in_for_numpy():
     # The tests of the hub's page compare by these names alone; the sandbox has the standard library only.
-    module = type(sys)("numpy")
+    module = type(_sys)("numpy")
     module.ndarray, module.float64, module.float32 = type("ndarray", (), {}), float, float
     module.allclose = _are_close
-    sys.modules.setdefault("numpy", module)
+    _sys.modules.setdefault("numpy", module)
 _stand_in_for_numpy()
 """
 
@@ -99,7 +99,10 @@ class EvalPlus(InSandbox):
     """1 if the function passes its tests and agrees with the canonical solution on all inputs of EvalPlus."""
 
     timeout: float = 60.0
-    """Seconds for all inputs of a function; each has four times what the canonical solution took, at least one."""
+    """Seconds for all inputs of a function.
+
+    Each input gets four times what the canonical solution took, at least 1 s.
+    """
     memory_mb: int = 4096
 
     def __post_init__(self) -> None:
@@ -121,9 +124,9 @@ class EvalPlus(InSandbox):
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
         score = Score(None)
-        for number, one in enumerate(tests):
+        for number, test in enumerate(tests):
             score = await run_program(
-                self.models, ToRun(program, one, limits=limits), rule
+                self.models, ToRun(program, test, limits=limits), rule
             )
             if score.value != 1.0:
                 part = "base" if number == 0 and len(tests) > 1 else "plus"
@@ -136,7 +139,7 @@ class EvalPlus(InSandbox):
 
 
 def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[FunctionTests]:
-    """The tests of a row, the base ones first: by inputs, or by code."""
+    """Return the tests of a row, the base ones first: by inputs, or by code."""
     if "plus_input" in fields or "base_input" in fields:
         solution = prompt + str(fields.get("canonical_solution") or "")
         return [
@@ -144,12 +147,9 @@ def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[Functio
             for name in ("base_input", "plus_input")
             if fields.get(name)
         ]
-    before = COMPARED + as_code(prompt)
     codes = [str(fields[name]) for name in ("test", "plus") if fields.get(name)]
     return [
-        FunctionTests(
-            code, f"check({entry})" if "def check" in code else "", before, entry
-        )
+        FunctionTests(code, f"check({entry})" if "def check" in code else "", COMPARED)
         for code in codes
     ]
 
@@ -157,20 +157,23 @@ def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[Functio
 def _by_inputs(
     fields: Mapping[str, Any], name: str, solution: str, entry: str
 ) -> FunctionTests:
+    """Return tests that compare the function with the canonical solution on the inputs of a column."""
     cell = fields[name]
     inputs = json.loads(cell) if isinstance(cell, str) else cell
-    if not isinstance(inputs, list) or not all(isinstance(one, list) for one in inputs):
+    if not isinstance(inputs, list) or not all(
+        isinstance(arguments, list) for arguments in inputs
+    ):
         raise ValueError(f"{name} is not a list of lists of arguments")
     atol = fields.get("atol") or 0
     if isinstance(atol, bool) or not isinstance(atol, (int, float)) or not atol >= 0:
-        raise ValueError(f"atol {atol!r} is not a tolerance")
+        raise ValueError(f"atol must be a number from 0, got {atol!r}")
     before = (
-        f"{COMPARED}\n_inputs = json.loads({json.dumps(inputs)!r})\n"
+        f"{COMPARED}\n_inputs = _json.loads({json.dumps(inputs)!r})\n"
         f"_wanted, _seconds = _solved({solution!r}, {entry!r}, _inputs)\n"
     )
     return FunctionTests(
         "",
-        f"_compare({entry}, {entry!r}, _inputs, _wanted, _seconds, {atol!r})",
+        f"_compare(candidate, {entry!r}, _inputs, _wanted, _seconds, {atol!r})",
         before,
         entry,
     )

@@ -1,7 +1,8 @@
 """HumanEval: functions that a model wrote, run against their tests in a sandbox.
 
-The verdicts of a run made elsewhere may be given instead, in the format of the official harness: one JSON object a line
-with `task_id`, `completion` and `passed`; nothing is run then.
+The verdicts of a run made elsewhere may be given instead, in the format of the official harness:
+one JSON object a line
+with `task_id`, `completion` and `passed`. Nothing is run then.
 """
 
 import ast
@@ -27,15 +28,15 @@ class HumanEval(GivenModels):
     """1 if the function passes its tests: prompt and completion, run in a sandbox."""
 
     extra: str = ""
-    """A column with more tests, as HumanEval+ has them: a function must pass these too."""
+    """A column with more tests, as in HumanEval+: a function must pass these too."""
     timeout: float = 10.0
     memory_mb: int = 1024
     verdicts: str = ""
-    """The results file of the official harness, where the functions were run elsewhere."""
+    """The results file of the official harness, if the functions were run elsewhere."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
-    """Of the verdict file: another file under the same name makes the scores stale."""
+    """Digest of the verdict file: another file under the same name makes the scores stale."""
     _passed: Mapping[tuple[str, str], bool] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -49,7 +50,7 @@ class HumanEval(GivenModels):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """A sandbox, unless somebody else ran the functions."""
+        """The sandbox, unless the functions were run elsewhere."""
         return () if self.verdicts else (ROLE,)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
@@ -64,8 +65,7 @@ class HumanEval(GivenModels):
         )
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
-        before = as_code(prompt)
-        tests = FunctionTests(str(test), f"check({entry})", before, entry)
+        tests = FunctionTests(str(test), f"check({entry})")
         score = await run_program(
             self.models, ToRun(program, tests, limits=limits), rule
         )
@@ -75,14 +75,13 @@ class HumanEval(GivenModels):
         tests = FunctionTests(
             str(more),
             f"check({entry})" if "def check" in str(more) else "",
-            before,
-            entry,
         )
         return await run_program(
             self.models, ToRun(program, tests, limits=limits), rule
         )
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
+        """Return the score of a completion from the verdict file."""
         completion = cut(output.text)
         passed = self._passed.get(
             (sample.id, completion), self._passed.get((sample.id, output.text))
@@ -98,14 +97,14 @@ class HumanEval(GivenModels):
 @scorers.register("python_syntax")
 @dataclass(frozen=True)
 class PythonSyntax:
-    """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
+    """1 if prompt and completion are Python that defines the expected function. They are parsed, never run."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)
         before = str(sample.fields.get("prompt", sample.input))
-        wanted = sample.fields.get("entry_point")
+        name = sample.fields.get("entry_point")
         if len(completion) > LONGEST_PARSED:
             return Score(
                 0.0,
@@ -121,7 +120,7 @@ class PythonSyntax:
                 details={"reason": f"{type(error).__name__}: {error}"[:200]},
             )
         if not completion.strip():
-            # A signature with its docstring is a whole function already: nothing was written.
+            # A signature with its docstring is a whole function already, although the model wrote nothing.
             return no_answer(output) or Score(
                 0.0, answer=completion, details={"reason": "nothing was written"}
             )
@@ -130,20 +129,11 @@ class PythonSyntax:
             for node in tree.body
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
-        return Score(float(wanted is None or wanted in names), answer=completion)
-
-
-def as_code(prompt: str) -> str:
-    """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
-    try:
-        ast.parse(prompt)
-    except (SyntaxError, ValueError):
-        return prompt.rstrip() + "\n    pass\n"
-    return prompt
+        return Score(float(name is None or name in names), answer=completion)
 
 
 def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
-    """Whether each completion of each task passed; two verdicts that differ on one completion are an error."""
+    """Return whether each completion of each task passed. Raise if one completion has two different verdicts."""
     passed: dict[tuple[str, str], bool] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -172,6 +162,7 @@ def _read(path: Path) -> str:
 
 
 def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
+    """Return task, completion and verdict of a line. Raise `DataError` if one is missing or has a wrong type."""
     try:
         row: Any = json.loads(line)
         task, completion, verdict = row["task_id"], row["completion"], row["passed"]

@@ -1,8 +1,10 @@
 """LiveCodeBench: a program that passes all public and private cases of its problem, run in a sandbox.
 
-Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A problem
-with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a line; results
-are compared as the official runner does: a tuple counts as a list, but for those inside of it.
+Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may
+be packed. A problem
+with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON
+value a line. Results
+are compared as the official runner does: a tuple counts as a list, except for tuples inside of it.
 """
 
 import json
@@ -55,15 +57,15 @@ import sys
 import json
 sys.setrecursionlimit(50000)
 """
-"""What stands before every program, so that answers without their imports run."""
+"""Put before every program, so that answers without their imports run."""
 _FUNCTIONAL = """
 import json
-_cases = json.loads({cases!r})
-_method = {method}
-for _input, _output in _cases:
-    _got = _method(*[json.loads(line) for line in _input.split("\\n")])
-    _got = list(_got) if isinstance(_got, tuple) else _got
-    assert _got == json.loads(_output), "a case has another result"
+
+def check(method):
+    for given, expected in json.loads({cases!r}):
+        result = method(*[json.loads(line) for line in given.split("\\n")])
+        result = list(result) if isinstance(result, tuple) else result
+        assert result == json.loads(expected), "a case has another result"
 """
 
 
@@ -73,7 +75,7 @@ class LiveCodeBench(InSandbox):
     """1 if the last fenced program passes every case of its problem in a sandbox."""
 
     timeout: float = 6.0
-    """Seconds for each case that reads and prints, as the official runner gives it."""
+    """Seconds for each case that reads and prints, as in the official runner."""
     memory_mb: int = 2048
 
     def __post_init__(self) -> None:
@@ -103,8 +105,13 @@ class LiveCodeBench(InSandbox):
             )
         else:
             pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
-            method = f"Solution().{name}" if "class Solution" in code else name
-            tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
+            is_method = "class Solution" in code
+            tests = FunctionTests(
+                "",
+                f"check(candidate().{name})" if is_method else "check(candidate)",
+                _FUNCTIONAL.format(cases=pairs),
+                "Solution" if is_method else name,
+            )
             execution = ToRun(
                 IMPORTS + code,
                 tests,
@@ -114,6 +121,7 @@ class LiveCodeBench(InSandbox):
 
 
 def _cases(cell: Any) -> list[Case]:
+    """Return the cases of a cell: a list, JSON, or packed cases. Raise `ValueError` if they cannot be read."""
     if not cell:
         return []
     rows = (
@@ -127,6 +135,7 @@ def _cases(cell: Any) -> list[Case]:
 
 
 def _function_name(cell: Any) -> str:
+    """Return the name of the function to call; empty for a program that reads and prints."""
     plain = json.loads(cell) if isinstance(cell, str) and cell else cell or {}
     name = str(plain.get("func_name") or "")
     if name and not name.isidentifier():

@@ -1,7 +1,7 @@
-"""Packed private cases of LiveCodeBench: base64 of zlib of a pickled text of JSON, read without unpickling.
+"""Packed private cases of LiveCodeBench: base64 of zlib of a pickled JSON text, read without unpickling.
 
-A pickle may name any function to be called, so none is loaded: its bytes are read here as the one thing they may be, a
-single text. Anything else is refused, and so is what would unpack to more than a bound.
+A pickle may call any function, so none is loaded. Its bytes are parsed here as the only thing they may be, a single
+text. Anything else is refused, and so is data that would unpack to more than a limit.
 """
 
 import base64
@@ -12,13 +12,13 @@ LARGEST = 256 << 20
 """Bytes that the cases of one problem may unpack to."""
 _PROTOCOL, _FRAME, _STOP = 0x80, 0x95, 0x2E
 _TEXTS = {0x8C: 1, 0x58: 4, 0x8D: 8}
-"""Operations that push a text, with the bytes of its length."""
+"""Opcodes that push a text, with the number of bytes of its length."""
 _NOTES = {0x94: 0, 0x71: 1, 0x72: 4}
-"""Operations that only remember what was pushed, with the bytes of their argument."""
+"""Opcodes that only memoize what was pushed, with the number of bytes of their argument."""
 
 
 def unpacked(cell: str) -> str:
-    """The text of JSON in a packed cell; `ValueError` where it is anything else."""
+    """Return the JSON text in a packed cell. Raise `ValueError` if it is anything else."""
     try:
         data = base64.b64decode("".join(cell.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -27,6 +27,7 @@ def unpacked(cell: str) -> str:
 
 
 def _inflated(data: bytes) -> bytes:
+    """Return the decompressed data. Raise `ValueError` if it is not zlib, cut short or too large."""
     stream = zlib.decompressobj()
     try:
         plain = stream.decompress(data, LARGEST)
@@ -43,31 +44,31 @@ def _inflated(data: bytes) -> bytes:
 
 
 def pickled_text(data: bytes) -> str:
-    """The single text that a pickle holds."""
-    place, text = 0, None
+    """Return the single text in a pickle. Raise `ValueError` if it contains anything else."""
+    offset, text = 0, None
     try:
-        while data[place] != _STOP:
-            code = data[place]
-            place += 1
-            if code == _PROTOCOL:
-                place += 1
-            elif code == _FRAME:
-                place += 8
-            elif code in _NOTES:
-                place += _NOTES[code]
-            elif code in _TEXTS and text is None:
-                size = int.from_bytes(data[place : place + _TEXTS[code]], "little")
-                place += _TEXTS[code]
-                text = data[place : place + size].decode("utf-8", "surrogatepass")
-                place += size
+        while data[offset] != _STOP:
+            opcode = data[offset]
+            offset += 1
+            if opcode == _PROTOCOL:
+                offset += 1
+            elif opcode == _FRAME:
+                offset += 8
+            elif opcode in _NOTES:
+                offset += _NOTES[opcode]
+            elif opcode in _TEXTS and text is None:
+                size = int.from_bytes(data[offset : offset + _TEXTS[opcode]], "little")
+                offset += _TEXTS[opcode]
+                text = data[offset : offset + size].decode("utf-8", "surrogatepass")
+                offset += size
             else:
                 raise ValueError(
-                    "they are a pickle of something else than one text, which is not loaded"
+                    "they are a pickle of something other than one text, which is not loaded"
                 )
     except (IndexError, UnicodeDecodeError):
         raise ValueError("they are a pickle that is cut short") from None
-    if text is None or place != len(data) - 1:
+    if text is None or offset != len(data) - 1:
         raise ValueError(
-            "they are a pickle of something else than one text, which is not loaded"
+            "they are a pickle of something other than one text, which is not loaded"
         )
     return text

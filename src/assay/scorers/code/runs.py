@@ -1,8 +1,8 @@
-"""Runs: 1 if the program in an answer passes its tests, run in a sandbox.
+"""`runs`: 1 if the program in an answer passes its tests, run in a sandbox.
 
-The scorer is *given* the sandbox under the role `sandbox`, which every run has. Tests come from a column: code that
-calls the program's functions and raises where they are wrong, or cases, what the program reads and must print. A
-sandbox that fails is `judge_error` and never a wrong answer.
+Every run gives the scorer a sandbox, under the role `sandbox`. Tests come from a column: code that calls the program's
+functions and raises if they are wrong, or cases with the input and the expected output of the program. A sandbox that
+fails is a `judge_error` and never a wrong answer.
 """
 
 import json
@@ -34,7 +34,7 @@ LONGEST_SECONDS = 3600
 
 @dataclass(frozen=True)
 class InSandbox(GivenModels):
-    """What all scorers have in common that run programs: the sandbox, which they are given, and their numbers."""
+    """Base of scorers that run programs: the role of the sandbox, and the summarizer."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
@@ -47,19 +47,20 @@ class Runs(InSandbox):
     """1 if the program in the answer passes its tests in a sandbox."""
 
     tests: Any = ""
-    """Tests for every sample; without them, those of the column. Code that raises where the program is wrong, a list of
-    such lines, or a list of cases `{input: …, output: …}`."""
+    """Tests for every sample; without them, those of the column. Code that raises if the program is wrong, a list of
+    such lines, or a list of cases `{input: …, output: …}`.
+    """
     column: str = "tests"
     extra: str = ""
-    """A column with more tests, as MBPP's `challenge_test_list`: the program must pass these too."""
+    """A column with more tests, such as MBPP's `challenge_test_list`: the program must pass these too."""
     setup: str = ""
-    """Code that stands before the tests: imports, helper functions. It does not see the program."""
+    """Code that runs before the program: imports and helper functions for the tests. The program's own names win."""
     setup_column: str = ""
-    """A column with code before the tests that may use the program, as MBPP's `test_setup_code`."""
+    """A column with code to run before the tests, such as MBPP's `test_setup_code`. It may use the program."""
     until: str = ""
-    """The text after which an answer has ended, as `[DONE]`."""
+    """The text that ends an answer, such as `[DONE]`."""
     language: str = "python"
-    """An interpreter of this machine, as `node` or `bash`: programs in other languages are tested by cases."""
+    """An interpreter on this machine, such as `node` or `bash`. Programs in other languages are tested by cases."""
     timeout: float = 10.0
     """Seconds for all tests of a program, or for each case."""
     memory_mb: int = 1024
@@ -76,7 +77,7 @@ class Runs(InSandbox):
             return no_tests(self.column)
         text = output.text.partition(self.until)[0] if self.until else output.text
         if not text.strip():
-            return Score.unparsed(reason="the answer holds no text")
+            return Score.unparsed(reason="the answer has no text")
         program, rule = whole_program(text)
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
@@ -105,7 +106,7 @@ class Runs(InSandbox):
 async def run_program(
     models: Mapping[str, Any], execution: ToRun, rule: Rule, answer: str | None = None
 ) -> Score:
-    """The verdict on a program as a score; `judge_error` where the sandbox gave none."""
+    """Run a program in the sandbox and return its score; a `judge_error` if the sandbox gave no verdict."""
     code = execution.program if answer is None else answer
     try:
         reply = await ask_model(
@@ -122,13 +123,15 @@ async def run_program(
     details = {
         "rule": rule,
         "tier": verdict["tier"],
-        **({"reason": verdict["reason"]} if verdict["reason"] else {}),
     }
+    for name in ("reason", "suspect"):
+        if verdict[name]:
+            details[name] = verdict[name]
     return Score(float(verdict["passed"]), answer=code, details=details)
 
 
 def cases_in(tests: Any) -> tuple[Case, ...] | None:
-    """The cases that tests are, as a list or its JSON; `None` where they are code."""
+    """Return the cases in a list or its JSON; `None` if the tests are code."""
     if isinstance(tests, str) and tests.lstrip().startswith("["):
         try:
             tests = json.loads(tests)
@@ -137,14 +140,15 @@ def cases_in(tests: Any) -> tuple[Case, ...] | None:
     if isinstance(tests, str) or not isinstance(tests, Sequence) or not tests:
         return None
     if not all(
-        isinstance(one, Mapping) and "input" in one and "output" in one for one in tests
+        isinstance(case, Mapping) and "input" in case and "output" in case
+        for case in tests
     ):
         return None
-    return tuple(Case(str(one["input"]), str(one["output"])) for one in tests)
+    return tuple(Case(str(case["input"]), str(case["output"])) for case in tests)
 
 
 def code_in(cell: Any) -> str:
-    """The code of a cell: text, or a list of lines; empty where there is none."""
+    """Return the code in a cell, a text or a list of lines; empty for `None`."""
     lines = [cell] if isinstance(cell, str) else [] if cell is None else cell
     if not isinstance(lines, Sequence) or not all(
         isinstance(line, str) for line in lines
@@ -156,12 +160,12 @@ def code_in(cell: Any) -> str:
 
 
 def no_tests(column: str) -> Score:
-    """The score of a sample that nobody can test."""
+    """Return the score of a sample without tests."""
     return data_error(f"there are no tests in the column {column!r}")
 
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
-    """The limits of an execution; processor time is bounded by the same seconds."""
+    """Return the limits of an execution. The same seconds bound the processor time."""
     return {
         "wall_seconds": timeout,
         "cpu_seconds": int(timeout) + 1,
@@ -170,7 +174,7 @@ def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
 
 
 def check_limits(scorer: str, timeout: Any, memory_mb: Any) -> None:
-    """Refuses limits that no program could run in."""
+    """Raise `UsageError` for limits that no program could run in."""
     where = f"scorer {scorer!r}"
     if (
         isinstance(timeout, bool)
@@ -178,13 +182,13 @@ def check_limits(scorer: str, timeout: Any, memory_mb: Any) -> None:
         or not 0 < timeout <= LONGEST_SECONDS
     ):
         raise UsageError(
-            f"timeout {timeout!r} is not a number of seconds",
+            f"timeout must be a number of seconds, got {timeout!r}",
             where=where,
             fix="timeout: 10",
         )
     if isinstance(memory_mb, bool) or not isinstance(memory_mb, int) or memory_mb < 64:
         raise UsageError(
-            f"memory_mb {memory_mb!r} is not an integer from 64",
+            f"memory_mb must be an integer from 64, got {memory_mb!r}",
             where=where,
             fix="memory_mb: 1024",
         )

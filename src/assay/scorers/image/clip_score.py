@@ -1,7 +1,7 @@
 """CLIPScore from the cosine of image and prompt, saved or measured: two scales that share the name.
 
 `official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
-prompt. The model that measures the cosine, and its prefix, belong to the name of any number made of it.
+prompt. Name the model that measures the cosine, and the prefix, with any number made from it.
 """
 
 import math
@@ -21,7 +21,7 @@ from ..saved import saved
 Variant = Literal["official", "torchmetrics"]
 WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}
 PREFIXES: dict[str, str] = {"official": "A photo depicts ", "torchmetrics": ""}
-"""What stands before the prompt when the cosine is measured."""
+"""The text before the prompt when the cosine is measured."""
 
 
 @scorers.register("clip_score")
@@ -37,7 +37,7 @@ class ClipScore:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """0 and the weight: a cosine is at most 1."""
+        """0 and the weight, since a cosine is at most 1."""
         return 0.0, WEIGHTS[self.variant]
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -57,7 +57,7 @@ class ClipScore:
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
 class ClipScoreAsked(GivenModels, ClipScore):
-    """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
+    """CLIPScore with the cosine of image and prompt measured by the model under the role `clip`."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"
@@ -71,5 +71,5 @@ class ClipScoreAsked(GivenModels, ClipScore):
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:
-    """The score of one cosine; below 0 it is 0."""
+    """Return the score of one cosine; 0 for a negative one."""
     return WEIGHTS[variant] * min(max(cosine, 0.0), 1.0)

@@ -1,7 +1,8 @@
-"""Digit accuracy: does a drawn digit look like the one that was asked for?
+"""Digit accuracy: does a drawn digit look like the requested one?
 
-The judge is a support vector machine taught on one half of scikit-learn's digits; generators that train on those digits
-must keep to the other half. On real digits of that other half the judge itself is right 98 or 99 times in a hundred.
+The judge is a support vector machine trained on one half of scikit-learn's digits. Generators that
+train on those digits
+must use the other half. On real digits of that other half the judge itself is right in 98 to 99 % of cases.
 """
 
 from dataclasses import dataclass
@@ -21,13 +22,13 @@ _SKLEARN = Requirement(
 )
 DARKEST = 16
 WIDTH_OF_KERNEL = 0.001
-"""For pixels from 0 to 16, as scikit-learn's own example has it."""
+"""For pixels from 0 to 16, as in scikit-learn's own example."""
 
 
 @scorers.register("digit_accuracy")
 @dataclass(frozen=True)
 class DigitAccuracy:
-    """1 if the judge sees the target's digit in the image; `details` names the data the judge was taught on."""
+    """1 if the judge recognises the target's digit in the image. `details` names the data the judge was trained on."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     requires: ClassVar[tuple[Requirement, ...]] = (_SKLEARN,)
@@ -53,14 +54,14 @@ class DigitAccuracy:
 
 @cache
 def judge() -> Any:
-    """The judge, taught once in a process; it takes a tenth of a second."""
+    """Return the judge, trained once per process in a tenth of a second."""
     half = digits().judging
     return taught(half.pixels, half.labels)
 
 
 @cache
 def judge_accuracy() -> float:
-    """How often the judge is right on real digits it was not taught: the most that a generator can show."""
+    """Return the judge's accuracy on real digits it was not trained on: the most that a generator can reach."""
     half = digits().drawing
     return round(
         float((judge().predict(half.pixels * DARKEST) == half.labels).mean()), 4
@@ -68,6 +69,6 @@ def judge_accuracy() -> float:
 
 
 def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:
-    """A classifier of digits."""
+    """Return a classifier trained on digits."""
     svm = _SKLEARN.library("sklearn.svm", "scorer 'digit_accuracy'")
     return svm.SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)

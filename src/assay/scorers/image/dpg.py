@@ -1,7 +1,8 @@
 """DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
-A proposition whose parent is not fulfilled is not fulfilled either, through any number of steps: parents are settled
-first, in whatever order the questions stand. Several views of one image (crops, generations) are averaged.
+A proposition with a parent that is not fulfilled is not fulfilled either, over any number of steps.
+Parents are decided
+first, in whatever order the questions come. Several views of one image (crops, generations) are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from ..saved import read_json, saved
 @scorers.register("dpg")
 @dataclass(frozen=True)
 class Dpg:
-    """The mean over propositions, of the saved entry `answers`: `{"1": "yes", "2": "no"}`, or a list of such."""
+    """The mean over propositions, from the saved entry `answers`: `{"1": "yes", "2": "no"}`, or a list of such."""
 
     questions: str = "questions"
     """The column with the propositions: `proposition_id`, `dependency`, `category_broad`."""
@@ -61,19 +62,19 @@ class Dpg:
 def settle(
     answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]
 ) -> dict[str, bool]:
-    """Which propositions hold once those whose parents do not hold are taken away."""
-    settled: dict[str, bool] = {}
+    """Return which propositions are fulfilled: their own answer is yes, and so is that of all their parents."""
+    fulfilled: dict[str, bool] = {}
     for key in TopologicalSorter(parents).static_order():
-        # A parent that is not among the questions has no say.
+        # A parent that is not among the questions is ignored.
         if key in parents:
-            settled[key] = answers[key] and all(
-                settled.get(parent, True) for parent in parents[key]
+            fulfilled[key] = answers[key] and all(
+                fulfilled.get(parent, True) for parent in parents[key]
             )
-    return settled
+    return fulfilled
 
 
 def parents_of(question: Mapping[str, Any]) -> list[str]:
-    """The ids a proposition depends on; `0` stands for none."""
+    """Return the ids of the propositions that this one depends on; `0` means none."""
     cell = question.get("dependency")
     entries = (
         cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
@@ -83,21 +84,25 @@ def parents_of(question: Mapping[str, Any]) -> list[str]:
 
 
 def is_yes(answer: Any) -> bool:
-    """Whether an answer is exactly yes: the word, 1 or true."""
-    return (
-        answer.strip().lower() in ("yes", "1", "true")
-        if isinstance(answer, str)
-        else answer == 1
-    )
+    """Return True if an answer is exactly yes: the word, 1 or true."""
+    if isinstance(answer, str):
+        return answer.strip().lower() in ("yes", "1", "true")
+    return bool(answer == 1)
 
 
 def _by_category(
     questions: Sequence[Mapping[str, Any]], views: Sequence[Mapping[str, bool]]
 ) -> dict[str, list[int]]:
-    """Answers that were yes and answers at all by category, as answered: the official breakdown ignores parents."""
+    """Return the number of yes answers and of all answers by category.
+
+    Answers count as given: the official breakdown ignores parents.
+    """
     counts: dict[str, list[int]] = {}
     for question in questions:
-        cell = counts.setdefault(str(question.get("category_broad", "")), [0, 0])
-        cell[0] += sum(view[str(question["proposition_id"])] for view in views)
-        cell[1] += len(views)
+        category = str(question.get("category_broad", ""))
+        key = str(question["proposition_id"])
+        count = counts.setdefault(category, [0, 0])
+        for view in views:
+            count[0] += view[key]
+            count[1] += 1
     return counts

@@ -1,8 +1,9 @@
-"""FID: the Fréchet distance between the images that were made and those they should be like, as one set each.
+"""FID: the Fréchet distance between the set of generated images and the set of reference images.
 
 The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian 32-bit
-floats, or a list of numbers. They are kept with each sample; the distance is made of all of them at the end. Whose
-features they are belongs to the name of the number: `fid@inception` is what papers mean, `fid@clip` is another scale.
+floats, or a list of numbers. They are stored with each sample, and the distance is computed from
+all of them at the end.
+The feature model is part of the number's name: `fid@inception` is what papers mean, `fid@clip` is another scale.
 """
 
 import base64
@@ -37,10 +38,10 @@ from .frechet import Floats, distance_of_moments, few_images, frechet_distance
 @scorers.register("fid")
 @dataclass(frozen=True)
 class Fid(GivenModels):
-    """Features of every image that was made, and of the target image; one distance for the whole run."""
+    """Features of every generated image and of the target image, for one distance over the whole run."""
 
     statistics: str = ""
-    """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target images."""
+    """An .npz file with `mu` and `sigma` of the reference images. By default the samples' target images are used."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
     needs: ClassVar[tuple[str, ...]] = ("features",)
@@ -58,46 +59,48 @@ class Fid(GivenModels):
 
     @property
     def summarizers(self) -> tuple[Any, ...]:
-        """The one that makes the distance."""
+        """The summarizer that computes the distance."""
         return (FrechetSummary(self.statistics),)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         images = [
-            one
+            image
             for candidate in output.candidates
-            for one in candidate.media
-            if isinstance(one, Image)
+            for image in candidate.media
+            if isinstance(image, Image)
         ]
         if not images:
-            # A set has no place for an image that is not there, and no worst distance either.
+            # A set cannot include a missing image, and there is no worst distance either.
             return Score(
                 None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
             )
-        wanted = (
+        targets = (
             ()
             if self.statistics
-            else tuple(one for one in sample.targets if isinstance(one, Image))
+            else tuple(image for image in sample.targets if isinstance(image, Image))
         )
-        if not wanted and not self.statistics:
-            return no_target(sample, "image to be like")
+        if not targets and not self.statistics:
+            return no_target(sample, "reference image")
         try:
-            features = [await self._features(one) for one in (*images, *wanted)]
+            features = [await self._features(image) for image in (*images, *targets)]
         except (ModelError, ValueError) as error:
             return no_verdict(str(error))
         parts = {"made": features[: len(images)], "reference": features[len(images) :]}
-        return Score(None, details={**parts, "shown": [one.digest for one in images]})
+        return Score(
+            None, details={**parts, "shown": [image.digest for image in images]}
+        )
 
     async def _features(self, image: Image) -> str:
         request = Text('{"features": true}')
-        found = structure_of(
+        reply = structure_of(
             await ask_specialist(self.models, "features", (image, request))
         )
-        return packed(found.get("features") if isinstance(found, Mapping) else found)
+        return packed(reply.get("features") if isinstance(reply, Mapping) else reply)
 
 
 @dataclass(frozen=True)
 class FrechetSummary:
-    """The distance over all records of a run; refuses sets smaller than the features are many."""
+    """The distance over all records of a run. It refuses sets with fewer images than features."""
 
     statistics: str = ""
     pools: ClassVar[bool] = True
@@ -126,7 +129,7 @@ class FrechetSummary:
             "outcomes": dict(outcomes),
             "higher_is_better": False,
         }
-        # The set has no place for an answer without an image, so it can only be said how many there were.
+        # Answers without an image cannot be part of the set, so they are only counted.
         without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
         left_out = (
             (f"{without} answers have no image and are left out",) if without else ()
@@ -165,7 +168,7 @@ class FrechetSummary:
 
 
 def packed(features: Any) -> str:
-    """Features as base64 of 32-bit floats, whichever way they came."""
+    """Return features as base64 of 32-bit floats, from base64 or from a list."""
     import numpy as np
 
     if isinstance(features, str):
@@ -180,7 +183,7 @@ def packed(features: Any) -> str:
 
 
 def unpacked(text: str) -> "Floats":
-    """The numbers behind the base64."""
+    """Return the numbers in the base64 text."""
     import numpy as np
 
     try:
@@ -195,7 +198,7 @@ def unpacked(text: str) -> "Floats":
 
 
 def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
-    """Mean and covariance from a file as the usual FID programs write it."""
+    """Return mean and covariance from a file in the format of the usual FID programs."""
     import numpy as np
 
     try:
@@ -207,6 +210,6 @@ def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
     except (OSError, KeyError, ValueError) as error:
         raise UsageError(f"cannot read mu and sigma: {error}", where=path) from error
     if mean.shape != (width,) or covariance.shape != (width, width):
-        what = f"statistics of {mean.size} features, images of {width}"
-        raise UsageError(what, where=path, fix="one feature model for both")
+        message = f"statistics of {mean.size} features, images of {width}"
+        raise UsageError(message, where=path, fix="one feature model for both")
     return mean, covariance

@@ -1,7 +1,7 @@
 """Fréchet distance between two sets of images, by the means and covariances of their features (FID).
 
 |m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root is that of the symmetric (S1^½ S2 S1^½)^½, whose
-eigenvalues are real: no iteration, no complex numbers to throw away.
+eigenvalues are real: it needs no iteration and gives no complex numbers.
 """
 
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,7 +21,7 @@ TRUSTED = 10_000
 def frechet_distance(
     features: "Floats", reference: "Floats", *, fewest: int = FEWEST
 ) -> tuple[float, tuple[str, ...]]:
-    """The distance between two tables of features, one row for each image, and what must be said beside it."""
+    """Return the distance between two tables of features, one row for each image, and flags to report with it."""
     import numpy as np
 
     features, reference = np.asarray(features, float), np.asarray(reference, float)
@@ -54,7 +54,7 @@ def frechet_distance(
 
 
 def few_images(number: int, fewest: int) -> None:
-    """Refuses a set too small for its covariance."""
+    """Raise `UsageError` if a set is too small for its covariance."""
     if number < fewest:
         raise UsageError(
             f"a Fréchet distance of {number} images says more about their number than about the model",
@@ -65,13 +65,13 @@ def few_images(number: int, fewest: int) -> None:
 def distance_of_moments(
     mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats"
 ) -> float:
-    """The distance between two normal distributions."""
+    """Return the distance between two normal distributions."""
     import numpy as np
 
     s1, s2 = np.atleast_2d(covariance1), np.atleast_2d(covariance2)
     root = _root(s1)
     between = root @ s2 @ root
-    # Rounding makes tiny eigenvalues negative where the covariance has none.
+    # Rounding can make tiny eigenvalues negative.
     eigenvalues = np.clip(np.linalg.eigvalsh((between + between.T) / 2), 0, None)
     shift = np.asarray(mean1, float) - np.asarray(mean2, float)
     value = shift @ shift + np.trace(s1) + np.trace(s2) - 2 * np.sqrt(eigenvalues).sum()

@@ -1,6 +1,6 @@
-"""GenEval: does the image show what the prompt asked for, judged from saved detections?
+"""GenEval: does the image show what the prompt asks for, judged from saved detections?
 
-The row says what must be there: `{"tag": "position", "include": [{"class": "dog", "count": 1}, {"class": "cat",
+The row names the expected objects: `{"tag": "position", "include": [{"class": "dog", "count": 1}, {"class": "cat",
 "count": 1, "position": ["right of", 0]}]}`. The saved entry `detections` has, for each class, boxes
 `[x1, y1, x2, y2, score]` or `{"box": …, "score": …, "color": …}`.
 """
@@ -21,7 +21,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """One thing that was found."""
+    """One detected object."""
 
     box: Box
     score: float = 1.0
@@ -29,76 +29,80 @@ class Detection:
 
 
 class NoColor(ValueError):
-    """A colour must be checked and the detector did not say one."""
+    """Raised if a colour must be checked and the detector gave none."""
 
 
 @scorers.register("geneval")
 @dataclass(frozen=True)
 class GenEval:
-    """1 if every wanted object is there in its number, colour and place, and no unwanted one is."""
+    """1 if every expected object is there in its number, colour and position, and no excluded one is."""
 
     threshold: float = 0.3
-    """How sure the detector must be."""
+    """The score above which a detection counts."""
     counting_threshold: float = 0.9
     """The same for prompts whose tag is `counting`."""
     most: int = 16
-    """Objects of a class that are looked at, the surest first."""
+    """How many objects of a class are considered, the surest first."""
     position_threshold: float = 0.1
-    """The share of both sizes that an offset must exceed to be a direction."""
+    """An offset counts as a direction if it exceeds this share of both sizes."""
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        wanted = metadata_of(sample)
-        if wanted is None:
+        expected = metadata_of(sample)
+        if expected is None:
             return no_target(sample, "list of objects to include")
         detections = saved(sample, output, "detections")
         if not isinstance(detections, Mapping):
             return no_verdict("no detections were saved for this image")
         least = (
             self.counting_threshold
-            if wanted.get("tag") == "counting"
+            if expected.get("tag") == "counting"
             else self.threshold
         )
         try:
-            found = {
-                name: self._sure(things, least) for name, things in detections.items()
+            sure = {
+                name: self._sure(entries, least) for name, entries in detections.items()
             }
-            faults = faults_of(wanted, found, self.position_threshold)
+            faults = faults_of(expected, sure, self.position_threshold)
         except NoColor as error:
             return no_verdict(str(error))
         except (LookupError, TypeError, ValueError) as error:
             return no_verdict(
                 f"detections or metadata cannot be read: {type(error).__name__}: {error}"
             )
-        counts = {name: len(things) for name, things in found.items() if things}
+        counts = {name: len(entries) for name, entries in sure.items() if entries}
         return Score(
             float(not faults),
-            details={"faults": faults, "counts": counts, "tag": wanted.get("tag")},
+            details={"faults": faults, "counts": counts, "tag": expected.get("tag")},
         )
 
-    def _sure(self, things: Sequence[Any], least: float) -> list[Detection]:
-        read = [as_detection(thing) for thing in things]
-        ranked = sorted(
-            enumerate(read), key=lambda pair: (pair[1].score, pair[0]), reverse=True
-        )
-        return [thing for _, thing in ranked if thing.score > least][: self.most]
+    def _sure(self, entries: Sequence[Any], least: float) -> list[Detection]:
+        """Return the detections above a score, the surest first; of equal scores the later one comes first."""
+        detections = [as_detection(entry) for entry in entries]
+        detections.reverse()
+        detections.sort(key=lambda detection: detection.score, reverse=True)
+        sure = [detection for detection in detections if detection.score > least]
+        return sure[: self.most]
 
 
 def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
-    """What the prompt asks for: the row itself, its column `metadata`, or the target."""
-    for place in (
+    """Return what the prompt asks for, from the row itself, its column `metadata`, or the target."""
+    for source in (
         sample.fields,
         read_json(sample.fields.get("metadata")),
         read_json(sample.target),
     ):
-        if isinstance(place, Mapping) and ("include" in place or "exclude" in place):
-            return {key: read_json(value) for key, value in place.items()}
+        if isinstance(source, Mapping) and ("include" in source or "exclude" in source):
+            return {key: read_json(value) for key, value in source.items()}
     return _from_columns(sample.fields) if "include_class" in sample.fields else None
 
 
 def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The clauses as ULMEvalKit's table has them: `include_class` is `bench, car`, `include_count` is `1, 1`."""
-    wanted: dict[str, Any] = {}
+    """Return the clauses from the columns of ULMEvalKit's table.
+
+    `include_class` is `bench, car`, and `include_count` is `1, 1`.
+    """
+    expected: dict[str, Any] = {}
     for kind in ("include", "exclude"):
         names = _listed(row.get(f"{kind}_class"))
         counts, colours, positions = (
@@ -118,11 +122,12 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
                 clause["position"] = [relation, int(target)]
             clauses.append(clause)
         if clauses:
-            wanted[kind] = clauses
-    return wanted
+            expected[kind] = clauses
+    return expected
 
 
 def _listed(cell: Any) -> list[str]:
+    """Return the entries of a cell that are separated by commas; none for an empty cell."""
     return [] if cell is None or cell != cell or cell == "" else str(cell).split(", ")
 
 
@@ -131,7 +136,7 @@ def faults_of(
     found: Mapping[str, Sequence[Detection]],
     threshold: float,
 ) -> list[str]:
-    """What is missing or too much; empty for an image that is right."""
+    """Return what is missing or too much; empty for an image that is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():
@@ -152,6 +157,7 @@ def _faults_of_clause(
     groups: Sequence[Sequence[Detection] | None],
     threshold: float,
 ) -> list[str]:
+    """Return what is wrong with the detections of one clause."""
     name, count = clause["class"], clause["count"]
     if len(things) < count:
         return [f"expected {name}>={count}, found {len(things)}"]
@@ -179,31 +185,51 @@ def _faults_of_clause(
 
 
 def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
-    """Where a box lies as seen from another; nowhere if the offset is small beside their sizes."""
-    offset = [(box[i] + box[i + 2] - other[i] - other[i + 2]) / 2 for i in (0, 1)]
-    sizes = [abs(box[i + 2] - box[i]) + abs(other[i + 2] - other[i]) for i in (0, 1)]
-    beyond = [
-        math.copysign(max(abs(shift) - threshold * size, 0.0), shift)
-        for shift, size in zip(offset, sizes, strict=True)
-    ]
-    if all(abs(shift) < 1e-3 for shift in beyond):
+    """Return the sides of `other` on which `box` is; empty if the offset is small compared with their sizes."""
+    left, top, right, bottom = box[:4]
+    other_left, other_top, other_right, other_bottom = other[:4]
+    across = (left + right - other_left - other_right) / 2
+    down = (top + bottom - other_top - other_bottom) / 2
+    widths = abs(right - left) + abs(other_right - other_left)
+    heights = abs(bottom - top) + abs(other_bottom - other_top)
+    across_beyond = _shrink(across, threshold * widths)
+    down_beyond = _shrink(down, threshold * heights)
+    if all(abs(offset) < 1e-3 for offset in (across_beyond, down_beyond)):
         return set()
-    across, down = (shift / math.hypot(*offset) for shift in beyond)
-    sides = {
-        "left of": across < -0.5,
-        "right of": across > 0.5,
-        "above": down < -0.5,
-        "below": down > 0.5,
-    }
-    return {name for name, holds in sides.items() if holds}
+    distance = math.hypot(across, down)
+    across_share = across_beyond / distance
+    down_share = down_beyond / distance
+    sides = set()
+    if across_share < -0.5:
+        sides.add("left of")
+    if across_share > 0.5:
+        sides.add("right of")
+    if down_share < -0.5:
+        sides.add("above")
+    if down_share > 0.5:
+        sides.add("below")
+    return sides
 
 
-def as_detection(thing: Any) -> Detection:
-    """A detection from a list of four or five numbers, or from a dictionary with `box`."""
-    if isinstance(thing, Mapping):
-        box, color = thing["box"], thing.get("color")
-        score = thing.get("score", box[4] if len(box) > 4 else 1.0)
-    else:
-        box, color, score = thing, None, thing[4] if len(thing) > 4 else 1.0
-    left, top, right, bottom = (float(edge) for edge in box[:4])
-    return Detection((left, top, right, bottom), float(score), color)
+def _shrink(offset: float, margin: float) -> float:
+    """Return an offset moved towards 0 by a margin, at most to 0."""
+    return math.copysign(max(abs(offset) - margin, 0.0), offset)
+
+
+def as_detection(entry: Any) -> Detection:
+    """Return a detection from a list of four or five numbers, or from a dictionary with `box`."""
+    if not isinstance(entry, Mapping):
+        return Detection(_edges(entry), float(_fifth(entry)))
+    box = entry["box"]
+    score = entry.get("score", _fifth(box))
+    return Detection(_edges(box), float(score), entry.get("color"))
+
+
+def _edges(box: Sequence[Any]) -> Box:
+    left, top, right, bottom = map(float, box[:4])
+    return left, top, right, bottom
+
+
+def _fifth(box: Sequence[Any]) -> Any:
+    """Return the score that may follow the four edges of a box; 1 without one."""
+    return box[4] if len(box) > 4 else 1.0

@@ -1,9 +1,9 @@
-"""Two images compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
+"""PSNR and SSIM: two images compared pixel by pixel, for edits that should have left the rest alone.
 
 SSIM has as many values as programs. The default here is that of its paper (11 x 11 Gaussian window, sigma 1.5, biased
-covariance; only windows that lie wholly inside the image). `skimage` is the default of scikit-image (7 x 7 flat
-window, sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first
-averages squares of pixels until the shorter side is near 256. Channels are averaged.
+covariance; only windows wholly inside the image). `skimage` is the default of scikit-image (7 x 7 flat window, sample
+covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first averages squares of
+pixels until the shorter side is near 256. Channels are averaged.
 """
 
 import math
@@ -28,21 +28,21 @@ Window = Literal["wang", "skimage", "torchmetrics", "piq"]
 K1, K2 = 0.01, 0.03
 POOLED_SIDE = 256
 HIGHEST_PSNR = 100.0
-"""What equal images get in a table, where infinity would swallow every mean."""
+"""The value for equal images, since infinity would make every mean infinite."""
 
 
 @scorers.register("image_similarity")
 @dataclass(frozen=True)
 class ImageSimilarity:
-    """PSNR in decibels (at most 100) and SSIM of the image that was made, against the target image."""
+    """PSNR in decibels (at most 100) and SSIM of the generated image, against the target image."""
 
     ssim_window: Window = "wang"
     reference: str = ""
-    """A column with the image to compare with; left out, it is the target."""
+    """A column with the image to compare with; by default the target."""
     keep: str = ""
-    """A column with a mask, white where nothing should have changed: only those pixels count."""
+    """A column with a mask. Only its white pixels count, those that should not change."""
     resize: bool = False
-    """Whether an image of another size is brought to the size of the reference first."""
+    """Resize an image of another size to the size of the reference first."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float] | None] = None
 
@@ -63,32 +63,34 @@ class ImageSimilarity:
                 Outcome.UNPARSED,
                 details={"reason": "no image was made"},
             )
-        wanted = pixels_of(reference)
+        expected = pixels_of(reference)
         try:
             pixels = pixels_of(
-                output.media[0], size=wanted.shape[:2] if self.resize else None
+                output.media[0], size=expected.shape[:2] if self.resize else None
             )
         except (
             DataError
-        ) as error:  # what the model made is no image: its fault, not the scorer's
+        ) as error:  # The model's output is no image: its fault, not the scorer's.
             return Score(
                 {"psnr": 0.0, "ssim": 0.0},
                 Outcome.UNPARSED,
                 details={"reason": error.what},
             )
-        if pixels.shape != wanted.shape:
-            reason = f"the image is {_shown(pixels)}, the reference {_shown(wanted)}: resize: true compares them"
+        if pixels.shape != expected.shape:
+            reason = f"the image is {_shown(pixels)}, the reference {_shown(expected)}: resize: true compares them"
             return Score(
                 {"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason}
             )
         mask = None
         if self.keep:
             mask = (
-                pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2)
+                pixels_of(sample.fields[self.keep], size=expected.shape[:2]).mean(
+                    axis=2
+                )
                 > 127
             )
-        ratio = psnr(wanted, pixels, mask=mask)
-        similar = ssim(wanted, pixels, window=self.ssim_window, mask=mask)
+        ratio = psnr(expected, pixels, mask=mask)
+        similar = ssim(expected, pixels, window=self.ssim_window, mask=mask)
         details = {"identical": math.isinf(ratio), "window": self.ssim_window}
         return Score(
             {"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details
@@ -102,7 +104,7 @@ def psnr(
     *,
     mask: "Pixels | None" = None,
 ) -> float:
-    """10 log10(range² / mean squared error); infinite for equal images."""
+    """Return 10 log10(range² / mean squared error); infinite for equal images."""
     import numpy as np
 
     span = _range_of(one, other, data_range)
@@ -119,7 +121,7 @@ def ssim(
     window: Window = "wang",
     mask: "Pixels | None" = None,
 ) -> float:
-    """Structural similarity, -1 to 1; 1 for equal images. `mask` chooses the window centres that count."""
+    """Return the structural similarity, -1 to 1; 1 for equal images. `mask` chooses the window centres that count."""
     import numpy as np
 
     span = _range_of(one, other, data_range)
@@ -157,7 +159,10 @@ def ssim(
 
 
 def _averaged(image: "Pixels") -> "Pixels":
-    """The image with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
+    """Return the image with squares of pixels averaged, so that the shorter side is near 256.
+
+    A mask needs all pixels.
+    """
     import numpy as np
 
     step = max(1, round(min(image.shape[:2]) / POOLED_SIDE))
@@ -175,28 +180,39 @@ def _averaged(image: "Pixels") -> "Pixels":
 def _ssim_map(
     x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float
 ) -> "Floats":
-    mean_x, mean_y = smooth(x, weights), smooth(y, weights)
-    variance_x = correction * (smooth(x * x, weights) - mean_x**2)
-    variance_y = correction * (smooth(y * y, weights) - mean_y**2)
-    shared = correction * (smooth(x * y, weights) - mean_x * mean_y)
-    c1, c2 = (K1 * span) ** 2, (K2 * span) ** 2
-    above = (2 * mean_x * mean_y + c1) * (2 * shared + c2)
-    return above / ((mean_x**2 + mean_y**2 + c1) * (variance_x + variance_y + c2))
+    """Return the structural similarity of two channels at each position of the window."""
+    mean_x = smooth(x, weights)
+    mean_y = smooth(y, weights)
+    square_x = mean_x**2
+    square_y = mean_y**2
+    product = mean_x * mean_y
+    variance_x = correction * (smooth(x * x, weights) - square_x)
+    variance_y = correction * (smooth(y * y, weights) - square_y)
+    covariance = correction * (smooth(x * y, weights) - product)
+    # The two constants keep the quotients finite where an image is black or has one colour.
+    c1 = (K1 * span) ** 2
+    c2 = (K2 * span) ** 2
+    luminance_above = 2 * mean_x * mean_y + c1
+    luminance_below = square_x + square_y + c1
+    structure_above = 2 * covariance + c2
+    structure_below = variance_x + variance_y + c2
+    above = luminance_above * structure_above
+    below = luminance_below * structure_below
+    return above / below
 
 
 def smooth(image: "Floats", weights: "Floats") -> "Floats":
-    """The image filtered along both axes, where the window lies wholly inside it."""
+    """Return the image filtered along both axes, where the window is wholly inside it."""
     import numpy as np
 
     windows = np.lib.stride_tricks.sliding_window_view
-    return np.asarray(
-        windows(windows(image, len(weights), axis=0) @ weights, len(weights), axis=1)
-        @ weights
-    )
+    side = len(weights)
+    columns = windows(image, side, axis=0) @ weights
+    return np.asarray(windows(columns, side, axis=1) @ weights)
 
 
 def gaussian(side: int, sigma: float) -> "Floats":
-    """Weights of a Gaussian window that add up to 1."""
+    """Return the weights of a Gaussian window, which add up to 1."""
     import numpy as np
 
     steps = np.arange(side) - side // 2
@@ -205,18 +221,21 @@ def gaussian(side: int, sigma: float) -> "Floats":
 
 
 def pixels_of(image: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
-    """An image (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
+    """Return an image (medium, path or bytes) as height x width x 3 bytes, resized to `size` (height, width)."""
     import numpy as np
     from PIL import Image as Pillow
 
-    rgb = decode_image(image if isinstance(image, Image) else Image(_source(image)))
-    if size is not None and rgb.size != (size[1], size[0]):
-        rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
+    medium = image if isinstance(image, Image) else Image(_source(image))
+    rgb = decode_image(medium)
+    if size is not None:
+        height, width = size[0], size[1]
+        if rgb.size != (width, height):
+            rgb = rgb.resize((width, height), Pillow.Resampling.BICUBIC)
     return np.asarray(rgb)
 
 
 def _source(image: Any) -> Any:
-    """What an image is made of: a cell may hold it as Hugging Face does."""
+    """Return the path or bytes of an image. Hugging Face keeps them in a mapping."""
     if isinstance(image, Media):
         return image.data()
     return (
@@ -225,9 +244,9 @@ def _source(image: Any) -> Any:
 
 
 def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
-    """255 for bytes; for anything else the range cannot be seen from the numbers."""
+    """Return the range of the pixel values: 255 for bytes. For other types it must be given."""
     if one.shape != other.shape:
-        raise ValueError(f"images of unlike size: {one.shape} and {other.shape}")
+        raise ValueError(f"images of different sizes: {one.shape} and {other.shape}")
     if data_range is not None:
         return data_range
     if str(one.dtype) == str(other.dtype) == "uint8":

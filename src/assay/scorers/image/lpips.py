@@ -1,7 +1,8 @@
-"""LPIPS: how far an image is from the one it should be, in the eyes of a given model; 0 for equal ones.
+"""LPIPS: the perceptual distance of an image from its reference, by a given model; 0 for equal images.
 
-The model under the role `lpips` is shown the reference and then the image that was made, and replies with
-`{"distance": 0.21}`. Its backbone belongs to the name of any number made of it.
+The model under the role `lpips` gets the reference and then the generated image, and replies with
+`{"distance": 0.21}`.
+Name its backbone with any number made from it.
 """
 
 import math
@@ -19,32 +20,34 @@ from ..given_models import GivenModels
 @scorers.register("lpips")
 @dataclass(frozen=True)
 class Lpips(GivenModels):
-    """The distance between the image that was made and the target image."""
+    """The distance between the generated image and the target image."""
 
     reference: str = ""
-    """A column with the image to compare with; left out, it is the target."""
+    """A column with the image to compare with; by default the target."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("lpips",)
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        wanted = sample.fields.get(self.reference) if self.reference else sample.target
-        if not isinstance(wanted, Image):
+        reference = (
+            sample.fields.get(self.reference) if self.reference else sample.target
+        )
+        if not isinstance(reference, Image):
             return no_target(sample, "image to compare with")
-        image = next((one for one in output.media if isinstance(one, Image)), None)
+        image = next((item for item in output.media if isinstance(item, Image)), None)
         if image is None:
-            # There is no worst distance to give an image that is not there.
+            # There is no worst distance to give to a missing image.
             return Score(
                 None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
             )
         try:
-            found = structure_of(
-                await ask_specialist(self.models, "lpips", (wanted, image))
+            reply = structure_of(
+                await ask_specialist(self.models, "lpips", (reference, image))
             )
         except ModelError as error:
             return no_verdict(str(error))
-        distance = found.get("distance") if isinstance(found, Mapping) else found
+        distance = reply.get("distance") if isinstance(reply, Mapping) else reply
         if (
             isinstance(distance, bool)
             or not isinstance(distance, (int, float))
@@ -54,5 +57,6 @@ class Lpips(GivenModels):
         if distance < 0:
             return no_verdict(f"the distance is {distance:g}, below 0")
         return Score(
-            float(distance), details={"shown": image.digest, "reference": wanted.digest}
+            float(distance),
+            details={"shown": image.digest, "reference": reference.digest},
         )

@@ -1,7 +1,7 @@
-"""Text in an image: how much of what should be written there was recognised.
+"""Text in an image: how much of the expected text was recognised.
 
-The recognised text is the saved entry `recognised`, or the output's own text. Which recogniser read it belongs to the
-name of any number made from this.
+The recognised text is the saved entry `recognised`, or the output's own text. Name the recogniser with any number made
+from this.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _NAMES = ("word_accuracy", "ned", "line_match")
 @scorers.register("ocr_text")
 @dataclass(frozen=True)
 class OcrText:
-    """Words found, normalized edit similarity and lines found exactly, each 0 to 1, against the best target."""
+    """Expected words and lines that were recognised, and edit similarity, each 0 to 1, against the best target."""
 
     ignore_case: bool = True
     reads: ClassVar[tuple[str, ...]] = ()
@@ -47,12 +47,16 @@ class OcrText:
 
 
 def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
-    words, found = Counter(" ".join(wanted).split()), Counter(" ".join(answer).split())
+    """Return the three values of an answer against one target."""
+    words, answer_words = (
+        Counter(" ".join(wanted).split()),
+        Counter(" ".join(answer).split()),
+    )
     lines = Counter(wanted)
     return {
-        "word_accuracy": (words & found).total() / words.total()
+        "word_accuracy": (words & answer_words).total() / words.total()
         if words
-        else float(not found),
+        else float(not answer_words),
         "ned": edit_similarity("\n".join(wanted), "\n".join(answer)),
         "line_match": (lines & Counter(answer)).total() / lines.total()
         if lines
@@ -61,14 +65,14 @@ def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
 
 
 def edit_similarity(wanted: str, answer: str) -> float:
-    """1 - edits / length of the longer one; two empty texts are equal."""
+    """Return 1 - edits / length of the longer text; two empty texts are equal."""
     from rapidfuzz.distance import Levenshtein
 
     return float(Levenshtein.normalized_similarity(wanted, answer))
 
 
 def _lines(text: str, ignore_case: bool) -> list[str]:
-    """Lines that say something, with single blanks."""
+    """Return the lines that are not blank, with single blanks."""
     folded = text.casefold() if ignore_case else text
     return [
         line

@@ -1,6 +1,6 @@
-"""Rendered text: can what an image was to say be read in it? A recogniser is *given* under the role `ocr`.
+"""Rendered text: can the requested text be read in an image? The run gives a recogniser under the role `ocr`.
 
-The number depends on the recogniser, so name it beside the number. `ocr_text` scores text that was recognised already.
+The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is recognised already.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from .ocr_text import edit_similarity
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
 class RenderedText(GivenModels):
-    """`exact`: the text stands in the image, case and blanks aside; `ned`: how similar what was read is, 0 to 1."""
+    """`exact`: the text in the image is the target, apart from case and blanks; `ned`: how similar they are, 0 to 1."""
 
     instruction: str = ""
-    """What the recogniser is told beside the image, where it needs telling."""
+    """An instruction to the recogniser, sent with the image, if it needs one."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
 
@@ -58,7 +58,7 @@ class RenderedText(GivenModels):
 @scorers.register("read_text")
 @dataclass(frozen=True)
 class ReadText:
-    """The same two numbers for a model that reads images itself: its answer against the text that stands there."""
+    """The same two numbers for a model that reads images itself: its answer against the text in the image."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -68,12 +68,15 @@ class ReadText:
 
 
 def read_score(targets: tuple[str, ...], text: str) -> Score:
-    """Against the nearest target. Recognisers disagree on blanks and on where lines end, so neither counts."""
+    """Return the score against the nearest target.
+
+    Recognisers disagree on blanks and on where lines end, so neither counts.
+    """
     letters = _letters(text)
-    wanted = [_letters(target) for target in targets]
-    similar = max(edit_similarity(target, letters) for target in wanted)
+    expected = [_letters(target) for target in targets]
+    similar = max(edit_similarity(target, letters) for target in expected)
     return Score(
-        {"exact": float(letters in wanted), "ned": similar},
+        {"exact": float(letters in expected), "ned": similar},
         answer=" ".join(text.split()),
     )
 

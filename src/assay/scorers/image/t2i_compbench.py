@@ -1,10 +1,12 @@
-"""T2I-CompBench: attributes, places, actions and all of them in one image, from what three specialists say of it.
+"""T2I-CompBench: attributes, positions, actions and all of them in one image, from the replies of three specialists.
 
 By the row's `category`: colour, shape and texture take the product, over the prompt's noun phrases, of the yes-shares
-of the questions "PHRASE?" (role `vqa`); spatial takes boxes (role `detector`); non-spatial the cosine of image and
-prompt, 0 where it is below (role `clip`); complex the mean of the attributes and of the parts its column `relation`
-names: `spatial`, `action`, else both. The official code takes noun phrases and objects from spaCy; here they are the
-columns `phrases` and `objects`, or are split off by rule, which is the same for "a red ball and a blue box".
+of the questions "PHRASE?" (role `vqa`); spatial takes boxes (role `detector`); non-spatial takes
+the cosine of image and
+prompt, 0 if it is negative (role `clip`); complex takes the mean of the attributes and of the parts that the column
+`relation` names: `spatial`, `action`, else both. The official code takes noun phrases and objects
+from spaCy. Here they
+are the columns `phrases` and `objects`, or are split by rule, with the same result for "a red ball and a blue box".
 """
 
 import json
@@ -33,7 +35,7 @@ PLACES = (
     "on the bottom of",
     "on the top of",
 )
-"""Words for a place, in the order in which they are looked for."""
+"""Words for a position, in the order in which they are searched."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
 _APART = re.compile(
@@ -52,15 +54,15 @@ _KINDS = {
 @scorers.register("t2i_compbench")
 @dataclass(frozen=True)
 class T2ICompBench(GivenModels):
-    """One value from 0 to 1 an image, by the kind of its prompt."""
+    """One value from 0 to 1 for each image, by the kind of its prompt."""
 
     category: str = "category"
-    """The column that says which kind a prompt is."""
+    """The column with the kind of the prompt."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        image = next((one for one in output.media if isinstance(one, Image)), None)
+        image = next((item for item in output.media if isinstance(item, Image)), None)
         if image is None:
             return Score(
                 0.0, Outcome.UNPARSED, details={"reason": "no image in the output"}
@@ -82,6 +84,7 @@ class T2ICompBench(GivenModels):
     async def _value(
         self, role: str, sample: Sample, image: Image
     ) -> tuple[float, Any]:
+        """Return the value of one role, and the reply it comes from."""
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
@@ -97,14 +100,14 @@ class T2ICompBench(GivenModels):
             )
             shares = {key: float(yes[key]) for key in questions}
             if any(not 0 <= share <= 1 for share in shares.values()):
-                raise ValueError("a share of yes lies outside 0 … 1")
+                raise ValueError("a share of yes is outside 0 … 1")
             return math.prod(shares.values()), shares
         first, second = objects_of(sample.fields, prompt)
-        found = _entry(
+        detections = _entry(
             await self._ask(role, image, json.dumps({"classes": [first, second]})),
             "detections",
         )
-        return spatial_score(prompt, first, second, found), found
+        return spatial_score(prompt, first, second, detections), detections
 
     async def _ask(self, role: str, image: Image, text: str) -> Any:
         return structure_of(
@@ -113,24 +116,21 @@ class T2ICompBench(GivenModels):
 
 
 def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:
-    """The roles whose values a prompt's value is the mean of; none for a kind that is not known."""
-    kind = (
-        str(row.get(column) or "")
-        .strip()
-        .lower()
-        .replace("-", "_")
-        .removesuffix("_val")
-    )
+    """Return the roles whose mean is the value of a prompt; empty for a kind that is not known."""
+    cell = str(row.get(column) or "")
+    kind = cell.strip().lower().replace("-", "_").removesuffix("_val")
     if kind != "complex":
         return (_KINDS[kind],) if kind in _KINDS else ()
     relation = str(row.get("relation") or "").strip().lower()
-    return {"spatial": ("vqa", "detector"), "action": ("vqa", "clip")}.get(
-        relation, ("vqa", "detector", "clip")
-    )
+    if relation == "spatial":
+        return ("vqa", "detector")
+    if relation == "action":
+        return ("vqa", "clip")
+    return ("vqa", "detector", "clip")
 
 
 def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
-    """The noun phrases of a prompt: its column `phrases`, or what stands between joining words."""
+    """Return the noun phrases of a prompt: its column `phrases`, or the parts between joining words."""
     listed = read_json(row.get("phrases"))
     if isinstance(listed, list) and listed:
         return [str(phrase) for phrase in listed]
@@ -142,33 +142,53 @@ def phrases_of(row: Mapping[str, Any], prompt: str) -> list[str]:
 
 
 def objects_of(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
-    """The two things a place is about: the column `objects`, or the last words of the first and the last phrase."""
+    """Return the two things whose positions are compared.
+
+    They are the column `objects`, or the last words of the first and the last phrase.
+    """
     listed = read_json(row.get("objects"))
     if not isinstance(listed, list) or len(listed) != 2:
         phrases = phrases_of({}, prompt)
-        listed = (
-            [phrases[0].split()[-1], phrases[-1].split()[-1]] if phrases else ["", ""]
-        )
-    first, second = (str(name).strip().lower() for name in listed)
-    return ("person" if first in PERSONS else first), (
-        "person" if second in PERSONS else second
-    )
+        listed = ["", ""]
+        if phrases:
+            listed = [phrases[0].split()[-1], phrases[-1].split()[-1]]
+    first, second = listed
+    return _class_of(first), _class_of(second)
+
+
+def _class_of(name: Any) -> str:
+    """Return the detector's class for a name: `person` for a man, a girl and so on."""
+    plain = str(name).strip().lower()
+    return "person" if plain in PERSONS else plain
 
 
 def spatial_score(
     prompt: str, first: str, second: str, detections: Mapping[str, Sequence[Any]]
 ) -> float:
-    """A quarter for how sure each of the two was found, half for their place; below one half it is 0."""
+    """Return a quarter for the confidence of each object plus half for their position; 0 if below one half."""
     surest = {}
+    confidence = 0.0
     for name in (first, second):
-        things = [as_detection(thing) for thing in detections.get(name) or ()]
-        if things:
-            surest[name] = max(things, key=lambda thing: thing.score)
-    score = 0.25 * sum(surest[name].score for name in (first, second) if name in surest)
+        entries = detections.get(name) or ()
+        candidates = [as_detection(entry) for entry in entries]
+        if candidates:
+            surest[name] = max(candidates, key=lambda candidate: candidate.score)
+            confidence += surest[name].score
+    score = 0.25 * confidence
     if first in surest and second in surest:
-        place = next((words for words in PLACES if words in prompt.lower()), "")
-        score += place_score(place, surest[first].box, surest[second].box) / 2
+        relation = _relation_in(prompt)
+        position = place_score(relation, surest[first].box, surest[second].box)
+        score += position / 2
     return score if score >= 0.5 else 0.0
+
+
+def _relation_in(prompt: str) -> str:
+    """Return the first known words of position in a prompt, or an empty text."""
+    lower = prompt.lower()
+    for words in PLACES:
+        if words in lower:
+            return words
+    return ""
 
 
 def place_score(
@@ -178,7 +198,7 @@ def place_score(
     most_overlap: float = MOST_OVERLAP,
     far_pixels: float = FAR_PIXELS,
 ) -> float:
-    """How well one box lies where the words say, seen from the other: 0 to 1; 0 for words that are not known."""
+    """Return how well a box is where the words say, relative to the other: 0 to 1; 0 for unknown words."""
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):
@@ -200,6 +220,7 @@ def place_score(
 
 
 def _entry(reply: Any, name: str) -> Any:
+    """Return an entry of a specialist's reply. Raise `ValueError` if it is missing."""
     if not isinstance(reply, Mapping) or name not in reply:
         raise ValueError(f"the specialist gave no {name!r}")
     return reply[name]

@@ -1,7 +1,8 @@
-"""VIEScore of an edit: how far it follows the instruction, and how good the image is, each the least of its ratings.
+"""VIEScore of an edit: how well it follows the instruction, and how good the image is, each the least of its ratings.
 
-The judge is asked twice: about the edit it sees both images and the instruction, about quality the result alone. The
-overall value is the geometric mean of the two, as in GEdit-Bench.
+The judge is asked twice. For the edit it gets both images and the instruction, for quality only the
+result. The overall
+value is the geometric mean of the two, as in GEdit-Bench.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ QUALITY = {
     "soundness": "how free is the image of artifacts: distortions, blurred faces, odd bodies, seams?",
 }
 ALONE = "Judge the image by itself."
-"""In place of the instruction, where quality is asked about."""
+"""Used in place of the instruction in the question about quality."""
 
 
 @scorers.register("viescore")
@@ -33,9 +34,9 @@ class VieScore(GivenModels):
     """`semantics` and `quality`, each the least of its ratings from 0 to 10, and `overall`, their geometric mean."""
 
     semantics: Mapping[str, str] = field(default_factory=lambda: SEMANTICS)
-    """What the ratings of the edit mean, as the judge is told."""
+    """The ratings of the edit, with the descriptions that the judge gets."""
     quality: Mapping[str, str] = field(default_factory=lambda: QUALITY)
-    """What the ratings of the image mean."""
+    """The ratings of the image, with their descriptions."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "viescore"
@@ -92,5 +93,5 @@ def _overall(score: Score) -> float:
 
 
 def _kept(score: Score) -> dict[str, Any]:
-    """The ratings behind a value, and what the judge said."""
+    """Return the ratings behind a value, and the judge's reply."""
     return {"ratings": score.value, **score.details}

@@ -1,4 +1,4 @@
-"""VQAScore: how probable a model finds "Yes" when asked whether the image shows the prompt (arXiv 2404.01291)."""
+"""VQAScore: the probability a model gives to "Yes" when asked whether the image shows the prompt (arXiv 2404.01291)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from ..saved_number import SavedNumber
 @scorers.register("vqa_score")
 @dataclass(frozen=True)
 class VqaScore(GivenModels):
-    """The probability that the model under the role `vqa` gives, 0 to 1; the worker puts the question."""
+    """The probability by the model under the role `vqa`, 0 to 1. The worker of that model words the question."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa",)

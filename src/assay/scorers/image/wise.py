@@ -1,7 +1,9 @@
 """WISE: does an image show what the prompt only implies? Two versions, whose numbers cannot be compared.
 
-`wise_legacy` weighs a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the default of the
-benchmark since April 2026, takes a judge's right or wrong. The summarizer of the same name makes the overall value.
+`wise_legacy` is a weighted sum of a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the
+default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of
+the same name makes the
+overall value.
 """
 
 import re
@@ -45,7 +47,7 @@ class WiseLegacy:
 @scorers.register("wise_verified")
 @dataclass(frozen=True)
 class WiseVerified:
-    """1 if the judge found the image right, from the saved entry `score`: 0 or 1."""
+    """1 if the judge calls the image right, from the saved entry `score`: 0 or 1."""
 
     reads: ClassVar[tuple[str, ...]] = ()
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_verified")
@@ -53,18 +55,18 @@ class WiseVerified:
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = saved(sample, output, "score")
         text = (output.text if score is None else str(score)).strip()
-        found = re.fullmatch(
+        verdict = re.fullmatch(
             r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)",
             text,
             re.IGNORECASE,
         )
-        if found is None:
+        if verdict is None:
             return no_verdict("no score of 0 or 1 was saved")
-        return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))
+        return Score(float(verdict[1] == "1" or (verdict[2] or "").lower() == "true"))
 
 
 def read_ratings(reply: Any) -> dict[str, float] | None:
-    """The three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
+    """Return the three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
     if isinstance(reply, Mapping):
         pairs = [(str(name), value) for name, value in reply.items()]
     else:

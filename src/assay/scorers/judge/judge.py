@@ -1,8 +1,10 @@
 """A model as judge of one answer, on a scale.
 
-The judge is a model the scorer is *given* under the role `judge`. Its failure, or a reply without a verdict, is
-`judge_error` and never a score. Media that were made are shown to the judge as media. Of a dialogue it sees the whole
-conversation; `rounds: all` has it grade the answer of every round.
+The run gives the judge under the role `judge`. Its failure, or a reply without a verdict, is a
+`judge_error` and never a
+score. The judge gets generated media as media. Of a dialogue it gets the whole conversation; with
+`rounds: all` it grades
+the answer of every round.
 """
 
 import asyncio
@@ -23,6 +25,7 @@ from ...core import (
     Prompt,
     Sample,
     Score,
+    UsageError,
 )
 from ...core.media import MEDIA_KINDS
 from ...registry import scorers
@@ -30,6 +33,7 @@ from ..answers import no_answer, no_target, no_verdict
 from ..given_models import GivenModels, ask_model
 from ..options import check_option
 from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
+from .judge_grades import Grades
 from .judge_prompts import (
     SCALES,
     JudgeTemplate,
@@ -46,26 +50,30 @@ JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAsJudge(GivenModels, ABC):
-    """What a judge of one answer and a judge of two have in common: how they are asked, and about which rounds."""
+    """Base of judges of one answer and of two: how they are asked, and about which rounds."""
 
     template: JudgeTemplate = "direct"
-    """`direct`; `rubric` with `criteria`; `reference` shows the target as the right answer; `auto` does so where there
-    is one."""
+    """`direct`; `rubric` with `criteria`; `reference` gives the target as the right answer; `auto` does so if there
+    is one.
+    """
     criteria: str = ""
     prompt: Any = ""
     """A prompt of your own in place of the template's: Jinja text, a text file, or `{system: …, user: …}`."""
     verdict: str = "json"
-    r"""How the reply is read: `json`, or a pattern with one group, as `\[\[(\d+)\]\]` or `\[\[([ABC])\]\]`, whose last
-    match counts; `C` is a tie."""
+    r"""How the reply is read: `json`, or a pattern with one group, such as `\[\[(\d+)\]\]` or `\[\[([ABC])\]\]`.
+
+    The last match of the pattern counts; `C` is a tie.
+    """
     rounds: Rounds = "last"
     """Which answers of a dialogue are judged: the `last`, or `all`, with `overall` their mean."""
     expects: str = ""
-    """`image` or `audio`: an answer without one is unreadable and not put to the judge. Base64 in the column of the
-    other answer is then read as one."""
+    """`image` or `audio`: an answer without one is unparsed and not sent to the judge. Base64 in the column of the
+    other answer is then read as one.
+    """
     shows_question: bool = False
-    """Whether the judge sees the media of the question too, as it must to judge an edit."""
+    """Send the media of the question to the judge too. It needs them to judge an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """How the judge is asked, over temperature 0 and JSON replies."""
+    """Generation options of the judge, over temperature 0 and JSON replies."""
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     is_pairwise: ClassVar[bool] = False
@@ -100,12 +108,12 @@ class ModelAsJudge(GivenModels, ABC):
 
     @property
     @abstractmethod
-    def bounds(self) -> tuple[float, float]:
+    def bounds(self) -> Any:
         """The ends of the scale."""
 
     @abstractmethod
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
-        """The verdict on the answer of one round."""
+        """Return the verdict on the answer of one round."""
 
     def not_judged(
         self,
@@ -114,9 +122,9 @@ class ModelAsJudge(GivenModels, ABC):
         media: Sequence[Media],
         lacks: str = "",
     ) -> Score | None:
-        """The score of an answer that is not put to the judge; `None` for one that is.
+        """Return the score of an answer that is not sent to the judge; `None` for one that is.
 
-        `media` are those among which the expected one must be, `lacks` is what the row would need beside its target.
+        The expected medium must be among `media`. `lacks` names what the row needs in addition to its target.
         """
         if silence := no_answer(exchange.output):
             return silence
@@ -128,7 +136,7 @@ class ModelAsJudge(GivenModels, ABC):
         return None
 
     def wording(self, scale: Scale, exchange: Exchange, *, has_media: bool) -> str:
-        """Names what the judge is told, apart from what it judges."""
+        """Return a digest of the judge's instructions, without the judged material."""
         if self._own is not None:
             return self._own.digest
         return prompt_hash(
@@ -144,62 +152,114 @@ class ModelAsJudge(GivenModels, ABC):
 @scorers.register("judge")
 @dataclass(frozen=True)
 class Judge(ModelAsJudge):
-    """A judge's rating of one answer, as given: on a scale of whole numbers, or 1 for yes and 0 for no."""
+    """A judge's rating of one answer: on a scale of whole numbers, 1 for yes and 0 for no, or by named grades."""
 
     scale: str = "1-5"
     """`0-5`, `0-10`, `1-5`, `1-10` or `yes-no`."""
+    grades: Any = None
+    """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes a metric
+    of each; `{good: 1, poor: 0}` one number; `{A: {right: 1}, B: {}}` any numbers by name."""
+    lower_is_better: tuple[str, ...] = ()
+    """The metrics of the grades for which less is better."""
 
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
+        lower = self.lower_is_better
+        names = (lower,) if isinstance(lower, str) else tuple(lower)
+        object.__setattr__(self, "lower_is_better", names)
+        _ = self._grades
         super().__post_init__()
 
+    @cached_property
+    def _grades(self) -> Grades | None:
+        """The grades, checked; `None` if answers are rated on a scale."""
+        metrics: tuple[str, ...] = ()
+        grades = None
+        if self.grades is not None:
+            grades = Grades.of(self.grades, "scorer 'judge', option `grades`")
+            metrics = grades.metrics
+        if self.rounds == "all" and metrics:
+            raise UsageError(
+                "scorer 'judge' cannot take the mean over rounds of named metrics",
+                fix="give each grade one number: grades: {A: 1, B: 0}, or rounds: last",
+            )
+        unknown = [name for name in self.lower_is_better if name not in metrics]
+        if unknown:
+            raise UsageError(
+                f"scorer 'judge' has no metric {unknown[0]!r} that could be lower_is_better",
+                fix=f"one of {', '.join(metrics)}"
+                if metrics
+                else "name the metrics in `grades`",
+            )
+        return grades
+
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The ends of the scale."""
+    def reply_scale(self) -> Scale:
+        """The replies that the judge may give."""
+        return SCALES[self.scale] if self._grades is None else self._grades.scale
+
+    @property
+    def bounds(self) -> Any:
+        """The ends of the scale; by name for named metrics."""
+        if self._grades is not None:
+            return self._grades.bounds
         if self.scale == "yes-no":
             return 0.0, 1.0
         values = [float(value) for value in SCALES[self.scale].values]
         return values[0], values[-1]
 
     @property
+    def higher_is_better(self) -> bool | Mapping[str, bool]:
+        """True if more is better; by name for named metrics."""
+        if self._grades is None or not self._grades.metrics:
+            return True
+        return {name: name not in self.lower_is_better for name in self._grades.metrics}
+
+    @property
     def best_mark(self) -> float:
-        """What an answer that demands the best rating would have to get."""
-        return self.bounds[1]
+        """The best rating, which an answer that demands it would get from a judge that obeys."""
+        if self._grades is not None:
+            return self._grades.best
+        return float(self.bounds[1])
 
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
-        """The judge's rating of the answer of one round."""
-        if (
-            score := self.not_judged(sample, exchange, exchange.output.media)
-        ) is not None:
+        """Return the judge's rating of the answer of one round."""
+        score = self.not_judged(sample, exchange, exchange.output.media)
+        if score is not None:
             return score
         output = exchange.output
         prompt, details = self._ask_for(sample, exchange)
-        judged = (exchange.question, output.text, *exchange.references)
         try:
             verdict, reply = await ask_judge(
                 self.models,
                 prompt,
                 self.options,
-                SCALES[self.scale],
-                judged,
+                self.reply_scale,
                 self.verdict,
             )
         except JudgeFailure as failure:
             return judge_error(details, failure)
+        details["reply"] = reply
+        if self._grades is not None:
+            grade = str(verdict)
+            details["grade"] = grade
+            return Score(
+                self._grades.values[grade], answer=output.text, details=details
+            )
         low, high = self.bounds
         value = float(verdict == "yes") if isinstance(verdict, str) else float(verdict)
         normalized = (value - low) / (high - low)
         return Score(
             value,
             answer=output.text,
-            details={**details, "reply": reply, "normalized": normalized},
+            details={**details, "normalized": normalized},
         )
 
     def _ask_for(
         self, sample: Sample, exchange: Exchange
     ) -> tuple[Prompt, dict[str, Any]]:
-        """What the judge is asked, and what the record says of it."""
-        scale, template = SCALES[self.scale], template_for(self.template, exchange)
+        """Return the prompt for the judge, and the details that the record has of it."""
+        scale, template = self.reply_scale, template_for(self.template, exchange)
         context, answer_media = (
             question_media(sample) if self.shows_question else (),
             shown_media(exchange.output),
@@ -228,7 +288,7 @@ class Judge(ModelAsJudge):
 
 
 class JudgeFailure(Exception):
-    """Why there is no verdict, and what the judge said."""
+    """Raised if there is no verdict, with the reason and the judge's reply."""
 
     def __init__(self, reason: str, reply: str = "") -> None:
         super().__init__(reason)
@@ -240,10 +300,9 @@ async def ask_judge(
     prompt: Prompt,
     options: Mapping[str, Any],
     scale: Scale,
-    judged: tuple[str, ...],
     verdict: str = "json",
 ) -> tuple[float | int | str, str]:
-    """The judge's verdict and its whole reply; `JudgeFailure` where there is none."""
+    """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if there is no verdict."""
     try:
         reply = await ask_model(
             models, "judge", prompt, judge_options(verdict, options)
@@ -251,13 +310,13 @@ async def ask_judge(
     except ModelError as error:
         raise JudgeFailure(str(error)) from error
     try:
-        return read_reply(reply.text, scale, judged, verdict), reply.text
+        return read_reply(reply.text, scale, verdict), reply.text
     except NoVerdict as error:
         raise JudgeFailure(str(error), reply.text) from error
 
 
 def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
-    """How a judge is asked: at temperature 0, for JSON unless its reply is read by a pattern."""
+    """Return the judge's generation options: temperature 0, and JSON unless a pattern reads its reply."""
     base = (
         JUDGE_OPTIONS if verdict == "json" else JUDGE_OPTIONS.set(response_format=None)
     )
@@ -265,10 +324,11 @@ def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
 
 
 def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
-    """The verdicts on all rounds of a dialogue as one score: `overall` is their mean, `round_1` the first's value.
+    """Return the verdicts on all rounds of a dialogue as one score.
 
-    A round that could not be judged leaves the whole without a value, so that it is judged again; one in which nothing
-    was said counts as the lowest mark.
+    `overall` is their mean, `round_1` the value of the first. If a round could not be judged, the
+    score has no value, so
+    that it is judged again. A round with an empty answer counts as the lowest mark.
     """
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)
@@ -284,11 +344,11 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     ]
     values = [float(mark) for mark in marks if isinstance(mark, (int, float))]
     named = {"overall": sum(values) / len(values)} | {
-        f"round_{number}": one for number, one in enumerate(values, 1)
+        f"round_{number}": value for number, value in enumerate(values, 1)
     }
-    spoken = any(score.outcome is Outcome.SCORED for score in scores)
+    has_answer = any(score.outcome is Outcome.SCORED for score in scores)
     replies = [score.details.get("reply", "") for score in scores]
-    outcome = Outcome.SCORED if spoken else scores[-1].outcome
+    outcome = Outcome.SCORED if has_answer else scores[-1].outcome
     return Score(
         named,
         outcome,
@@ -298,5 +358,5 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
 
 
 def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:
-    """The score of an answer whose judge gave no verdict."""
+    """Return the score of an answer whose judge gave no verdict."""
     return no_verdict(failure.reason, **details, reply=failure.reply[:2000])

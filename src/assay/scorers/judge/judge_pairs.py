@@ -1,4 +1,4 @@
-"""A model as judge between two answers, in both orders."""
+"""A model as judge between two answers, asked in both orders."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,14 +20,15 @@ _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 @scorers.register("pairwise_judge")
 @dataclass(frozen=True)
 class PairwiseJudge(ModelAsJudge):
-    """1 if the judge prefers the answer to the one it is held against in both orders, 0 if it twice prefers the other.
+    """1 if the judge prefers the answer to the other one in both orders, 0 if it prefers the other in both.
 
-    Anything else is a tie, 0.5: a preference that turns with the order is none.
+    Anything else is a tie, 0.5: a preference that changes with the order is none.
     """
 
     against: str = "target"
-    """The column with the other answer, a text or a medium, of a dialogue also a list with one text a round; `target`
-    takes the sample's target."""
+    """The column with the other answer: a text, a medium, or for a dialogue a list with one text a round. `target`
+    means the sample's target.
+    """
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     best_mark: ClassVar[float] = 1.0
     is_pairwise: ClassVar[bool] = True
@@ -35,13 +36,13 @@ class PairwiseJudge(ModelAsJudge):
     def __post_init__(self) -> None:
         if self.template in ("reference", "auto") and self.against == "target":
             raise UsageError(
-                "scorer 'pairwise_judge' cannot hold answers against the target and show it as reference",
+                "scorer 'pairwise_judge' cannot compare answers with the target and show it as reference",
                 fix="name the column of the other answer in `against`",
             )
         super().__post_init__()
 
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
-        """Which of the two answers of one round the judge prefers."""
+        """Return which of the two answers of one round the judge prefers."""
         output, other = exchange.output, self._other(sample, exchange)
         media = shown_media(output)
         lacks = self._lacks(sample, exchange) if other is None else ""
@@ -72,7 +73,7 @@ class PairwiseJudge(ModelAsJudge):
         return Score(value, answer=output.text, details={**details, **preference})
 
     def _other(self, sample: Sample, mine: Exchange) -> Exchange | None:
-        """The other answer in its conversation; `None` where the row has none that can be shown."""
+        """Return the other answer in its conversation; `None` if the row has none that the judge can read."""
         other = sample.fields.get(self.against)
         if self.against == "target":
             first = next(iter(sample.targets), None)
@@ -92,14 +93,14 @@ class PairwiseJudge(ModelAsJudge):
         if not self.expects:
             return _with_answer(mine, other)
         try:
-            # Never a path: a row must not choose which of our files a judge is shown.
+            # Never a path: a row must not choose which local file a judge reads.
             data = decode_base64(other.rpartition(",")[2], what=self.expects)
         except DataError:
             return None
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
 
     def _lacks(self, sample: Sample, mine: Exchange) -> str:
-        """What the row would need for a comparison."""
+        """Return what the row lacks for a comparison."""
         if self.against == "target":
             return "target"
         kind = self.expects or "text or medium"
@@ -109,21 +110,17 @@ class PairwiseJudge(ModelAsJudge):
     async def _both_orders(
         self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
-        """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
-        judged = (
-            mine.question,
-            other.question,
-            mine.output.text,
-            other.output.text,
-            *mine.references,
-        )
+        """Return the winners when the answer comes first and second: "A" is the answer, "B" the other.
+
+        Also return the replies.
+        """
 
         async def ask(
             first: Exchange, second: Exchange
         ) -> tuple[float | int | str, str]:
             prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(
-                self.models, prompt, self.options, PAIR_SCALE, judged, self.verdict
+                self.models, prompt, self.options, PAIR_SCALE, self.verdict
             )
 
         forward, backward = await asyncio.gather(
@@ -144,6 +141,7 @@ class PairwiseJudge(ModelAsJudge):
         second: Exchange,
         context: Sequence[Media],
     ) -> Prompt:
+        """Return the prompt for the judge, with `first` as answer A."""
         if self._own is not None:
             return self._own.pair(
                 PAIR_SCALE, sample, first, second, self.criteria, self.verdict == "json"
@@ -155,7 +153,7 @@ class PairwiseJudge(ModelAsJudge):
 
 
 def _with_answer(exchange: Exchange, answer: str | Media) -> Exchange:
-    """An exchange that ends with another answer."""
+    """Return an exchange that ends with another answer."""
     output = Output((Candidate((as_part(answer),)),))
     return Exchange(
         exchange.turns,

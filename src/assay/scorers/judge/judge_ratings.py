@@ -1,7 +1,8 @@
-"""Several ratings by one judge: each aspect of an answer on one scale, made into one value.
+"""Several ratings by one judge: each aspect of an answer on one scale, combined into one value.
 
-ImagineBench weighs fantasy, identity and aesthetics; OmniContext takes the geometric mean of two. The judge is *given*
-under the role `judge`, sees the images, and replies with one JSON object that has every aspect.
+ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext takes the
+geometric mean of two. The
+run gives the judge under the role `judge`. It gets the images, and replies with one JSON object that has every aspect.
 """
 
 import math
@@ -26,7 +27,7 @@ from ..options import check_option
 from .exchange import exchanges, question_media, shown_media
 from .judge import JUDGE_OPTIONS
 from .judge_prompts import Scale, prompt_hash, single_prompt
-from .judge_verdict import NoVerdict, claims_verdict, read_object
+from .judge_verdict import NoVerdict, read_object
 
 Combine = Literal["weighted", "geometric", "minimum"]
 
@@ -34,22 +35,22 @@ Combine = Literal["weighted", "geometric", "minimum"]
 @scorers.register("judge_ratings")
 @dataclass(frozen=True)
 class JudgeRatings(GivenModels):
-    """Each aspect as the judge rated it, and `overall`: their weighted or geometric mean, or the least of them."""
+    """The judge's rating of each aspect, and `overall`: their weighted or geometric mean, or the least of them."""
 
     aspects: Mapping[str, str]
-    """What each aspect means, as the judge is told."""
+    """The aspects, with the descriptions that the judge gets."""
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """What each aspect counts; left out, all count the same."""
+    """The weight of each aspect; by default all count the same."""
     highest: int = 10
     lowest: int = 0
     """Ratings are whole numbers from `lowest` to `highest`."""
     capped_by: str = ""
-    """The aspect that no other may be rated above; a judge that does so is held to it."""
+    """The aspect that caps the others: a higher rating of another aspect is cut to it."""
     combine: Combine = "weighted"
     expects: str = ""
-    """`image` or `audio`: an answer without one is unreadable and not put to the judge."""
+    """`image` or `audio`: an answer without one is unparsed and not sent to the judge."""
     shows_question: bool = False
-    """Whether the judge sees the media of the question too."""
+    """Send the media of the question to the judge too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     name: ClassVar[str] = "judge_ratings"
@@ -81,12 +82,12 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """What an answer that demands the best rating would have to get."""
+        """The best rating, which an answer that demands it would get from a judge that obeys."""
         return float(self.highest)
 
     @property
     def scale(self) -> Scale:
-        """The reply that is asked for."""
+        """The reply that the judge is asked for."""
         fields = ", ".join(f'"{name}": N' for name in self.aspects)
         ends = f"{self.lowest} (worst) to {self.highest} (best)"
         form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'
@@ -146,7 +147,7 @@ class JudgeRatings(GivenModels):
         reply = ""
         try:
             reply = await self._reply(prompt)
-            ratings = self.read(reply, (exchange.question, output.text))
+            ratings = self.read(reply)
         except (ModelError, NoVerdict) as error:
             return no_verdict(str(error), **record, reply=reply[:2000])
         return Score(
@@ -161,27 +162,26 @@ class JudgeRatings(GivenModels):
             )
         ).text
 
-    def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
-        """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""
+    def read(self, reply: str) -> dict[str, float]:
+        """Return every aspect's rating; raise `NoVerdict` unless the reply has all of them on the scale."""
         fields = read_object(reply)
         if not self.aspects.keys() <= fields.keys():
-            raise NoVerdict(
-                f"the reply is not an object with {', '.join(self.aspects)}"
-            )
+            names = ", ".join(self.aspects)
+            raise NoVerdict(f"the reply is not an object with {names}")
         for name in self.aspects:
             value = fields[name]
             if type(value) is not int or not self.lowest <= value <= self.highest:
                 raise NoVerdict(f"`{name}` is out of range: {str(value)[:40]!r}")
-        if any(
-            all(claims_verdict(text, name, fields[name]) for name in self.aspects)
-            for text in judged
-        ):
-            raise NoVerdict("the same verdict stands in the judged text")
-        most = fields[self.capped_by] if self.capped_by else self.highest
-        return {name: float(min(fields[name], most)) for name in self.aspects}
+        most = self.highest
+        if self.capped_by:
+            most = fields[self.capped_by]
+        ratings = {}
+        for name in self.aspects:
+            ratings[name] = float(min(fields[name], most))
+        return ratings
 
     def overall(self, ratings: Mapping[str, float]) -> float:
-        """One value on the scale of the ratings."""
+        """Return one value on the scale of the ratings."""
         if self.combine == "minimum":
             return min(ratings.values())
         if self.combine == "geometric":

@@ -1,8 +1,8 @@
-"""What a judge is asked and how its reply is read: in assay's words, or in a prompt of the user's own.
+"""The wording of a judge's prompt and the reading of its reply: assay's own prompts, or the user's.
 
-A prompt of one's own is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`; how
-the reply must look is `form`, appended where the text does not say it. It decides by itself how answers are set apart
-from its instructions; assay's own prompts fence them.
+A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`. The
+description of the reply is `form`, appended if the text does not name it. A user's prompt decides how to set answers
+apart from its instructions; assay's own prompts fence them.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any, get_args
 from ...core import Media, Message, Prompt, Sample, Text, UsageError, digest_of
 from ...core.spec import is_prompt_file
 from ...rendering import PlainText
+from ...rendering.text import BLOCK_OPTIONS, block_options
 from .exchange import Exchange, conversation, shown_media
 from .judge_prompts import JudgeTemplate, Scale, reply_form, with_media
 from .judge_verdict import read_match, read_verdict
@@ -36,26 +37,30 @@ NAMES = {
     "row": "the sample's row: row.category",
     "id": "the sample's id",
 }
-"""What a prompt of one's own may name."""
+"""The names that a user's own prompt may use."""
 _ONE, _PAIR = {"answer"}, {"answer_a", "answer_b", "conversation_a", "conversation_b"}
 
 
 class OwnPrompt:
-    """A judge's prompt as its user wrote it."""
+    """A judge's prompt written by the user."""
 
     def __init__(
-        self, scorer: str, text: str | Mapping[str, str], *, pairwise: bool
+        self, scorer: str, text: str | Mapping[str, Any], *, pairwise: bool
     ) -> None:
         allowed = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
         texts = {"user": text} if isinstance(text, str) else dict(text)
+        where = f"prompt of scorer {scorer!r}"
+        blocks = block_options(texts, where)
+        texts = {key: text for key, text in texts.items() if key not in BLOCK_OPTIONS}
         if "user" not in texts or texts.keys() - {"user", "system"}:
             raise UsageError(
                 f"scorer {scorer!r} cannot read its prompt",
                 fix="a text, a file, or {system: …, user: …}",
             )
-        where = f"prompt of scorer {scorer!r}"
+        self._blocks = [name for name in BLOCK_OPTIONS if blocks[name]]
         self._texts = {
-            role: PlainText(text, allowed, where=where) for role, text in texts.items()
+            role: PlainText(text, allowed, where=where, blocks=blocks)
+            for role, text in texts.items()
         }
         self._says_form = any("form" in text.names for text in self._texts.values())
         names = frozenset().union(*(text.names for text in self._texts.values()))
@@ -80,7 +85,7 @@ class OwnPrompt:
         context: Sequence[Media],
         json: bool,
     ) -> Prompt:
-        """Asks for a verdict on one answer."""
+        """Return the prompt for a verdict on one answer."""
         values = {
             **self._values(scale, sample, exchange, criteria),
             "answer": exchange.output.text,
@@ -98,7 +103,7 @@ class OwnPrompt:
         criteria: str,
         json: bool,
     ) -> Prompt:
-        """Asks which of two answers is better."""
+        """Return the prompt for a comparison of two answers."""
         values = {
             **self._values(scale, sample, first, criteria),
             "answer_a": first.output.text,
@@ -115,6 +120,7 @@ class OwnPrompt:
     def _values(
         self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str
     ) -> dict[str, Any]:
+        """Return the values of the names that every prompt may use."""
         return {
             "question": exchange.turns[-1][1],
             "conversation": conversation(exchange.turns),
@@ -136,6 +142,7 @@ class OwnPrompt:
         json: bool,
         media: Mapping[str, Sequence[Media]],
     ) -> Prompt:
+        """Return the rendered prompt; the form of the reply is appended if the text does not name it."""
         rendered = {
             role: text(values, where=f"sample {values['id']}")
             for role, text in self._texts.items()
@@ -153,14 +160,16 @@ class OwnPrompt:
 
     @property
     def digest(self) -> str:
-        """Names the wording, apart from what is judged."""
-        return digest_of({role: text.text for role, text in self._texts.items()})[:16]
+        """The digest of the wording, without the judged material."""
+        wording = {role: text.text for role, text in self._texts.items()}
+        wording.update(dict.fromkeys(self._blocks, "true"))
+        return digest_of(wording)[:16]
 
 
 def prompt_text(
     scorer: str, prompt: str | Mapping[str, str]
 ) -> str | Mapping[str, str]:
-    """A prompt with its file read, where it names one."""
+    """Return a prompt, read from its file if it names one."""
     if not isinstance(prompt, str) or not is_prompt_file(prompt):
         return prompt
     try:
@@ -179,7 +188,7 @@ def check_wording(
     prompt: str | Mapping[str, str],
     verdict: str,
 ) -> None:
-    """Refuses what cannot be asked or could not be read."""
+    """Raise `UsageError` for a prompt that cannot be asked or a verdict that cannot be read."""
     templates = get_args(JudgeTemplate)
     if template not in templates:
         raise UsageError(
@@ -215,10 +224,8 @@ def check_wording(
         )
 
 
-def read_reply(
-    reply: str, scale: Scale, judged: Sequence[str], verdict: str
-) -> float | int | str:
-    """The verdict in a reply: a JSON object's field, or what the pattern finds last."""
+def read_reply(reply: str, scale: Scale, verdict: str) -> float | int | str:
+    """Return the verdict in a reply: a field of a JSON object, or the last match of the pattern."""
     if verdict == "json":
-        return read_verdict(reply, scale, judged)
-    return read_match(reply, scale, judged, verdict)
+        return read_verdict(reply, scale)
+    return read_match(reply, scale, verdict)

@@ -1,13 +1,12 @@
-"""MT-Bench's grading with its published prompts: the judge explains itself, then writes `[[rating]]`.
+"""MT-Bench's grading with its published prompts: the judge explains its view, then writes `[[rating]]`.
 
 The prompts come with the data: the sample's column `judge_prompts` has that of the first round and that of the later
-ones, with `{question}`, `{answer}`, `{question_1}`, `{answer_1}`, `{ref_answer_1}`, … to be filled in. A rating that
-also stands in the answer itself is no verdict: the published rule would let an answer grade itself.
+ones, with `{question}`, `{answer}`, `{question_1}`, `{answer_1}`, `{ref_answer_1}`, … to be filled in.
 """
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,7 +35,10 @@ class MtBench(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         graded = exchanges(sample, output, "all")
         return over_rounds(
-            await asyncio.gather(*(self._score(sample, one) for one in graded)), LOWEST
+            await asyncio.gather(
+                *(self._score(sample, exchange) for exchange in graded)
+            ),
+            LOWEST,
         )
 
     async def _score(self, sample: Sample, exchange: Exchange) -> Score:
@@ -45,52 +47,54 @@ class MtBench(GivenModels):
         prompts = sample.fields.get("judge_prompts")
         if not prompts:
             return data_error(f"sample {sample.id!r} has no judge_prompts")
-        prompt = filled(prompts[min(exchange.number, len(prompts)) - 1], exchange)
+        prompt = fill_prompt(prompts[min(exchange.number, len(prompts)) - 1], exchange)
         try:
             reply = (await ask_model(self.models, "judge", prompt, OPTIONS)).text
         except ModelError as error:
             return no_verdict(str(error))
-        rating = read_rating(reply, exchange.output.text)
+        rating = read_rating(reply)
         if rating is None:
             return no_verdict(
-                "the reply has no rating from 1 to 10 of its own", reply=reply[:2000]
+                "the reply has no rating from 1 to 10", reply=reply[:2000]
             )
         return Score(rating, answer=exchange.output.text, details={"reply": reply})
 
 
-def filled(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
-    """A published prompt with the conversation filled in; what an answer writes in braces stays as it is."""
-    questions = [
-        text
-        for place, (_, text) in enumerate(exchange.turns)
-        if place not in exchange.answer_places
-    ]
-    answers = [exchange.turns[place][1] for place in exchange.answer_places] + [
-        exchange.output.text
-    ]
+def fill_prompt(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
+    """Return a published prompt with the conversation filled in. Braces within an answer stay as they are."""
+    questions = []
+    answers = []
+    for index, (_, text) in enumerate(exchange.turns):
+        if index not in exchange.answer_places:
+            questions.append(text)
+    for index in exchange.answer_places:
+        answers.append(exchange.turns[index][1])
+    answers.append(exchange.output.text)
     values = {"question": questions[-1], "answer": answers[-1]}
-    for name, texts in (
-        ("question", questions),
-        ("answer", answers),
-        ("ref_answer", exchange.references),
-    ):
-        values.update(
-            {f"{name}_{number}": text for number, text in enumerate(texts, 1)}
-        )
-    user = _NAME.sub(
-        lambda found: values.get(found[1], found[0]), wording["prompt_template"]
-    )
-    system = wording.get("system_prompt") or ""
-    return Prompt(
-        (*((Message.of("system", system),) if system else ()), Message.of("user", user))
-    )
+    values |= _numbered("question", questions)
+    values |= _numbered("answer", answers)
+    values |= _numbered("ref_answer", exchange.references)
+
+    def value_of(name: re.Match[str]) -> str:
+        return values.get(name[1], name[0])
+
+    user = Message.of("user", _NAME.sub(value_of, wording["prompt_template"]))
+    system = wording.get("system_prompt")
+    if not system:
+        return Prompt((user,))
+    return Prompt((Message.of("system", system), user))
 
 
-def read_rating(reply: str, answer: str) -> float | None:
-    """The first rating in a reply, double brackets before single ones; `None` where there is none on the scale."""
-    found = next(
-        (match for pattern in _RATINGS if (match := pattern.search(reply))), None
-    )
-    if found is None or found[0] in answer or not LOWEST <= float(found[1]) <= HIGHEST:
-        return None
-    return float(found[1])
+def _numbered(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return texts by name and number: `question_1`, `question_2`."""
+    return {f"{name}_{number}": text for number, text in enumerate(texts, 1)}
+
+
+def read_rating(reply: str) -> float | None:
+    """Return the first rating in a reply, double brackets before single ones; `None` if none is on the scale."""
+    for pattern in _RATINGS:
+        match = pattern.search(reply)
+        if match is not None:
+            rating = float(match[1])
+            return rating if LOWEST <= rating <= HIGHEST else None
+    return None

@@ -1,8 +1,9 @@
-"""The process in which mathematics is compared: reads a line of JSON, writes a line of JSON, and may be killed.
+"""The process that compares mathematics: it reads a line of JSON, writes a line of JSON, and may be killed.
 
-Run as a file, not imported by the scorer. The first line in says where libraries are and how much memory may be used;
-each line after it is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads LaTeX with a
-grammar, and hands only digits and operators to SymPy's own parser.
+It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each line
+after it is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads
+LaTeX with a grammar, and
+passes only digits and operators to SymPy's own parser.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import resource
 import signal
 import sys
+import unicodedata
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
@@ -20,12 +22,61 @@ _COMMAND = re.compile(
     r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}|\\[a-zA-Z]+|(?<=\\begin\{array\})\{[lcr|]+\}"
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# **42**, *42*, __42__, `42`; not the signs of 2*3*4 or 2**3
+_EMPHASIS = re.compile(
+    r"""
+    (?<![\w)\]}\\*_`])
+    (?P<mark>\*{1,3}|_{1,3}|`{1,3})
+    (?=[^\s*_`])
+    (?P<inner>[^*`\n]{1,200}?)
+    (?<=[^\s*_`])
+    (?P=mark)
+    (?![\w(\[{*_`])
+    """,
+    re.VERBOSE,
+)
+# "- 42", "* 42", "1. 42"; a minus before anything but a number stays a minus
+_BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=[-−]?\.?\d[\d.,/]*\s*\Z)")
+# <b>42</b>, <strong>, <code>
+_HTML = re.compile(r"</?(?:b|i|u|em|strong|code|span|p|mark|br)\s?/?>", re.IGNORECASE)
+# √2, √(x + 1)
+_ROOT = re.compile(
+    r"√\s?(?:\((?P<inner>[^()]{1,100})\)|(?P<short>\d+(?:\.\d+)?|[^\W\d_]))"
+)
+# x², 10⁻³
+_RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+# ½, 3¾
+_VULGAR = re.compile(r"[¼-¾⅐-⅞]")
+# 1 000 000
+_SPACED_THOUSANDS = re.compile(
+    r"\A\s*[-−+]?[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f]\d{3})+(?:\.\d+)?\s*\Z"
+)
+_QUOTED = re.compile(r"\A[\"'“‘](.*)[\"'”’]\.?\Z", re.DOTALL)
+# "–3" with a dash, "minus 3", "negative 3", alone
+_SPELLED_SIGN = re.compile(
+    r"\A\s*(?:[–—﹣－]\s?|(?:minus|negative)\s+)(?=\.?\d[\d.,/]*\s*\Z)", re.IGNORECASE
+)
+_ABOUT = re.compile(r"\A\s*(?:[~≈≃≅]|\\approx)\s*")
+_UNIT_SYMBOL = (
+    r"(?:[kcmdµμnMG]?(?:m|g|s|N|J|W|V|A|K|Pa|Hz|mol|L|l|C|F|T|H|eV|cal|bar)"
+    r"|h|min|hr|kg|°C|°F|°|Ω|rad|ft|in|mi|lb|oz|mph)"
+)
+_UNIT_POWER = r"(?:\^?\{?[-−]?[1-4]\}?|[²³])?"
+# "9.8 m/s^2", "5 N·m", "12 V"
+_UNIT = re.compile(
+    rf"(?<=\d)\s+{_UNIT_SYMBOL}{_UNIT_POWER}"
+    rf"(?:\s?[/·⋅*]\s?{_UNIT_SYMBOL}{_UNIT_POWER}){{0,3}}\s*\.?\Z"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+# 2**10 and x^10: LaTeX needs braces around an exponent of several digits
+_POWER = re.compile(r"(?<=[\w)\]}])(?:\*\*|\^)\s?(?P<exponent>-?\d+|[^\W\d_])(?!\w)")
 _MATHS = re.compile(r"[\d\\^_=+*/<>{}()\[\]%]")
 _BARE_CHARS = 500
 
 
 def main() -> None:
-    """Serves until the pipe closes."""
+    """Answer requests until the pipe closes."""
     setup = json.loads(sys.stdin.readline())
     sys.path[:] = setup["path"]
     resource.setrlimit(resource.RLIMIT_AS, (setup["bytes"], setup["bytes"]))
@@ -38,7 +89,7 @@ def main() -> None:
         return
     _reply({"ready": True})
     for line in sys.stdin:
-        # Should the parent die while a comparison hangs, the default action of this alarm ends the process.
+        # If the parent dies while a comparison hangs, the default action of this alarm ends the process.
         signal.setitimer(signal.ITIMER_REAL, setup["seconds"] + 2)
         try:
             reply = _compare(json.loads(line), parse, verify)
@@ -51,12 +102,17 @@ def main() -> None:
 
 
 def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]:
-    # The time limit is the parent's: it kills this process, which the library's own alarm cannot promise.
+    # The parent enforces the time limit by killing this process; the library's own alarm is not reliable.
+    """Return whether the answer equals one of the golds, and the expression that was read."""
+
     def read(text: str) -> list[Any]:
         return list(parse(text, parsing_timeout=None, raise_on_error=True))
 
-    answer = _read_expression(request["answer"], read)
     golds = [_read_expression(gold, read) for gold in request["golds"]]
+    has_letters = any(
+        _LETTER.search(_COMMAND.sub(" ", gold)) for gold in request["golds"]
+    )
+    answer = _read_expression(request["answer"], read, drops_unit=not has_letters)
     if not any(golds) and is_same_text(request["golds"], request["answer"]):
         return {
             "equal": True,
@@ -73,26 +129,76 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
     return {"equal": equal, "answer": _shown(answer), "gold_read": True}
 
 
-def _read_expression(text: str, read: Any) -> list[Any]:
-    """The expression in a text; one that stands bare, as `\\sqrt8`, is marked as mathematics first."""
+def _read_expression(text: str, read: Any, *, drops_unit: bool = False) -> list[Any]:
+    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is marked as mathematics first.
+
+    With `drops_unit`, the unit after a bare number is left out: a target without letters has none.
+    """
     if _ANCHOR.search(text):
         return read(text)  # type: ignore[no-any-return]
+    text = without_markup(text)
+    if drops_unit:
+        text = _UNIT.sub("", text)
+    text = with_lowered_powers(text)
     if is_bare(text):
         return read(f"${text.strip()}$")  # type: ignore[no-any-return]
     # Unmarked, a matrix in a sentence would be read as the last of its numbers.
-    found = read(_ENVIRONMENT.sub(lambda environment: f"${environment[0]}$", text))
-    if not found and "\\" in text and len(text) <= _BARE_CHARS:
-        found = read(f"${text.strip()}$")
-    return found  # type: ignore[no-any-return]
+    expression = read(_ENVIRONMENT.sub(lambda environment: f"${environment[0]}$", text))
+    if not expression and "\\" in text and len(text) <= _BARE_CHARS:
+        expression = read(f"${text.strip()}$")
+    return expression  # type: ignore[no-any-return]
+
+
+def without_markup(text: str) -> str:
+    """Return a text without Markdown emphasis, HTML tags, a list bullet, quotes around it, or a sign for "about"."""
+
+    def braced(power: re.Match[str]) -> str:
+        exponent = power["exponent"]
+        return f"^{{{exponent}}}"
+
+    def as_fraction(vulgar: re.Match[str]) -> str:
+        above, below = unicodedata.normalize("NFKC", vulgar[0]).split("\u2044")
+        return f"\\frac{{{above}}}{{{below}}}"
+
+    def as_root(root: re.Match[str]) -> str:
+        inner = root["inner"] or root["short"]
+        return f"\\sqrt{{{inner}}}"
+
+    plain = _HTML.sub("", text)
+    plain = _EMPHASIS.sub(r"\g<inner>", plain)
+    plain = _ROOT.sub(as_root, plain)
+    plain = _VULGAR.sub(as_fraction, plain)
+    plain = plain.replace("∞", "\\infty ")
+    if _SPACED_THOUSANDS.match(plain):
+        plain = "".join(plain.split())
+    plain = _POWER.sub(braced, plain)
+    plain = _BULLET.sub("", plain)
+    plain = _ABOUT.sub("", plain)
+    plain = _SPELLED_SIGN.sub("-", plain)
+    quoted = _QUOTED.match(plain.strip())
+    if quoted is None:
+        return plain
+    return quoted[1]
+
+
+def with_lowered_powers(text: str) -> str:
+    """Return a text with `x^{2}` for `x²`."""
+
+    def lowered(raised: re.Match[str]) -> str:
+        exponent = raised[0].translate(_RAISED_DIGITS)
+        return f"^{{{exponent}}}"
+
+    return _RAISED.sub(lowered, text)
 
 
 def is_same_text(golds: list[str], answer: str) -> bool:
-    """Whether an answer is one of golds that are no mathematics, as `B, C`: marks, blanks and case aside."""
-    return bool(plain := plain_text(answer)) and plain in map(plain_text, golds)
+    """Return True if an answer equals a gold that is no mathematics, as `B, C`; marks, blanks and case are ignored."""
+    plain = plain_text(answer)
+    return bool(plain) and plain in map(plain_text, golds)
 
 
 def plain_text(text: str) -> str:
-    """What stands in the last box, or between marks of mathematics, or the whole of a short text."""
+    """Return the text in the last box, or between marks of mathematics, or a short text whole; in a comparable form."""
     box = text.rfind("\\boxed{")
     if box >= 0:
         depth, end = 1, box + len("\\boxed{")
@@ -111,7 +217,7 @@ def plain_text(text: str) -> str:
 
 
 def is_bare(text: str) -> bool:
-    """Whether a text is one expression and nothing else: one short line, no words, something mathematical in it."""
+    """Return True if a text is a single expression: one short line, no words, something mathematical in it."""
     bare = text.strip()
     if (
         not bare

@@ -1,7 +1,8 @@
 """Mathematical equivalence by math-verify, in a process of its own that may be killed.
 
-Answers are hostile: `9^{9^{9^9}}` would compute for ever. A comparison has 5 seconds and 1 GiB; what does not come to
-an end, or fails, is `unparsed`. The gold comes first: math-verify is not symmetric.
+Answers may be hostile: `9^{9^{9^9}}` would compute for ever. A comparison has 5 seconds and 1 GiB.
+One that does not end,
+or fails, is `unparsed`. The gold comes first: math-verify is not symmetric.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from .._killable import KillableWorker, WorkerUnready
 from ..answers import AgainstTargets
 
 _TAIL_CHARS = 20_000
-"""A longer answer is read at its end: that is where results stand, and patterns over 1 MB eat the time limit."""
+"""Of a longer answer only the end is read. Results are there, and patterns over 1 MB would use up the time limit."""
 
 
 @scorers.register("math")
@@ -33,12 +34,12 @@ class MathEquivalence(AgainstTargets):
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.memory_mib < 256:
             raise UsageError(
-                "scorer 'math' cannot compare with so little",
+                "scorer 'math' needs more time or memory",
                 fix="seconds > 0 and memory_mib >= 256",
             )
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """Whether the answer's last expression equals a target's."""
+        """Return 1 if the answer's last expression equals a target's."""
         worker = _worker(self.seconds, self.memory_mib << 20)
         try:
             reply = worker.ask({"golds": targets, "answer": output.text[-_TAIL_CHARS:]})

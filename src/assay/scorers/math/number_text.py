@@ -1,6 +1,6 @@
-"""Numbers as people write them, made into one spelling that `numbers` reads: `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`.
+r"""One spelling for numbers, which `numbers` reads: for `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`.
 
-Only the spelling changes, never a value; a text without such forms comes back as it is.
+Only the spelling changes, never a value. A text without such forms is returned unchanged.
 """
 
 import re
@@ -10,13 +10,13 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
 _VULGAR = re.compile(r"(\d?)([¼-¾⅐-⅞↉])")
 _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-"""Scripts whose words touch the digits beside them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
+"""Scripts whose words touch the digits next to them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
 _TEX_FRACTION = re.compile(
     r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))"
 )
 _MINUS = re.compile(
-    r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s(?=[$€£¥₹]?\.?\d)",
+    r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s{1,2}(?=[$€£¥₹]?\.?\d)",
     re.IGNORECASE,
 )
 """A sign in words; after a number or a letter it is a subtraction, `10 minus 3`."""
@@ -31,14 +31,17 @@ _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
 
 
 def one_spelling(text: str) -> str:
-    """The text with its numbers in plain ASCII: full-width and other digits, fractions, powers of ten, LaTeX."""
+    """Return the text with its numbers in plain ASCII: full-width and other digits, fractions, powers of ten, LaTeX."""
     if not text.isascii():
         text = _RAISED.sub(
             lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text
         )
         text = _VULGAR.sub(_fraction, text)
         text = "".join(
-            _digit(one) if one.isdigit() and not one.isascii() else one for one in text
+            _digit(character)
+            if character.isdigit() and not character.isascii()
+            else character
+            for character in text
         )
         text = (
             text.replace("．", ".")
@@ -54,8 +57,8 @@ def one_spelling(text: str) -> str:
         text = _TEX_FRACTION.sub(_tex_fraction, text)
     if "10" in text and ("^" in text or "**" in text):
         text = _POWER_OF_TEN.sub(
-            lambda found: (
-                f"{found['digits'] or '1'}e{found['power'].replace('−', '-')}"
+            lambda power: (
+                f"{power['digits'] or '1'}e{power['power'].replace('−', '-')}"
             ),
             text,
         )
@@ -65,14 +68,17 @@ def one_spelling(text: str) -> str:
 
 
 def _fraction(found: re.Match[str]) -> str:
+    """Return a vulgar fraction as `1/2`, with a blank after the whole number before it."""
     parts = unicodedata.normalize("NFKC", found[2]).replace("\u2044", "/")
     return f"{found[1]} {parts}" if found[1] else parts
 
 
 def _tex_fraction(found: re.Match[str]) -> str:
+    """Return a LaTeX fraction as `3/4`, with a blank after the whole number before it."""
     return f"{found[1]}{' ' if found[1] else ''}{found[2] or found[3]}/{found[4] or found[5]}"
 
 
 def _digit(one: str) -> str:
+    """Return the ASCII digit of a digit in another script."""
     value = unicodedata.decimal(one, None)
     return one if value is None else str(value)

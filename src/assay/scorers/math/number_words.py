@@ -1,7 +1,7 @@
-"""Numbers in words, made digits: English and Chinese numerals of any size, and small numbers of other languages.
+"""Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.
 
-`one` and `一` are words of their own too ("this one", 一共), so they count only where a number is expected: as the
-whole answer, or right behind what declares it.
+`one` and `一` are words of their own too ("this one", 一共), so they count only if a number is expected: as the whole
+answer, or right after the words that declare it.
 """
 
 import re
@@ -57,29 +57,85 @@ _OPENING = re.compile(
 )
 _ONE = ("one", "一", "十", "百", "千", "万")
 
+_WHOLE_PARTS = {"half": "1/2", "third": "1/3", "quarter": "1/4"}
+# two and a half, 2 and 1/2
+_AND_A_PART = re.compile(
+    rf"\b(?P<whole>\d{{1,9}}|(?:{_WORD})(?:{_FURTHER})*) and "
+    rf"(?:(?:a|one) (?P<part>{'|'.join(_WHOLE_PARTS)})|(?P<digits>\d{{1,3}}/\d{{1,3}}))\b",
+    re.IGNORECASE,
+)
+# half a million, a quarter of a million
+_PART_OF_SCALE = re.compile(
+    rf"\b(?:(?:a|one) )?(?P<part>half|quarter) (?:of )?(?:a|an|one) (?P<scale>dozen|{'|'.join(_SCALES)})\b",
+    re.IGNORECASE,
+)
+_NTHS = "half halves third thirds fourth fourths fifth fifths sixth sixths eighth eighths tenth tenths"
+_DENOMINATORS = dict(
+    zip(_NTHS.split(), (2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 10, 10), strict=True)
+)
+_SMALL = "|".join(_UNITS.split()[1:10])
+# two thirds, one half, three-quarters; "three quarters" may be coins
+_NTH = re.compile(
+    rf"\b(?P<above>{_SMALL})(?:[ -](?P<below>{'|'.join(_DENOMINATORS)})|-quarters?)\b",
+    re.IGNORECASE,
+)
+_PART_ALONE = re.compile(rf"(?:a )?({'|'.join(_WHOLE_PARTS)})", re.IGNORECASE)
+
+
+def parts_in_digits(text: str) -> str:
+    """Return the text with digits for fractions in words: "two and a half", "half a million", "two thirds"."""
+    alone = _PART_ALONE.fullmatch(text.strip(" \n.!*\"'"))
+    if alone is not None:
+        return _WHOLE_PARTS[alone[1].lower()]
+    text = _AND_A_PART.sub(_mixed, text)
+    text = _PART_OF_SCALE.sub(_part_of_scale, text)
+    return _NTH.sub(_nth, text)
+
+
+def _mixed(match: re.Match[str]) -> str:
+    words = match["whole"]
+    whole = words if words.isdigit() else str(_value(words))
+    part = match["digits"] or _WHOLE_PARTS[match["part"].lower()]
+    return f"{whole} {part}"
+
+
+def _part_of_scale(match: re.Match[str]) -> str:
+    scale = match["scale"].lower()
+    divisor = 2 if match["part"].lower() == "half" else 4
+    number = {"dozen": 12, **_SCALES}[scale] // divisor
+    return str(number)
+
+
+def _nth(match: re.Match[str]) -> str:
+    above = _ENGLISH[match["above"].lower()]
+    below = _DENOMINATORS[match["below"].lower()] if match["below"] else 4
+    return f"{above}/{below}"
+
 
 def expected_in_digits(text: str) -> str:
-    """The text with the number in words that it begins with in digits, if it begins with one."""
+    """Return the text with digits for a number in words at its beginning."""
     opening = _OPENING.match(text)
-    found = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
+    number = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
     return (
         text
-        if found is None
-        else f"{text[: found.start()]} {_value(found[0])} {text[found.end() :]}"
+        if number is None
+        else f"{text[: number.start()]} {_value(number[0])} {text[number.end() :]}"
     )
 
 
 def in_digits(text: str) -> str:
-    """The text with its numbers in words in digits; a text that is nothing else counts `one` too."""
+    """Return the text with digits for its numbers in words. A text that is only a number may be `one` too."""
     bare = text.strip(" \n.!。*\"'")
-    if found := _SPELLED_ANYWHERE.fullmatch(bare):
-        return str(_value(found[0]))
+    if number := _SPELLED_ANYWHERE.fullmatch(bare):
+        return str(_value(number[0]))
     return _SPELLED.sub(
-        lambda one: one[0] if one[0].lower() in _ONE else f" {_value(one[0])} ", text
+        lambda match: match[0] if match[0].lower() in _ONE else f" {_value(match[0])} ",
+        text,
     )
 
 
 def _value(words: str) -> int:
+    """Return the value of a number in words."""
     if words[0] in _HAN or words[0] in _HAN_SCALES:
         return _han(words)
     if words.lower() in _OTHER and words.lower() not in _ENGLISH:
@@ -96,18 +152,21 @@ def _value(words: str) -> int:
 
 
 def _han(numerals: str) -> int:
-    """`二十五` is 25, `两万` 20,000; without scales the digits stand side by side: `二〇二四` is 2024."""
-    if not any(one in _HAN_SCALES for one in numerals):
-        return int("".join(str(_HAN[one]) for one in numerals))
+    """Return the value of Chinese numerals: `二十五` is 25, `两万` 20,000.
+
+    Without scales they are digits: `二〇二四` is 2024.
+    """
+    if not any(numeral in _HAN_SCALES for numeral in numerals):
+        return int("".join(str(_HAN[numeral]) for numeral in numerals))
     total = section = digit = 0
-    for one in numerals:
-        if one in _HAN:
-            digit = _HAN[one]
-        elif _HAN_SCALES[one] < 10**4:
-            section, digit = section + (digit or 1) * _HAN_SCALES[one], 0
+    for numeral in numerals:
+        if numeral in _HAN:
+            digit = _HAN[numeral]
+        elif _HAN_SCALES[numeral] < 10**4:
+            section, digit = section + (digit or 1) * _HAN_SCALES[numeral], 0
         else:
             total, section, digit = (
-                (total + section + digit or 1) * _HAN_SCALES[one],
+                (total + section + digit or 1) * _HAN_SCALES[numeral],
                 0,
                 0,
             )

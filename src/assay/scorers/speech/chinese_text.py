@@ -1,6 +1,6 @@
-"""Chinese transcripts made comparable: simplified characters, numbers as they are spoken, no marks, no blanks.
+"""A normalizer of Chinese transcripts: simplified characters, spoken numbers, no marks, no blanks.
 
-The recipe of Chinese character error rates: 二零二四年 and `2024年。` must count as the same words said.
+The recipe of Chinese character error rates: 二零二四年 and `2024年。` must count as the same words.
 """
 
 import re
@@ -24,9 +24,9 @@ HAN = f"[{_HAN_RANGES}]"
 _PLAIN_HAN = re.compile(f"[{_HAN_RANGES}，。！？、；：“”‘’（）《》…—]*")
 
 _HYPHEN = re.compile(r"(?<=[A-Za-z])[-‐‑](?=\d)|(?<=\d)[-‐‑](?=[A-Za-z])")
-"""A hyphen inside a name, as in GPT-4o: before digits the grammar of numbers would read it as a minus."""
+"""A hyphen inside a name, as in GPT-4o. wetext would read it as a minus before digits."""
 _DECADE = re.compile(r"(?<![\dA-Za-z])([12]\d{3})s(?![A-Za-z])")
-"""A decade in English, as 1990s: the grammar of numbers would read the `s` as seconds."""
+"""A decade in English, as 1990s. wetext would read the `s` as seconds."""
 _ZERO = {0x3007: "零"}
 
 _NARROW = {
@@ -37,7 +37,7 @@ _NARROW = {
 
 
 def normalize_chinese(text: str) -> str:
-    """Lower-case simplified text with spoken numbers, without punctuation and blanks.
+    """Return lower-case simplified text with spoken numbers, without punctuation and blanks.
 
     Example: `normalize_chinese("2024年，臺灣。") == "二零二四年台湾"`
     """
@@ -45,7 +45,7 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """The same with one blank where marks or blanks were, so that foreign words stay apart."""
+    """Return the same with one blank in place of marks or blanks, so that foreign words stay apart."""
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))
         .replace("'", "")
@@ -55,27 +55,27 @@ def normalize_mixed(text: str) -> str:
 
 
 def simplify(text: str) -> str:
-    """Traditional characters as simplified ones; others stay."""
+    """Return a text with simplified characters in place of traditional ones."""
     return text if text.isascii() else _converter()(text)
 
 
 def spoken_numbers(text: str) -> str:
-    """Digits, dates, amounts and percentages as they are read out: `50%` becomes 百分之五十."""
+    """Return a text with digits, dates, amounts and percentages spelled out: `50%` becomes 百分之五十."""
     text = text.translate(_ZERO)
-    # The grammar only rewrites digits, signs and units; plain Han text is common and has none of them.
+    # wetext only rewrites digits, signs and units. Plain Han text is common and has none of them.
     if _PLAIN_HAN.fullmatch(text):
         return text
     return _speller()(_DECADE.sub(r"\1年代", _HYPHEN.sub(" ", text)))
 
 
 def strip_marks(text: str) -> str:
-    """The text without punctuation, blanks and invisible characters of any script."""
+    """Return the text without punctuation, blanks and invisible characters of any script."""
     return text.translate(_marks(None))
 
 
 @cache
 def _marks(instead: str | None) -> CategoryTable:
-    """Punctuation, separators and controls by Unicode category, and the ASCII signs `$+<=>^`|~` in both widths."""
+    """Return a table that replaces punctuation, separators, controls and the ASCII signs `$+<=>^`|~` in both widths."""
     signs = {
         mark
         for code in map(ord, string.punctuation)
@@ -100,7 +100,7 @@ def _converter() -> Callable[[str], str]:
     convert = OPENCC.library("opencc", "normalizer 'zh'").OpenCC("t2s").convert
 
     def to_simplified(text: str) -> str:
-        # A lone surrogate has no UTF-8, which is what the converter works in.
+        # The converter needs UTF-8, which a lone surrogate does not have.
         return str(convert(text.encode("utf-8", "replace").decode("utf-8")))
 
     return to_simplified

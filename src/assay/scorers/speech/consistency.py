@@ -1,6 +1,6 @@
 """Speech-text consistency: does a model that speaks say what it writes?
 
-What a recogniser hears in the model's speech is compared with the model's own text.
+The scorer compares a recogniser's transcript of the model's speech with the model's own text.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class SpeechConsistency(HeardRate):
 
     @property
     def metric(self) -> str:
-        """The name that stands beside the number."""
+        """The name of the metric."""
         return f"consistency[{self._rate.metric}]"
 
     @property

@@ -1,6 +1,7 @@
-"""DNSMOS: how good speech sounds, as a network predicts listeners' ratings (P.835 and P.808), 1 to 5.
+"""DNSMOS: the quality of speech, by a network that predicts listeners' ratings (P.835 and P.808), 1 to 5.
 
-The networks lie in the `speechmos` wheel and are run by onnxruntime; the windowing is our own, because the package
+The networks are in the `speechmos` wheel, and onnxruntime runs them. The windowing is written here,
+because the package
 needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
 """
 
@@ -23,7 +24,7 @@ RATE = 16_000
 WINDOW = int(9.01 * RATE)
 HOP = RATE
 SILENT_PEAK = 1e-3
-"""-60 dB: silence would score above noise, so it gets no rating."""
+"""-60 dB. Silence gets no rating, since it would score above noise."""
 NAMES = ("ovrl", "sig", "bak", "p808")
 
 _SPEECHMOS = Requirement(
@@ -43,14 +44,14 @@ _CALIBRATION = {
 class Dnsmos:
     """DNSMOS of the output's audio: overall, signal, background, and P.808 overall.
 
-    Stereo is mixed to one channel and brought to 16 kHz, which `details` records. An output without audio, or
-    with nothing but silence, is `unparsed`.
+    Stereo is mixed to one channel and resampled to 16 kHz, which `details` records. An output without audio, or with
+    only silence, is `unparsed`.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
     requires: ClassVar[tuple[Requirement, ...]] = (_SPEECHMOS, _ONNXRUNTIME)
-    """The scale is 1 to 5, but the calibration leaves it for audio clips that are no speech."""
+    """The scale is 1 to 5, but the calibration can leave it for audio that is no speech."""
     blocking: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -75,7 +76,7 @@ class Dnsmos:
 
 
 def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
-    """The four ratings of 16 kHz samples from -1 to 1, the mean over windows of 9 s; a short clip is repeated."""
+    """Return the four ratings of 16 kHz samples from -1 to 1: means over windows of 9 s. A short clip is repeated."""
     import numpy as np
 
     if samples.ndim != 1 or not len(samples):
@@ -84,31 +85,42 @@ def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
         )
     if not np.isfinite(samples).all() or np.abs(samples).max() > 1:
         raise ValueError("DNSMOS rates samples from -1 to 1")
-    # Doubled until long enough, as the published scores were made: not the same as repeating to the exact length.
+    # The published scores double a short clip until it is long enough, which is not the same as repeating it to the
+    # exact length.
     while len(samples) < WINDOW:
         samples = np.concatenate([samples, samples])
-    primary, p808 = _networks()
     ratings: dict[str, list[float]] = {name: [] for name in NAMES}
-    last = max(1, int(len(samples) // RATE - 9.01) + 1)
-    for start in range(0, last * HOP, HOP):
+    windows = max(1, int(len(samples) // RATE - 9.01) + 1)
+    for start in range(0, windows * HOP, HOP):
         piece = samples[start : start + WINDOW].astype(np.float32)
         if len(piece) < WINDOW:
             break
-        sig, bak, ovrl = primary.run(None, {"input_1": piece[None, :]})[0][0]
-        for name, raw in (("sig", sig), ("bak", bak), ("ovrl", ovrl)):
-            ratings[name].append(calibrate(name, float(raw)))
-        mel = mel_spectrogram(
-            piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120
-        )
-        features = ((power_to_db(mel) + 40) / 40).T.astype(np.float32)
-        ratings["p808"].append(
-            float(p808.run(None, {"input_1": features[None]})[0][0][0])
-        )
+        for name, rating in _rate_window(piece).items():
+            ratings[name].append(rating)
     return {name: float(np.mean(values)) for name, values in ratings.items()}
 
 
+def _rate_window(piece: "NDArray[np.float32]") -> dict[str, float]:
+    """Return the four ratings of one window."""
+    import numpy as np
+
+    primary, p808 = _networks()
+    ratings = {}
+    raw_ratings = primary.run(None, {"input_1": piece[None, :]})[0][0]
+    for name, raw in zip(("sig", "bak", "ovrl"), raw_ratings, strict=True):
+        ratings[name] = calibrate(name, float(raw))
+    mel = mel_spectrogram(
+        piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120
+    )
+    scaled = (power_to_db(mel) + 40) / 40
+    features = scaled.T.astype(np.float32)
+    outputs = p808.run(None, {"input_1": features[None]})
+    ratings["p808"] = float(outputs[0][0][0])
+    return ratings
+
+
 def calibrate(name: str, raw: float) -> float:
-    """The network's rating on the listeners' scale."""
+    """Return the network's rating on the listeners' scale."""
     square, linear, constant = _CALIBRATION[name]
     return (square * raw + linear) * raw + constant
 

@@ -1,7 +1,8 @@
-"""Exists-match for spoken answers: a reference must occur in what was said, word for word, wherever it stands.
+"""Exists-match for spoken answers: a reference must occur anywhere in the transcript, word for word.
 
-Speech has no layout to extract an answer from. References may be alternatives (a tuple or list) or belong together
-(`AllOf`), in any nesting.
+Speech has no layout from which an answer could be extracted. References may be alternatives (a
+tuple or list) or belong
+together (`AllOf`), in any nesting.
 """
 
 import re
@@ -39,51 +40,67 @@ class ExistsMatch:
             )
         if silence := no_answer(output):
             return silence
-        found = _find(targets, _spaced(output.text))
-        return Score(float(bool(found)), answer=" … ".join(found) or None)
+        matches = _find(targets, _spaced(output.text))
+        return Score(float(bool(matches)), answer=" … ".join(matches) or None)
 
 
 def spoken_tokens(text: str) -> list[str]:
-    """Lower-case words without punctuation; each Chinese, Japanese or Korean character and each sign stands alone."""
+    """Return lower-case words without punctuation.
+
+    Each Chinese, Japanese or Korean character and each sign is a token.
+    """
     return _TOKEN.findall(
         unicodedata.normalize("NFKC", text).lower().translate(_separators())
     )
 
 
-def _find(wanted: Any, tokens: str) -> tuple[str, ...]:
-    """The references that fulfil `wanted`; empty if they do not."""
-    if isinstance(wanted, AllOf):
-        parts = [_find(part, tokens) for part in wanted.parts]
-        return tuple(one for part in parts for one in part) if all(parts) else ()
-    if isinstance(wanted, (tuple, list)):
-        return next((found for one in wanted if (found := _find(one, tokens))), ())
-    reference = str(wanted)
+def _find(references: Any, tokens: str) -> tuple[str, ...]:
+    """Return the references that occur in the tokens and fulfil the target; empty if they do not."""
+    if isinstance(references, AllOf):
+        matches: list[str] = []
+        for part in references.parts:
+            match = _find(part, tokens)
+            if not match:
+                return ()
+            matches += match
+        return tuple(matches)
+    if isinstance(references, (tuple, list)):
+        for alternative in references:
+            match = _find(alternative, tokens)
+            if match:
+                return match
+        return ()
+    reference = str(references)
     return (reference,) if _spaced_reference(reference) in tokens else ()
 
 
-def _is_text(wanted: Any) -> bool:
-    if isinstance(wanted, AllOf):
-        return _is_text(wanted.parts)
-    if isinstance(wanted, (tuple, list)):
-        return all(map(_is_text, wanted))
-    return is_text((wanted,))
+def _is_text(references: Any) -> bool:
+    """Return True if every reference is a text or a number."""
+    if isinstance(references, AllOf):
+        return _is_text(references.parts)
+    if isinstance(references, (tuple, list)):
+        return all(map(_is_text, references))
+    return is_text((references,))
 
 
-def _without_words(wanted: Any) -> str | None:
-    """The first reference of which tokenizing leaves nothing."""
-    if isinstance(wanted, AllOf):
-        return _without_words(wanted.parts)
-    if isinstance(wanted, (tuple, list)):
-        return next(
-            (empty for one in wanted if (empty := _without_words(one)) is not None),
-            None,
-        )
-    reference = str(wanted)
-    return reference or "''" if _spaced_reference(reference) == _BETWEEN else None
+def _without_words(references: Any) -> str | None:
+    """Return the first reference that has no tokens, or None."""
+    if isinstance(references, AllOf):
+        return _without_words(references.parts)
+    if isinstance(references, (tuple, list)):
+        for alternative in references:
+            empty = _without_words(alternative)
+            if empty is not None:
+                return empty
+        return None
+    reference = str(references)
+    if _spaced_reference(reference) != _BETWEEN:
+        return None
+    return reference or "''"
 
 
 def _spaced(text: str) -> str:
-    """Tokens between separators, so that a run of whole tokens is a plain substring."""
+    """Return tokens with separators between them, so that a run of whole tokens is a plain substring."""
     tokens = spoken_tokens(text)
     return _BETWEEN + "".join(token + _BETWEEN for token in tokens)
 
@@ -95,7 +112,7 @@ def _spaced_reference(text: str) -> str:
 
 @cache
 def _separators() -> CategoryTable:
-    """Punctuation and invisible characters as blanks, signs (`$`, `+`) as tokens of their own."""
+    """Return a table of blanks for punctuation and invisible characters, with blanks around signs (`$`, `+`)."""
 
     def apart(character: str, category: str) -> str:
         if category[0] in "PZ" or category in ("Cc", "Cf"):

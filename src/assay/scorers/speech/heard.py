@@ -1,7 +1,8 @@
-"""What a recogniser hears in an output's speech, and its error rate against what was to be said.
+"""The error rate of a recogniser's transcript of the output's speech.
 
-The recogniser is *given* under the role `asr`. Its own errors are in the number, so the number compares voices only
-under the same recogniser: name it beside the number.
+The run gives the recogniser under the role `asr`. Its own errors are in the number, so that voices
+can be compared only
+under the same recogniser: name it with the number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,23 +17,23 @@ from .wer import ErrorRate, PooledRate, rate_details
 
 @dataclass(frozen=True)
 class HeardRate(PooledRate, GivenModels):
-    """The error rate of what a recogniser hears."""
+    """The error rate of a transcript by a recogniser."""
 
     normalize: str = "none"
     instruction: str = ""
-    """What the recogniser is told beside the audio, where it needs telling."""
+    """An instruction to the recogniser, sent with the audio, if it needs one."""
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("asr",)
 
     async def heard(
         self, rate: ErrorRate, references: Sequence[str], output: Output
     ) -> Score:
-        """The error rate of a transcript of the output's speech, its counts under the name of the metric."""
+        """Return the error rate of a transcript of the output's speech, with its counts named after the metric."""
         speech = next(
             (medium for medium in output.media if isinstance(medium, Audio)), None
         )
         if speech is None:
-            # What was not said stays in the corpus as deletions: silence must not improve the rate.
+            # Missing speech stays in the corpus as deletions: silence must not improve the rate.
             unsaid, _ = rate.compare(references, "")
             details = rate_details(unsaid, self.metric)
             return Score(
@@ -53,6 +54,6 @@ class HeardRate(PooledRate, GivenModels):
 async def transcribe(
     models: Mapping[str, Any], speech: Audio, instruction: str = ""
 ) -> str:
-    """What the recogniser hears; a `ModelError` where it fails."""
+    """Return the recogniser's transcript. Raise `ModelError` if it fails."""
     parts = (speech, Text(instruction)) if instruction else (speech,)
     return (await ask_model(models, "asr", Prompt((Message("user", parts),)))).text

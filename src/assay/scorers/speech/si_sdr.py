@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DECIBELS = 100.0
-"""Where a score is cut: beyond the resolution of 16-bit audio, and a perfect copy would be infinite."""
+"""Where a value is cut. It is beyond the resolution of 16-bit audio, and a perfect copy would be infinite."""
 
 
 @scorers.register("si_sdr")
@@ -28,7 +28,7 @@ class SiSdr:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         reference = next(
-            (one for one in sample.targets if isinstance(one, Audio)), None
+            (item for item in sample.targets if isinstance(item, Audio)), None
         )
         if reference is None:
             return no_target(sample, "target audio")
@@ -37,22 +37,25 @@ class SiSdr:
         )
         if speech is None:
             return Score.unparsed(reason="no audio in the output")
-        wanted, audio = (
+        expected_audio, audio = (
             decode_audio(reference, channels=1),
             decode_audio(speech, channels=1),
         )
-        if wanted.rate != audio.rate or len(wanted.samples) != len(audio.samples):
+        if expected_audio.rate != audio.rate or len(expected_audio.samples) != len(
+            audio.samples
+        ):
             expected, got = (
-                f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, audio)
+                f"{len(item.samples)} frames at {item.rate} Hz"
+                for item in (expected_audio, audio)
             )
             reason = f"the reference has {expected}, the output {got}"
             return Score.unparsed(reason=reason)
-        value = si_sdr(wanted.samples, audio.samples)
+        value = si_sdr(expected_audio.samples, audio.samples)
         if math.isnan(value):
-            if not wanted.samples.any():
+            if not expected_audio.samples.any():
                 return data_error("the reference is silent")
             return Score.unparsed(reason="the output is silent")
-        conversions = list(wanted.conversions + audio.conversions)
+        conversions = list(expected_audio.conversions + audio.conversions)
         return Score(
             max(-MOST_DECIBELS, min(MOST_DECIBELS, value)),
             details={"conversions": conversions},
@@ -62,16 +65,19 @@ class SiSdr:
 def si_sdr(
     reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]"
 ) -> float:
-    """10 log10(|a r|² / |a r - e|²) with the a that fits best; no mean is taken out. NaN where either is silent."""
+    """Return 10 log10(|a r|² / |a r - e|²) with the best a, and NaN if either is silent.
+
+    The mean is not subtracted.
+    """
     import numpy as np
 
-    wanted, signal_estimate = (
+    target, signal_estimate = (
         np.asarray(reference, np.float64),
         np.asarray(estimate, np.float64),
     )
-    energy = float(wanted @ wanted)
-    scale = float(wanted @ signal_estimate) / energy if energy else 0.0
-    part = scale * wanted
+    energy = float(target @ target)
+    scale = float(target @ signal_estimate) / energy if energy else 0.0
+    part = scale * target
     signal, noise = (
         float(part @ part),
         float((part - signal_estimate) @ (part - signal_estimate)),

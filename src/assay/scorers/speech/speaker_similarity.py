@@ -1,7 +1,7 @@
-"""Speaker similarity: the cosine between the voices of two recordings, as one encoder hears them.
+"""Speaker similarity: the cosine between the voices of two recordings, by one encoder.
 
-The encoder is a model the scorer is *given* under the role `speaker`; it answers a clip with its embedding as JSON.
-Numbers of different encoders cannot be compared, so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
+The run gives the encoder under the role `speaker`. Its answer to a clip is the embedding as JSON. Numbers of different
+encoders cannot be compared, so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ class SpeakerSimilarity(GivenModels):
     """Cosine of the output's voice with that of the reference recording, -1 to 1."""
 
     encoder: str
-    """The name of encoder and checkpoint, as it is to stand beside the number."""
+    """The name of encoder and checkpoint, which becomes part of the metric's name."""
     reference: str = "target"
     """Where the voice to match is: `target`, `input` (the first audio clip of the question), or a column."""
     reads: ClassVar[tuple[str, ...]] = ("audio",)
@@ -31,7 +31,7 @@ class SpeakerSimilarity(GivenModels):
 
     @property
     def metric(self) -> str:
-        """The name that stands beside the number."""
+        """The name of the metric."""
         return f"sim[{self.encoder}]"
 
     @property
@@ -54,10 +54,10 @@ class SpeakerSimilarity(GivenModels):
         if speech is None:
             return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
         try:
-            wanted, heard = await asyncio.gather(
+            expected, actual = await asyncio.gather(
                 self._embed(reference), self._embed(speech)
             )
-            value = cosine(wanted, heard)
+            value = cosine(expected, actual)
         except ModelError as error:
             return no_verdict(str(error))
         return Score(
@@ -65,15 +65,17 @@ class SpeakerSimilarity(GivenModels):
         )
 
     def _reference(self, sample: Sample) -> Audio | None:
+        """Return the recording with the voice to match, or None."""
         if self.reference == "input":
-            found: Sequence[Any] = sample.media
+            candidates: Sequence[Any] = sample.media
         elif self.reference == "target":
-            found = sample.targets
+            candidates = sample.targets
         else:
-            found = (sample.fields.get(self.reference),)
-        return next((one for one in found if isinstance(one, Audio)), None)
+            candidates = (sample.fields.get(self.reference),)
+        return next((item for item in candidates if isinstance(item, Audio)), None)
 
     async def _embed(self, audio: Audio) -> Sequence[float]:
+        """Return the embedding of a recording."""
         reply = await ask_model(
             self.models,
             "speaker",
@@ -83,7 +85,7 @@ class SpeakerSimilarity(GivenModels):
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of two vectors; a `ModelError` for vectors that have none."""
+    """Return the cosine of two vectors. Raise `ModelError` for vectors that have none."""
     if len(one) != len(other):
         raise ModelError(
             f"embeddings of {len(one)} and {len(other)} numbers", where="role 'speaker'"
@@ -99,7 +101,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _embedding(value: Any) -> Sequence[float]:
-    """The numbers of a reply: a list, or a dictionary with `embedding`."""
+    """Return the numbers of a reply: a list, or a dictionary with `embedding`."""
     numbers = value.get("embedding") if isinstance(value, Mapping) else value
     if (
         not isinstance(numbers, (list, tuple))

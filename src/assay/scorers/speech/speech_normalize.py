@@ -1,4 +1,4 @@
-"""Normalizers of transcripts, by the name that stands beside the number: `wer[whisper-en]`, `cer[zh]`.
+"""Normalizers of transcripts by name. The name is part of the metric: `wer[whisper-en]`, `cer[zh]`.
 
 Whisper's normalizers come from the `whisper-normalizer` package, oddities included (`3 o'clock` becomes `30 clock`):
 a number called Whisper-compatible must reproduce them.
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ...core import Requirement, UsageError
+from ..plain_text import plain_text
 from .chinese_text import OPENCC, WETEXT, normalize_chinese, normalize_mixed
 
 Normalizer = Callable[[str], str]
@@ -18,7 +19,7 @@ _SEED_MARKS = re.compile(
     r"[!-&(-/:-@\[-`{-~\u00b7\u2013\u2014\u2018\u2019\u201b-\u201f\u2026\u2027\u3000-\u3003\u3008-\u3011\u3014-\u301f\u3030"
     r"\u303e\u303f\ufe4f\ufe51\ufe54\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64]"
 )
-"""The marks that seed-tts-eval drops: those of ASCII but `'`, and the Chinese ones."""
+"""The marks that seed-tts-eval drops: those of ASCII except `'`, and the Chinese ones."""
 
 MARK_SCRIPTS: dict[str, tuple[int, int]] = {
     "an Indic script": (0x0900, 0x0DFF),
@@ -33,12 +34,12 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 
 @cache
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
-    """The function behind a name; loaded once, when first used.
+    """Return the normalizer of that name. It is loaded once, at its first use.
 
-    `keep_blanks` matters to `zh` alone: its recipe for characters takes them out, words need them.
+    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, words need them.
     """
     if name == "none":
-        return _as_it_is
+        return plain_text
     if name == "zh":
         return normalize_mixed if keep_blanks else normalize_chinese
     if name in ("whisper-en", "whisper-basic"):
@@ -56,11 +57,11 @@ REQUIRES: dict[str, tuple[Requirement, ...]] = {
     "whisper-basic": (WHISPER,),
     "zh": (OPENCC, WETEXT),
 }
-"""The libraries behind the names."""
+"""The libraries of the normalizers."""
 
 
 def check_normalizer(name: str, scorer: str) -> None:
-    """Raises before the run for a name that does not exist; loads nothing."""
+    """Raise `UsageError` for a name that does not exist, before the run. Nothing is loaded."""
     if name not in NAMES:
         raise UsageError(
             f"scorer {scorer!r} has no normalizer {name!r}",
@@ -69,7 +70,7 @@ def check_normalizer(name: str, scorer: str) -> None:
 
 
 def mark_script(text: str) -> str | None:
-    """The script of a text that loses its vowels with its combining marks; `None` for all others."""
+    """Return the script of a text that loses its vowels with its combining marks; `None` for all others."""
     if text.isascii():
         return None
     for character in text:
@@ -82,17 +83,13 @@ def mark_script(text: str) -> str | None:
 
 
 def check_script(name: str, reference: str, scorer: str) -> None:
-    """Raises where the normalizer would take letters out of the reference's script."""
+    """Raise `UsageError` if the normalizer would delete letters of the reference's script."""
     if name == "whisper-basic" and (script := mark_script(reference)):
         raise UsageError(
             f"whisper-basic deletes the vowel signs of {script}: its error rate means nothing there",
             where=f"scorer {scorer!r}",
             fix="normalize: none, or any_script: true to reproduce a published number",
         )
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 def _seed_tts(text: str) -> str:

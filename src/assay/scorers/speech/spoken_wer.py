@@ -1,4 +1,4 @@
-"""Spoken WER: is synthetic speech understood? What a recogniser hears in it, against what was to be said."""
+"""Spoken WER: is synthetic speech understood? A recogniser's transcript is compared with the target."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,8 @@
 """Error rates of transcripts: by word (WER), by character (CER), by Han character or Latin word (MER).
 
-Each is a rate of one sample; the number to report pools the counts S, D, I, N over the corpus. The normalizer is part
-of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
+Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the
+corpus. The normalizer is
+part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
 """
 
 import re
@@ -15,6 +16,7 @@ from ...core import Output, Requirement, Sample, Score, Spec
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
 from ..edits import Edits, count_edits, error_rate
+from ..plain_text import plain_text
 from .chinese_text import HAN
 from .speech_normalize import REQUIRES, check_normalizer, check_script, normalizer
 
@@ -22,7 +24,7 @@ _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
 
 
 class PooledRate:
-    """What every error rate says of itself; the normalizer is part of its name."""
+    """Name, direction and summarizers of an error rate. The normalizer is part of its name."""
 
     normalize: str
     kind: ClassVar[str]
@@ -39,7 +41,7 @@ class PooledRate:
 
     @property
     def metric(self) -> str:
-        """The name that stands beside the number."""
+        """The name of the metric."""
         return f"{self.kind}[{self.normalize}]"
 
     @property
@@ -54,7 +56,7 @@ class PooledRate:
                     "metric": self.metric,
                 },
             ),
-            # A model caught in a loop shows here before it ruins the first.
+            # A model caught in a loop shows here before it spoils the pooled rate.
             Spec(
                 "pooled",
                 {
@@ -67,13 +69,14 @@ class PooledRate:
 
 
 class ErrorRate(PooledRate, ABC):
-    """What the three rates share; they differ in what counts as one token."""
+    """Base of the three rates, which differ in what counts as one token."""
 
     any_script: bool
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keep_blanks: ClassVar[bool] = True
+    compares_text: ClassVar[bool] = True
     measures_transcripts: ClassVar[bool] = True
-    """A transcript that stands in the prompt of its recording is a fault of the task."""
+    """Marks a scorer for which a prompt that contains the transcript is a fault of the task."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -82,44 +85,51 @@ class ErrorRate(PooledRate, ABC):
         edits, answer = self.compare(references, output.text)
         details = rate_details(edits, self.metric)
         if silence := no_answer(output):
-            # The words that were not transcribed stay in the corpus as deletions.
+            # Words that were not transcribed stay in the corpus as deletions.
             return Score(edits.rate, silence.outcome, details=details)
         return Score(edits.rate, answer=answer, details=details)
 
     def compare(self, references: Sequence[str], text: str) -> tuple[Edits, str]:
-        """The edits to the nearest of the references, and the text as it was compared."""
+        """Return the edits to the nearest reference, and the normalized text."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
         nearest = (
             expected[0]
             if len(expected) == 1
-            else min(expected, key=lambda one: error_rate(one, tokens))
+            else min(
+                expected,
+                key=lambda reference_tokens: error_rate(reference_tokens, tokens),
+            )
         )
         return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:
+        """Return the tokens of a reference."""
         if not self.any_script:
             check_script(self.normalize, reference, self.kind)
         if self.normalize == "none":
-            return self.tokens(reference)
+            return self.tokens(plain_text(reference))
         return self.tokens(_plain(self.normalize, self.keep_blanks, reference))
 
     @staticmethod
     @abstractmethod
     def tokens(text: str) -> Sequence[str]:
-        """What is counted."""
+        """Return the tokens that are counted."""
 
 
 @scorers.register("wer")
 @dataclass(frozen=True)
 class WordErrorRate(ErrorRate):
-    """Word error rate: words wrong, left out or made up, for each word that was said; above 1 when it talks on."""
+    """Word error rate: wrong, missing and added words per word of the reference.
+
+    It exceeds 1 if the model keeps talking.
+    """
 
     normalize: str = "none"
     """`none`, `whisper-en`, `whisper-basic` or `zh`."""
     any_script: bool = False
-    """Lets `whisper-basic` loose on scripts it mutilates, to reproduce a published number."""
+    """Allow `whisper-basic` for scripts whose vowels it deletes, to reproduce a published number."""
     kind: ClassVar[str] = "wer"
 
     @staticmethod
@@ -130,7 +140,7 @@ class WordErrorRate(ErrorRate):
 @scorers.register("cer")
 @dataclass(frozen=True)
 class CharacterErrorRate(ErrorRate):
-    """Character error rate; blanks between words count, as in jiwer, unless the normalizer takes them out."""
+    """Character error rate. Blanks between words count, as in jiwer, unless the normalizer removes them."""
 
     normalize: str = "none"
     any_script: bool = False
@@ -157,7 +167,7 @@ class MixedErrorRate(ErrorRate):
 
 
 def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
-    """What a summarizer pools, and the name of what was counted."""
+    """Return the counts that a summarizer pools, and the name of the metric."""
     substitutions, deletions, insertions, size = edits
     return {
         "S": substitutions,
@@ -172,5 +182,5 @@ def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
 
 @lru_cache(maxsize=8192)
 def _plain(normalize: str, keep_blanks: bool, reference: str) -> str:
-    """A normalized reference, remembered: references repeat over candidates, epochs and models."""
+    """Return a normalized reference from a cache: references repeat over candidates, epochs and models."""
     return normalizer(normalize, keep_blanks=keep_blanks)(reference)

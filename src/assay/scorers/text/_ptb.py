@@ -1,8 +1,8 @@
-"""The tokenizer of caption scores: Penn Treebank words, lower case, most punctuation left out.
+"""The tokenizer of caption scores: Penn Treebank words, lower case, without most punctuation.
 
-It does to captions what Stanford's tokenizer does, the step that coco-caption runs in Java before it counts anything.
-Two slips of that pipeline are kept, as every published number has them: brackets stay, as `-lrb-` and `-rrb-`, because
-its list of marks to drop is in capitals; and so do runs such as `!!`.
+It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java before it counts anything. It keeps two
+faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its list
+of marks to drop is in capitals; and so do runs such as `!!`.
 """
 
 import re
@@ -60,10 +60,10 @@ _TOKEN = re.compile(
 
 
 def ptb_tokens(text: str) -> list[str]:
-    """The words of a caption, as caption scores count them."""
+    """Return the words of a caption, as caption scores count them."""
     plain = text.translate(_ALIKE).lower()
     plain = _YOU_ALL.sub("y' ", _TIS.sub(r"'t \1", plain))
-    plain = _JOINED.sub(lambda found: " ".join(filter(None, found.groups())), plain)
+    plain = _JOINED.sub(lambda match: " ".join(filter(None, match.groups())), plain)
     plain = _AND.sub(r" \1 ", _NOT.sub(r" \1 ", plain))
     plain = _CLITIC.sub(r" \1", _CLITIC.sub(r" \1", plain))
     return [

@@ -1,6 +1,7 @@
-"""BIG-Bench Hard: the text after "the answer is", compared as published and, beside it, with form set aside.
+"""BIG-Bench Hard: the text after "the answer is", compared as published and also without regard to form.
 
-`exact` is the published comparison: the rest of the line after the first "the answer is", less its final point, must
+`exact` is the published comparison: the rest of the line after the first "the answer is", without
+its final point, must
 equal the target. `lenient` also accepts another case, quotes or Markdown around it, and an option's letter followed by
 its text.
 """
@@ -27,7 +28,7 @@ class Bbh:
     """`exact` and `lenient` match of the final answer."""
 
     answer: Literal["declared", "first_line"] = "declared"
-    """Where it stands: after "the answer is", or alone on the first line, as without worked steps."""
+    """Where the answer is: after "the answer is", or alone on the first line, for prompts without worked steps."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
@@ -38,45 +39,50 @@ class Bbh:
         if not targets:
             return no_target(sample)
         is_declared = self.answer == "declared"
-        found = declared_answer(output.text) if is_declared else first_line(output.text)
-        if not found:
+        answer = (
+            declared_answer(output.text) if is_declared else first_line(output.text)
+        )
+        if not answer:
             return named(no_answer(output) or Score.unparsed(), "exact", "lenient")
         return Score(
             {
-                "exact": float(any(found == target.strip() for target in targets)),
-                "lenient": float(any(same_answer(found, target) for target in targets)),
+                "exact": float(any(answer == target.strip() for target in targets)),
+                "lenient": float(
+                    any(same_answer(answer, target) for target in targets)
+                ),
             },
-            answer=found,
-            details=with_span({}, _span(output.text, found, is_declared)),
+            answer=answer,
+            details=with_span({}, _span(output.text, answer, is_declared)),
         )
 
 
 def _span(text: str, found: str, is_declared: bool) -> list[int] | None:
+    """Return the span of an answer in the text, or None."""
     declared = _ANSWER.search(text) if is_declared else None
-    at = text.find(found, declared.start(1) if declared else 0)
-    return None if at < 0 else [at, at + len(found)]
+    start = text.find(found, declared.start(1) if declared else 0)
+    return None if start < 0 else [start, start + len(found)]
 
 
 def declared_answer(text: str) -> str | None:
-    """What follows the first "the answer is" on its line, less one final point; `None` where nothing does."""
-    found = _ANSWER.search(text)
-    return found[1].strip().removesuffix(".") or None if found else None
+    """Return the text after the first "the answer is" on its line, without one final point; `None` if it is empty."""
+    match = _ANSWER.search(text)
+    return match[1].strip().removesuffix(".") or None if match else None
 
 
 def first_line(text: str) -> str | None:
-    """The first line with something on it, less one final point."""
+    """Return the first line that is not blank, without one final point."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line.removesuffix(".") or None
 
 
 def same_answer(found: str, target: str) -> bool:
-    """Whether both say the same, form aside; an option `(B)` is known by its letter."""
-    wanted, answer = (
+    """Return True if answer and target are the same apart from form. An option `(B)` is compared by its letter."""
+    expected, answer = (
         target.strip(),
         found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING),
     )
-    option = _OPTION_TARGET.fullmatch(wanted)
+    option = _OPTION_TARGET.fullmatch(expected)
     if option:
         letter = _OPTION.match(answer)
         return letter is not None and (letter[1] or letter[2]).upper() == option[1]
-    return " ".join(answer.split()).casefold() == " ".join(wanted.split()).casefold()
+    return " ".join(answer.split()).casefold() == " ".join(expected.split()).casefold()

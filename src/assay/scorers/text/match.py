@@ -1,4 +1,4 @@
-"""Matching: does the answer equal, contain or fit what was expected?"""
+"""Matching: does the answer equal, contain or match the target?"""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,11 @@ from ..answers import (
     last_of,
     no_answer,
     no_target,
+    whole_spellings,
     without_nulls,
 )
 from ..options import check_option
+from ..plain_text import plain_text
 from .normalize_text import (
     cjk_words,
     cjk_words_of_target,
@@ -30,37 +32,33 @@ from .whole_words import has_words
 @scorers.register("exact_match")
 @dataclass(frozen=True)
 class ExactMatch:
-    """1 if the answer equals a target, blanks at the ends aside; else 0."""
+    """1 if the answer equals a target, apart from blanks at the ends; else 0."""
 
     ignore_case: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    compares_text: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        answer = output.text.strip()
+        answer = plain_text(output.text).strip()
         if not answer and (silence := no_answer(output)):
             return silence
-        if len(targets) == 1 and not self.ignore_case:
-            return Score(
-                1.0 if answer == targets[0].strip() else 0.0, Outcome.SCORED, answer
-            )
+        is_right = any(self._are_equal(answer, target) for target in targets)
+        return Score(1.0 if is_right else 0.0, Outcome.SCORED, answer)
+
+    def _are_equal(self, answer: str, target: str) -> bool:
+        target = plain_text(target).strip()
         if self.ignore_case:
-            folded = answer.casefold()
-            return Score(
-                float(any(folded == target.strip().casefold() for target in targets)),
-                answer=answer,
-            )
-        return Score(
-            float(any(answer == target.strip() for target in targets)), answer=answer
-        )
+            return answer.casefold() == target.casefold()
+        return answer == target
 
 
 @scorers.register("quasi_exact")
 @dataclass(frozen=True)
 class QuasiExactMatch(AgainstTargets):
-    """1 if answer and target have the same words: case, punctuation and English articles aside, as in SQuAD."""
+    """1 if answer and target have the same words, apart from case, punctuation and English articles, as in SQuAD."""
 
     tokens: str = "words"
     """`words` is SQuAD's normalizer; `cjk` strips all Unicode punctuation and compares CJK text by character."""
@@ -69,7 +67,7 @@ class QuasiExactMatch(AgainstTargets):
         check_option("quasi_exact", "tokens", self.tokens, ("words", "cjk"))
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """The score of an answer against the best target."""
+        """Return the score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
         words = tuple(cjk_words(output.text) if is_cjk else squad_words(output.text))
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
@@ -82,34 +80,29 @@ class QuasiExactMatch(AgainstTargets):
 @scorers.register("includes")
 @dataclass(frozen=True)
 class Includes:
-    """1 if a target stands in the answer as words of its own; for `AllOf`, if each of its parts does.
+    """1 if a target is in the answer as words of its own; for `AllOf`, if each of its parts is.
 
-    `4` is not in `42`. Where a script has no blanks between words, as in Chinese, it may stand anywhere.
+    `4` is not in `42`. In a script without blanks between words, such as Chinese, it may be anywhere.
     """
 
     ignore_case: bool = True
     substring: bool = False
-    """A target within longer words counts as well: `Rome` in `Jerome`."""
+    """Also count a target within longer words: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    compares_text: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not accepted(sample):
             return no_target(sample)
-        empty = next(
-            (
-                one
-                for target in without_nulls(sample)
-                for one in _texts(target)
-                if not one.strip()
-            ),
-            None,
-        )
-        if empty is not None:
-            return in_every_answer(empty)
+        targets = without_nulls(sample)
+        for target in targets:
+            for target_text in _texts(target):
+                if not target_text.strip():
+                    return in_every_answer(target_text)
         if silence := no_answer(output):
             return silence
-        text = output.text.casefold() if self.ignore_case else output.text
-        for target in without_nulls(sample):
+        text = self._comparable(output.text)
+        for target in (*targets, *whole_spellings(targets)):
             parts = target.parts if isinstance(target, AllOf) else (str(target),)
             if all(self._has(text, part) for part in parts):
                 return Score(
@@ -119,15 +112,19 @@ class Includes:
         return Score(0.0)
 
     def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
-        wanted = (part,) if isinstance(part, str) else part
-        folded = (one.casefold() if self.ignore_case else one for one in wanted)
-        return any(
-            one in text if self.substring else has_words(text, one) for one in folded
-        )
+        spellings = (part,) if isinstance(part, str) else part
+        for spelling in map(self._comparable, spellings):
+            if spelling in text if self.substring else has_words(text, spelling):
+                return True
+        return False
+
+    def _comparable(self, text: str) -> str:
+        plain = plain_text(text)
+        return plain.casefold() if self.ignore_case else plain
 
 
 def _texts(target: object) -> Iterator[str]:
-    """Every text that a target wants, those of its parts included."""
+    """Yield every text of a target, those of its parts included."""
     for part in target.parts if isinstance(target, AllOf) else (str(target),):
         yield from (part,) if isinstance(part, str) else part
 
@@ -135,14 +132,14 @@ def _texts(target: object) -> Iterator[str]:
 @scorers.register("regex")
 @dataclass(frozen=True)
 class Regex:
-    """1 if what a pattern captures equals a target; without a target, if the pattern is found at all.
+    """1 if the text that a pattern captures equals a target; without a target, if the pattern matches at all.
 
     The pattern is the task author's own: a slow one is slow on every long answer.
     """
 
     pattern: str
     group: int | str = 0
-    """What is compared: the number or name of a group; 0 is all that matched."""
+    """The group that is compared, by number or name; 0 is the whole match."""
     match: str = "last"
     """Which match counts: `first` or `last`."""
     ignore_case: bool = False
@@ -167,21 +164,35 @@ class Regex:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.targets and not accepted(sample):
             return no_target(sample)
-        matches = _compile(self.pattern, self.ignore_case).finditer(output.text)
-        found = next(matches, None) if self.match == "first" else last_of(matches)
-        if found is None or found[self.group] is None:
-            return no_answer(output) or Score(
-                0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED
-            )
-        group = found[self.group]
+        match = self._find(output.text)
+        if match is None:
+            silence = no_answer(output)
+            if silence is not None:
+                return silence
+            return Score(0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED)
+        group = match[self.group]
         answer = group.strip()
-        start = found.start(self.group) + len(group) - len(group.lstrip())
+        blanks = len(group) - len(group.lstrip())
+        start = match.start(self.group) + blanks
         details = {"span": [start, start + len(answer)]}
         if not sample.targets:
             return Score(1.0, answer=answer, details=details)
-        fold = str.casefold if self.ignore_case else str
-        is_right = any(fold(answer) == fold(t.strip()) for t in accepted(sample))
+        targets = [self._comparable(target) for target in accepted(sample)]
+        is_right = self._comparable(answer) in targets
         return Score(float(is_right), answer=answer, details=details)
+
+    def _find(self, text: str) -> re.Match[str] | None:
+        """Return the first or last match of the pattern; None if there is none, or it leaves the group out."""
+        matches = _compile(self.pattern, self.ignore_case).finditer(text)
+        match = next(matches, None) if self.match == "first" else last_of(matches)
+        if match is None or match[self.group] is None:
+            return None
+        return match
+
+    def _comparable(self, text: str) -> str:
+        """Return a text in its plain form, without surrounding blanks, and in one case if `ignore_case`."""
+        plain = plain_text(text).strip()
+        return plain.casefold() if self.ignore_case else plain
 
 
 @lru_cache(maxsize=256)

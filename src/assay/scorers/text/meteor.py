@@ -1,8 +1,9 @@
-"""METEOR 1.5 by its own program, which needs Java: the metric of coco-caption, not nltk's of the same name.
+"""METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is another one.
 
-The jar is that of the `pycocoevalcap` package, or one that is named. Captions are tokenized as coco-caption does it.
-The value of one sample is its segment score; the number to report is made by the summarizer `meteor` from `details`,
-and is not their mean.
+The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value of
+one sample is its segment score. The summarizer `meteor` makes the number to report from `details`;
+it is not the mean of
+the segment scores.
 """
 
 import subprocess
@@ -23,7 +24,7 @@ _CARRIER = Requirement(
     "pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap"
 )
 SIZE = 23
-"""Numbers in a line of METEOR's counts."""
+"""How many numbers a line of METEOR's counts has."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
 
 
@@ -33,7 +34,7 @@ class Meteor:
     """METEOR of one caption against all its references, 0 to 1."""
 
     jar: str = ""
-    """The path of meteor-1.5.jar with its `data` folder beside it; by default the one in `pycocoevalcap`."""
+    """The path of meteor-1.5.jar, with its `data` folder in the same place; by default the one in `pycocoevalcap`."""
     language: str = "en"
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
@@ -41,7 +42,7 @@ class Meteor:
     def __post_init__(self) -> None:
         _command(
             self.jar, self.language
-        )  # what is missing is said before the run, not at its first sample
+        )  # Report missing parts before the run, not at its first sample.
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -56,7 +57,7 @@ class Meteor:
 
 
 class Program:
-    """One running METEOR, asked line by line; it ends with this process."""
+    """A running METEOR process, which scores line by line and ends with this process."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._lock = Lock()
@@ -71,18 +72,18 @@ class Program:
     def judge(
         self, caption: str, references: Sequence[str]
     ) -> tuple[list[float], float]:
-        """The counts to pool and the score of the segment."""
+        """Return the counts to pool and the score of the segment."""
         with self._lock:
             counts = self._ask(" ||| ".join(["SCORE", *references, caption]))
             segment = self._ask(f"EVAL ||| {counts}")
-            self._answer()  # the score over all segments, of which there is one
+            self._answer()  # skip the score over all segments, of which there is one
         numbers = [float(number) for number in counts.split()]
         if len(numbers) != SIZE:
             raise ScorerError(
                 f"METEOR answered {len(numbers)} numbers instead of {SIZE}",
                 where="scorer 'meteor'",
             )
-        # In one unbroken piece nothing is out of order: the program's sums over a corpus count it as no piece.
+        # METEOR counts a match in one unbroken piece as no chunk when it adds up a corpus.
         if numbers[_CHUNKS] == 1 and (numbers[_SAID], numbers[_MEANT]) == (
             numbers[0],
             numbers[1],
@@ -91,6 +92,7 @@ class Program:
         return numbers, float(segment)
 
     def _ask(self, line: str) -> str:
+        """Write a line and return the answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{line}\n")
@@ -107,6 +109,7 @@ class Program:
         return line.strip()
 
     def _ended(self) -> ScorerError:
+        """Return the error for a METEOR process that has ended."""
         return ScorerError(
             f"METEOR ended with code {self._process.poll()}",
             where="scorer 'meteor'",
@@ -115,6 +118,7 @@ class Program:
 
 
 def _line(text: str) -> str:
+    """Return a text as one line of tokens, without METEOR's separator."""
     return " ".join(ptb_tokens(text.replace("|||", " ")))
 
 
@@ -124,6 +128,7 @@ def _program(jar: str, language: str) -> Program:
 
 
 def _command(jar: str, language: str) -> list[str]:
+    """Return the command that starts METEOR. Raise if Java or the jar is missing."""
     java = java_command("meteor")
     path = (
         Path(jar)

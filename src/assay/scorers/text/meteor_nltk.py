@@ -1,4 +1,4 @@
-"""METEOR as nltk has it: another number than METEOR 1.5, with synonyms from WordNet, which nltk does not carry.
+"""METEOR of nltk: another number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
 
 "a cat" against itself is 0.9375 here and 1 by METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
 """
@@ -32,7 +32,7 @@ class MeteorNltk(AgainstTargets):
             ) from error
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """nltk's number."""
+        """Return nltk's METEOR of an answer."""
         from nltk.translate.meteor_score import meteor_score
 
         return Score(

@@ -1,4 +1,4 @@
-"""Two normalizers of short answers: the one of SQuAD, and one for text with Chinese, Japanese or Korean in it."""
+"""Two normalizers of short answers: that of SQuAD, and one for text with Chinese, Japanese or Korean in it."""
 
 import re
 import string
@@ -6,6 +6,7 @@ import unicodedata
 from functools import cache, lru_cache
 
 from .._characters import CategoryTable
+from ..plain_text import plain_text
 
 _PLAIN_WORDS = re.compile(r"[a-z0-9]+")
 _LOWER = bytes.maketrans(
@@ -17,7 +18,10 @@ _LETTERS_AND_DIGITS = (
     .ljust(256)
     .translate(_LOWER)
 )
-"""By byte: capitals made small, all that is no letter or digit a blank. Such tables work on bytes ten times faster."""
+"""By byte: lower-case letters for capitals, blanks for anything but letters and digits.
+
+Translating bytes is 10 times faster.
+"""
 _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE_WORDS = frozenset({"a", "an", "the"})
@@ -29,36 +33,34 @@ _CJK_OR_WORD = re.compile(
 
 
 def ascii_words(text: str) -> list[str]:
-    """Lower-case runs of ASCII letters and digits, as the published ROUGE script counts them."""
+    """Return lower-case runs of ASCII letters and digits, as the published ROUGE script counts them."""
     if text.isascii():
         return text.encode().translate(_LETTERS_AND_DIGITS).decode().split()
     return _PLAIN_WORDS.findall(text.lower())
 
 
 def squad_words(text: str) -> list[str]:
-    """Lower-case words without ASCII punctuation and English articles, as SQuAD's script compares them.
+    """Return lower-case words without ASCII punctuation and English articles, as SQuAD's script compares them.
 
-    It joins what punctuation kept apart: `3.5` and `35` become equal. Marks outside ASCII stay.
+    The script joins the parts around a mark: `3.5` and `35` become equal. Marks outside ASCII stay.
     """
     if text.isascii():
         plain = text.encode().translate(_LOWER, _MARKS).decode()
         if _CONTROL.search(plain) is None:
-            # Nothing is left that could part a word but blanks, so that articles are words.
+            # Only blanks are left between words, so that articles are whole words.
             return [word for word in plain.split() if word not in _ARTICLE_WORDS]
     else:
-        plain = text.lower().translate(_ASCII_PUNCTUATION)
+        plain = plain_text(text).lower().translate(_ASCII_PUNCTUATION)
     return _ARTICLES.sub(" ", plain).split()
 
 
 def cjk_words(text: str) -> list[str]:
-    """Lower-case tokens: each Chinese, Japanese or Korean character alone, other words whole.
+    """Return lower-case tokens: each Chinese, Japanese or Korean character alone, other words whole.
 
-    Width variants are unified and every Unicode punctuation mark ends a word; articles stay, they are words
-    only in English.
+    Width variants are unified, and every Unicode punctuation mark ends a word. Articles stay: only English has them.
     """
-    plain = (
-        unicodedata.normalize("NFKC", text).lower().translate(_unicode_punctuation())
-    )
+    narrow = unicodedata.normalize("NFKC", plain_text(text))
+    plain = narrow.lower().translate(_unicode_punctuation())
     return _CJK_OR_WORD.findall(plain)
 
 
@@ -71,11 +73,11 @@ def _unicode_punctuation() -> CategoryTable:
 
 @lru_cache(maxsize=8192)
 def squad_words_of_target(text: str) -> tuple[str, ...]:
-    """`squad_words` of a target, remembered: targets repeat over candidates, epochs and models."""
+    """Return `squad_words` of a target from a cache: targets repeat over candidates, epochs and models."""
     return tuple(squad_words(text))
 
 
 @lru_cache(maxsize=8192)
 def cjk_words_of_target(text: str) -> tuple[str, ...]:
-    """`cjk_words` of a target, remembered."""
+    """Return `cjk_words` of a target from a cache."""
     return tuple(cjk_words(text))

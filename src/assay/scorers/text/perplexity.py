@@ -1,6 +1,7 @@
-"""Perplexity: how surprised a model is by a text. A score keeps the sums; the summarizer divides them.
+"""Perplexity: how surprised a model is by a text. A score has the sums; the summarizer divides them.
 
-The value of one text is its bits per byte, which compares across tokenizers. The perplexity of a corpus is that of
+The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity
+of a corpus is that of
 all its texts together, never the mean of theirs.
 """
 
@@ -17,10 +18,10 @@ from ..answers import no_target
 @scorers.register("perplexity")
 @dataclass(frozen=True)
 class Perplexity:
-    """Bits per byte of one text; `details` has what token, word and byte perplexity are made from."""
+    """Bits per byte of one text. `details` has the counts for token, word and byte perplexity."""
 
     column: str | None = None
-    """The column whose text was weighed; the question by default."""
+    """The column whose text the model scored; the question by default."""
     reads: ClassVar[tuple[str, ...]] = ("likelihood",)
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
@@ -31,7 +32,7 @@ class Perplexity:
         if not text:
             return no_target(
                 sample,
-                f"text in column {self.column!r}" if self.column else "text to weigh",
+                f"text in column {self.column!r}" if self.column else "text to score",
             )
         likelihood = _only_likelihood(output)
         if likelihood is None:
@@ -40,7 +41,7 @@ class Perplexity:
         details = {
             "logprob": likelihood.logprob,
             "tokens": likelihood.tokens,
-            # As lm-evaluation-harness counts them: a blank at the beginning or the end bounds an empty word.
+            # lm-evaluation-harness counts an empty word for a blank at the beginning or the end.
             "words": len(re.split(r"\s+", text)),
             "bytes": size,
         }
@@ -50,7 +51,7 @@ class Perplexity:
 @scorers.register("last_word")
 @dataclass(frozen=True)
 class LastWord:
-    """LAMBADA: 1 if greedy decoding writes the last word; `details` has its likelihood for the perplexity."""
+    """LAMBADA: 1 if greedy decoding writes the last word. `details` has its likelihood for the perplexity."""
 
     reads: ClassVar[tuple[str, ...]] = ("likelihood",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "item_perplexity")
@@ -64,6 +65,7 @@ class LastWord:
 
 
 def _weighed_text(sample: Sample, column: str | None) -> str:
+    """Return the text that the model scored; empty if the column has none."""
     if column is not None:
         value: Any = sample.fields.get(column)
         return value if isinstance(value, str) else ""
@@ -73,12 +75,14 @@ def _weighed_text(sample: Sample, column: str | None) -> str:
 
 
 def _only_likelihood(output: Output) -> Likelihood | None:
+    """Return the only likelihood of an output, or None if there are several or it is not finite."""
     if len(output.likelihoods) != 1 or not math.isfinite(output.likelihoods[0].logprob):
         return None
     return output.likelihoods[0]
 
 
 def _not_weighed(output: Output) -> Score:
+    """Return the score of an output without one finite likelihood."""
     logprobs = [likelihood.logprob for likelihood in output.likelihoods]
     reason = f"expected one finite log-likelihood, got {logprobs[:3]}"
     return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})

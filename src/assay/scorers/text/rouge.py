@@ -1,7 +1,7 @@
-"""ROUGE: n-grams and the longest common subsequence a summary shares with its reference.
+"""ROUGE: the n-grams and the longest common subsequence that a summary shares with its reference.
 
-The values are those of the rouge-score library. Its ROUGE-L fills a table in Python; the length of a longest common
-subsequence is the same whoever counts it, so rapidfuzz does. `words: ascii` finds nothing in other scripts.
+The values are those of the rouge-score library. rapidfuzz computes the longest common subsequence, because the library
+fills a table in Python for it. `words: ascii` finds nothing in other scripts.
 """
 
 from collections import Counter
@@ -29,19 +29,23 @@ class Rouge:
     """F-measures `rouge1`, `rouge2` and `rougeL`, each against its best reference."""
 
     stemmer: bool = False
-    """Whether English word endings are cut off first, as many papers do."""
+    """Cut off English word endings first, as many papers do."""
     words: str = "ascii"
-    """`ascii` as the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
+    """`ascii` as in the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
     lsum: bool = False
-    """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
+    """Also give `rougeLsum`, with lines as sentences.
+
+    The library's own table in Python makes it slow on long texts.
+    """
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_option("rouge", "words", self.words, ("ascii", "cjk"))
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """The library, for the parts of it that are taken over."""
+        """The library, if one of its parts is used."""
         return (_ROUGE_SCORE,) if self.stemmer or self.lsum else ()
 
     @property
@@ -68,22 +72,26 @@ class Rouge:
         )
 
     def rouge_l(self, reference: str, answer: str) -> float:
-        """ROUGE-L of one pair of texts alone."""
-        wanted, answer_tokens = self._tokens(reference), self._tokens(answer)
+        """Return the ROUGE-L of one pair of texts."""
+        reference_tokens, answer_tokens = self._tokens(reference), self._tokens(answer)
         return _f_measure(
-            _common(wanted, answer_tokens), len(wanted), len(answer_tokens)
+            _common(reference_tokens, answer_tokens),
+            len(reference_tokens),
+            len(answer_tokens),
         )[0]
 
     def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
+        """Return F-measure, precision and recall of `rougeLsum`."""
         module = _ROUGE_SCORE.library(
             "rouge_score.rouge_scorer", "scorer 'rouge', option `lsum`"
         )
-        found = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(
+        score = module.RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(
             reference, answer
         )["rougeLsum"]
-        return float(found.fmeasure), float(found.precision), float(found.recall)
+        return float(score.fmeasure), float(score.precision), float(score.recall)
 
     def _tokens(self, text: str) -> list[str]:
+        """Return the tokens of a text, stemmed if asked for."""
         if self.words == "cjk":
             return cjk_words(text)
         words = ascii_words(text)
@@ -96,6 +104,7 @@ class Rouge:
     def _against(
         self, reference: Sequence[str], answer: Sequence[str]
     ) -> dict[str, tuple[float, float, float]]:
+        """Return F-measure, precision and recall of each ROUGE against one reference."""
         return {
             "rouge1": _ngram_score(reference, answer, 1),
             "rouge2": _ngram_score(reference, answer, 2),
@@ -107,7 +116,7 @@ class Rouge:
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """This scorer's words, in the shape the library asks for."""
+    """This scorer's tokenizer, with the method that the library calls."""
 
     rouge: Rouge
 
@@ -116,21 +125,22 @@ class _Tokens:
 
 
 def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
-    """The length of a longest common subsequence."""
+    """Return the length of a longest common subsequence."""
     return int(LCSseq.similarity(reference, answer))
 
 
 def _ngram_score(
     reference: Sequence[str], answer: Sequence[str], n: int
 ) -> tuple[float, float, float]:
-    wanted, grams = _ngrams(reference, n), _ngrams(answer, n)
-    left = Counter(wanted)
+    """Return F-measure, precision and recall of shared n-grams."""
+    reference_grams, grams = _ngrams(reference, n), _ngrams(answer, n)
+    left = Counter(reference_grams)
     shared = 0
     for gram in grams:
         if left[gram] > 0:
             left[gram] -= 1
             shared += 1
-    return _f_measure(shared, len(wanted), len(grams))
+    return _f_measure(shared, len(reference_grams), len(grams))
 
 
 def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
@@ -140,7 +150,7 @@ def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
 def _f_measure(
     shared: int, in_reference: int, in_answer: int
 ) -> tuple[float, float, float]:
-    """F-measure, precision and recall."""
+    """Return F-measure, precision and recall."""
     if not shared:
         return 0.0, 0.0, 0.0
     precision, recall = shared / in_answer, shared / in_reference

@@ -1,6 +1,6 @@
-"""Translation edit rate as sacreBLEU computes it: edits, moved blocks among them, for each word of the reference.
+"""Translation edit rate as sacreBLEU computes it: edits per word of the reference. Moving a block is one edit.
 
-Lower is better. The value of one sample is its own rate; the number to report pools edits and lengths over the corpus.
+Lower is better. The value of one sample is its own rate. The number to report pools edits and lengths over the corpus.
 """
 
 from collections.abc import Sequence
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
 
 LONG = 20_000
-"""Characters; a longer text is looked at before sacreBLEU is asked."""
+"""Characters above which `_score` tries a faster way than sacreBLEU."""
 
 
 @scorers.register("ter")
 @dataclass(frozen=True)
 class Ter:
-    """TER of one translation; 0 is perfect, above 100 the answer is longer than all its words are worth."""
+    """TER of one translation. 0 is perfect; above 100 there are more edits than words in the reference."""
 
     normalized: bool = False
-    """Tercom's own tokenization; without it words are split at blanks."""
+    """Use Tercom's own tokenization; otherwise words are split at blanks."""
     no_punct: bool = False
     asian_support: bool = False
-    """Splits Chinese and Japanese by character."""
+    """Split Chinese and Japanese by character."""
     case_sensitive: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
     summarizers: ClassVar[tuple[str, ...]] = ("ter",)
@@ -45,7 +46,7 @@ class Ter:
             self.normalized, self.no_punct, self.asian_support, self.case_sensitive
         )
         score, edits, length = _score(metric, output.text, references)
-        # The length is that of the references on average, as sacreBLEU pools it.
+        # sacreBLEU pools the mean length of the references.
         details = {
             "stats": [edits, length],
             "references": len(references),
@@ -68,10 +69,10 @@ class Ter:
 def _score(
     metric: "TER", text: str, references: Sequence[str]
 ) -> tuple[float, float, float]:
-    """The rate, the edits and the mean length of the references.
+    """Return the rate, the edits and the mean length of the references.
 
-    A text without end that shares no word with any reference has nothing to move or keep: it takes as many edits as it
-    has words, and sacreBLEU would take seconds to say so.
+    An endless text that shares no word with any reference has nothing to move or keep. It takes as many edits as it
+    has words, and sacreBLEU would need seconds to find that.
     """
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()
@@ -80,13 +81,15 @@ def _score(
         ]
         vocabulary = set(words)
         if all(
-            one and len(words) > len(one) and vocabulary.isdisjoint(one)
-            for one in expected
+            reference_words
+            and len(words) > len(reference_words)
+            and vocabulary.isdisjoint(reference_words)
+            for reference_words in expected
         ):
             length = sum(map(len, expected)) / len(expected)
             return 100 * len(words) / length, float(len(words)), length
-    found = metric.sentence_score(text, list(references))
-    return found.score, float(found.num_edits), float(found.ref_length)
+    score = metric.sentence_score(text, list(references))
+    return score.score, float(score.num_edits), float(score.ref_length)
 
 
 @cache

@@ -1,10 +1,11 @@
-"""Token F1: how much of the answer's words and the target's words are the same, counted as multisets.
+"""Token F1: the overlap of the answer's words with the target's words, counted as multisets.
 
-`no no no` against `no` scores 0.5: a word counts as often as it stands there. The best target decides.
+`no no no` against `no` scores 0.5: every occurrence of a word counts. The best target counts.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...core import Output, Score
 from ...registry import scorers
@@ -23,14 +24,15 @@ from .normalize_text import (
 class TokenF1(AgainstTargets):
     """F1 of the answer's words against the best target, normalized as in SQuAD."""
 
+    compares_text: ClassVar[bool] = True
     tokens: str = "words"
-    """`words` is SQuAD's; `cjk` takes each CJK character as a token and strips all Unicode punctuation."""
+    """`words` is SQuAD's normalizer; `cjk` takes each CJK character as a token and strips all Unicode punctuation."""
 
     def __post_init__(self) -> None:
         check_option("f1", "tokens", self.tokens, ("words", "cjk"))
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """The score of an answer against the best target."""
+        """Return the score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
         words = cjk_words(output.text) if is_cjk else squad_words(output.text)
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
@@ -41,7 +43,7 @@ class TokenF1(AgainstTargets):
 
 
 def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
-    """F1 of two multisets of words; two empty ones are equal, one empty one shares nothing."""
+    """Return the F1 of two multisets of words. Two empty ones are equal, one empty one shares nothing."""
     if not answer or not target:
         return float(not answer and not target)
     if len(answer) == 1 or len(target) == 1:
@@ -51,7 +53,7 @@ def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
             else 0
         )
     else:
-        # Counted in a plain dict: what `Counter` checks on the way costs short answers more than the counting.
+        # A plain dict: the checks inside `Counter` cost more than the counting of short answers.
         left: dict[str, int] = {}
         for word in target:
             left[word] = left.get(word, 0) + 1

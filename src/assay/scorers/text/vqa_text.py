@@ -1,8 +1,9 @@
 """The answer normalizer of the VQA benchmark: punctuation, number words, articles, contractions.
 
-Its habits are kept because published numbers depend on them: a mark that touches a blank is deleted and any other
-becomes a blank; a comma between digits makes every mark be deleted; at most 32 periods are taken out. VLMEvalKit's copy
-differs in one place: a period after a digit stays, so that `2.` is not `2`.
+Its oddities stay because published numbers depend on them. A mark next to a blank is deleted and any other becomes a
+blank. A comma between digits makes it delete every mark. It removes at most 32 periods.
+VLMEvalKit's copy differs in one
+point: a period after a digit stays, so that `2.` is not `2`.
 """
 
 import re
@@ -35,8 +36,11 @@ wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll you're you've
 
 
 def _with_one_apostrophe_missing(form: str) -> list[str]:
+    """Return the spellings of a contraction in which one apostrophe is missing."""
     return [
-        form[:at] + form[at + 1 :] for at, letter in enumerate(form) if letter == "'"
+        form[:index] + form[index + 1 :]
+        for index, letter in enumerate(form)
+        if letter == "'"
     ]
 
 
@@ -48,16 +52,16 @@ CONTRACTIONS = {
     # The published table has this one the wrong way round.
     "somebody'd": "somebodyd"
 }
-"""What a word becomes when one of its apostrophes was left out: `dont` is `don't`."""
+"""Misspellings without one of their apostrophes: `dont` is `don't`."""
 
 
 def flatten(text: str) -> str:
-    """The text on one line, without blanks at its ends."""
+    """Return the text on one line, without blanks at its ends."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
 def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
-    """Punctuation deleted or turned to blanks; case and apostrophes stay."""
+    """Return the text with punctuation deleted or turned to blanks. Case and apostrophes stay."""
     has_digit_comma = _DIGIT_COMMA.search(text) is not None
     plain = text
     for mark in _MARKS:
@@ -70,7 +74,7 @@ def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
 
 
 def plain_words(text: str) -> str:
-    """Lower-case words, number words as digits, articles left out, apostrophes put back."""
+    """Return lower-case words, with digits for number words, without articles, and with apostrophes put back."""
     words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(
         CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES
@@ -78,5 +82,5 @@ def plain_words(text: str) -> str:
 
 
 def vqa_normal(text: str, *, as_vlmeval: bool = False) -> str:
-    """A short answer as the VQA benchmark compares it, or VLMEvalKit."""
+    """Return a short answer in the form that the VQA benchmark, or VLMEvalKit, compares."""
     return plain_words(strip_marks(flatten(text), as_vlmeval=as_vlmeval))

@@ -1,9 +1,10 @@
-"""Whole words: whether a text stands in another as words of its own, not as a part of longer ones.
+"""Whole words: is a text in another as words of its own, not as a part of longer ones?
 
 `4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in
-`4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them (Chinese, Japanese, Thai,
+`4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them
+(Chinese, Japanese, Thai,
 Lao, Khmer, Burmese, Tibetan), and Korean, whose particles follow a word without one, have no such edges: there a text
-may stand anywhere.
+may be anywhere.
 """
 
 import re
@@ -22,25 +23,25 @@ _MARKS = (
 """Accents and vowel signs: parts of a word that Python does not count among letters."""
 _ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
 PLACES = 50
-"""Looked at one by one: to compile a pattern for each target would take longer, until there are many places."""
+"""Occurrences checked one by one. Up to this many, that is faster than compiling a pattern for the target."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _SIGNED = re.compile(r"[+-]\.?\d")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
 def has_words(text: str, wanted: str) -> bool:
-    """Whether `wanted`, blanks at its ends aside, stands in `text` and neither end lies within a word or a number."""
+    """Return True if `wanted` is in `text` as whole words and numbers. Blanks at its ends do not count."""
     is_ascii = text.isascii()
     wanted, before, after = _edges(wanted, is_ascii)
     if not is_ascii:
         text = text.translate(_MINUS)
-    place = text.find(wanted)
+    offset = text.find(wanted)
     for _ in range(PLACES):
-        if place < 0:
+        if offset < 0:
             return False
-        if before.match(text, place) and after.match(text, place + len(wanted)):
+        if before.match(text, offset) and after.match(text, offset + len(wanted)):
             return True
-        place = text.find(wanted, place + 1)
+        offset = text.find(wanted, offset + 1)
     return (
         re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text)
         is not None
@@ -51,13 +52,19 @@ def has_words(text: str, wanted: str) -> bool:
 def _edges(
     wanted: str, is_ascii: bool
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
-    """A target as it is looked for, and what its ends must meet; remembered, since targets repeat over models."""
+    """Return a target in comparable form, and patterns for the edges before and after it.
+
+    Targets repeat over models.
+    """
     wanted = (wanted.strip() or wanted).translate(_MINUS)
     start, end = _kind_of_start(wanted, is_ascii), _kind_of_end(wanted, is_ascii)
     return wanted, _before(start, is_ascii), _after(end, is_ascii)
 
 
 def _kind_of_start(wanted: str, is_ascii: bool) -> str:
+    """Return the kind of the first character, which decides what may come before it."""
+    if not wanted:
+        return "other"
     if _SIGNED.match(wanted):
         return "sign"
     if wanted[0].isdecimal():
@@ -66,6 +73,9 @@ def _kind_of_start(wanted: str, is_ascii: bool) -> str:
 
 
 def _kind_of_end(wanted: str, is_ascii: bool) -> str:
+    """Return the kind of the last character, which decides what may follow it."""
+    if not wanted:
+        return "other"
     last = wanted[-1]
     return (
         "digit"
@@ -83,17 +93,17 @@ def _is_letter(character: str, is_ascii: bool) -> bool:
 def _letter(is_ascii: bool) -> str:
     return (
         r"\w" if is_ascii else _ANY_LETTER
-    )  # the long one takes a while to compile, and most texts need it not
+    )  # the long pattern takes a while to compile, and most texts do not need it
 
 
 @cache
 def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
-    """What must not stand before the first character."""
+    """Return a pattern for what must not come before the first character."""
     letter = _letter(is_ascii)
     if kind == "sign":
         return re.compile(
             rf"(?<!{letter})(?<![)\]])"
-        )  # else it is a minus between two numbers
+        )  # otherwise the sign is a minus between two numbers
     number = r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
     edges = {"letter": "", "digit": number, "thousand": rf"{number}(?<!\d,)"}
     return re.compile(rf"(?<!{letter}){edges[kind]}" if kind in edges else "")
@@ -101,7 +111,7 @@ def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
 
 @cache
 def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
-    """What must not stand after the last character."""
+    """Return a pattern for what must not follow the last character."""
     letter = _letter(is_ascii)
     edges = {
         "digit": r"(?!\.\d*[1-9])(?!,\d{3}(?!\d))",

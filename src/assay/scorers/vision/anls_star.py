@@ -1,8 +1,8 @@
 """ANLS*: ANLS for answers with a structure: lists in any order, records by key, alternatives as tuples.
 
-A target is a tree of dictionaries, lists and texts; a tuple in it means any one of these. The score is the sum over
-leaves of ANLS divided by the number of leaves that either side has, so that what is missing and what was invented
-both cost. Lists are matched so that the whole fits best.
+A target is a tree of dictionaries, lists and texts; a tuple in it means any one of these. The score is the sum of ANLS
+over leaves, divided by the number of leaves that either side has, so that missing and invented items both cost. Lists
+are paired for the best total.
 """
 
 import json
@@ -16,14 +16,14 @@ from ...core import Output, Sample, Score
 from ...registry import scorers
 from .._assignment import best_pairs
 from ..answers import no_answer, no_target
-from .anls import kept, similarity
+from .anls import apply_threshold, similarity
 
 _NOTHING: tuple[Any, ...] = (None, {}, [], "")
 _EQUAL_FIRST = 1e-9
 _OPENING = re.compile(r"[{\[]")
 _MOST_TRIES = 1000
 Fit = tuple[float, int]
-"""The sum of leaf scores, and the number of leaves it is over."""
+"""The sum of leaf scores, and the number of leaves."""
 
 
 @scorers.register("anls_star")
@@ -32,6 +32,7 @@ class AnlsStar:
     """ANLS over a structured answer: the output's JSON, or JSON in its text; a plain text for a plain target."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         target = sample.target
@@ -53,81 +54,95 @@ class AnlsStar:
 
 
 def anls_star(target: Any, answer: Any) -> float:
-    """The score of one answer, 0 to 1; equal trees give 1."""
+    """Return the score of one answer, 0 to 1; equal trees give 1."""
     return _mean(_fit(target, answer))
 
 
 def _mean(fit: Fit) -> float:
+    """Return the mean score of the leaves; 1 without leaves."""
     total, leaves = fit
     return total / leaves if leaves else 1.0
 
 
 def _fit(target: Any, answer: Any) -> Fit:
+    """Return how well an answer fits a target tree."""
     if isinstance(target, tuple):
         fits = [_fit(option, answer) for option in target]
         return max(fits, key=_mean)
-    if isinstance(target, Mapping):
-        return (
-            _fit_records(target, answer)
-            if isinstance(answer, Mapping)
-            else (0.0, _longer(target, answer))
-        )
-    if isinstance(target, list):
-        return (
-            _fit_lists(target, answer)
-            if isinstance(answer, list)
-            else (0.0, _longer(target, answer))
-        )
+    if isinstance(target, Mapping) and isinstance(answer, Mapping):
+        return _fit_records(target, answer)
+    if isinstance(target, list) and isinstance(answer, list):
+        return _fit_lists(target, answer)
     if target is None:
-        return float(answer in _NOTHING), _longer(target, answer)
+        is_right = answer in _NOTHING
+        return float(is_right), _longer(target, answer)
+    if isinstance(target, (Mapping, list)):
+        return 0.0, _longer(target, answer)
     if isinstance(answer, (Mapping, list)) or answer is None:
         return 0.0, _longer(target, answer)
-    return kept(similarity(str(target), str(answer))), 1
+    score = similarity(str(target), str(answer))
+    return apply_threshold(score), 1
 
 
 def _fit_records(target: Mapping[str, Any], answer: Mapping[str, Any]) -> Fit:
-    total, leaves = 0.0, 0
-    for key in [*target, *(key for key in answer if key not in target)]:
+    """Return the fit of two records, key by key."""
+    total = 0.0
+    leaves = 0
+    invented = [key for key in answer if key not in target]
+    for key in [*target, *invented]:
         score, length = _fit(target.get(key), answer.get(key))
         leaves += length
-        # A key that was invented but says nothing adds to the length and not to the sum, as in the reference code.
+        # As in the reference code, an invented key without a value adds to the length and not to the sum.
         if key in target or answer[key] not in _NOTHING:
             total += score
     return total, leaves
 
 
 def _fit_lists(target: list[Any], answer: list[Any]) -> Fit:
-    fits = [[_fit(wanted, found) for found in answer] for wanted in target]
-    # Among pairings of equal worth, those that join equal things come first.
-    worth = [
-        [
-            _mean(fit) + _EQUAL_FIRST * _is_same(wanted, found)
-            for fit, found in zip(row, answer, strict=True)
-        ]
-        for row, wanted in zip(fits, target, strict=True)
-    ]
+    """Return the best fit of two lists over all pairings of their items."""
+    fits = []
+    worth = []
+    for expected in target:
+        fit_row = []
+        worth_row = []
+        for item in answer:
+            fit = _fit(expected, item)
+            # Among pairings of equal worth, prefer those of equal items.
+            bonus = _EQUAL_FIRST * _is_same(expected, item)
+            fit_row.append(fit)
+            worth_row.append(_mean(fit) + bonus)
+        fits.append(fit_row)
+        worth.append(worth_row)
     pairs = best_pairs(worth)
-    total = sum(fits[row][column][0] for row, column in pairs)
-    leaves = sum(fits[row][column][1] for row, column in pairs)
-    target_rows, used = {row for row, _ in pairs}, {column for _, column in pairs}
-    leaves += sum(
-        _leaves(wanted) for row, wanted in enumerate(target) if row not in target_rows
-    )
-    leaves += sum(
-        _leaves(found) for column, found in enumerate(answer) if column not in used
-    )
+    total = 0.0
+    leaves = 0
+    for row, column in pairs:
+        score, length = fits[row][column]
+        total += score
+        leaves += length
+    leaves += _unpaired_leaves(target, {row for row, _ in pairs})
+    leaves += _unpaired_leaves(answer, {column for _, column in pairs})
     return total, leaves
 
 
-def _is_same(wanted: Any, found: Any) -> bool:
-    return (
-        any(_is_same(option, found) for option in wanted)
-        if isinstance(wanted, tuple)
-        else bool(wanted == found)
-    )
+def _unpaired_leaves(items: list[Any], paired: set[int]) -> int:
+    """Return the number of leaves in the items without a partner."""
+    leaves = 0
+    for index, item in enumerate(items):
+        if index not in paired:
+            leaves += _leaves(item)
+    return leaves
+
+
+def _is_same(expected: Any, item: Any) -> bool:
+    """Return True if an item equals the expected one, or one of its alternatives."""
+    if isinstance(expected, tuple):
+        return any(_is_same(option, item) for option in expected)
+    return bool(expected == item)
 
 
 def _leaves(tree: Any) -> int:
+    """Return the number of leaves of a tree; of alternatives the most."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):
@@ -136,20 +151,22 @@ def _leaves(tree: Any) -> int:
 
 
 def _longer(target: Any, answer: Any) -> int:
+    """Return the number of leaves of the larger tree."""
     return max(_leaves(target), _leaves(answer))
 
 
 def _is_structured(target: Any) -> bool:
+    """Return True if a target, or one of its alternatives, is a record or a list."""
     options = target if isinstance(target, tuple) else (target,)
     return any(isinstance(option, (Mapping, list)) for option in options)
 
 
 def _read_json(text: str) -> Any:
-    """The first JSON object or list in a text, fenced or not; `None` if there is none."""
+    """Return the first JSON object or list in a text, fenced or not; `None` if there is none."""
     decoder = json.JSONDecoder()
-    for found in islice(_OPENING.finditer(text), _MOST_TRIES):
+    for bracket in islice(_OPENING.finditer(text), _MOST_TRIES):
         try:
-            return decoder.raw_decode(text, found.start())[0]
+            return decoder.raw_decode(text, bracket.start())[0]
         except RecursionError:
             return None
         except json.JSONDecodeError:

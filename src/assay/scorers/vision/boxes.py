@@ -1,7 +1,7 @@
-"""Boxes: where the model says a thing is, and how far that overlaps with where it is.
+"""Boxes: where the model says an object is, and how far that overlaps with where it is.
 
-Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000); nothing is guessed, the task
-says which. A box of unlike scale to the target's needs the image's size, from the columns `width` and `height`.
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task says which; nothing is
+guessed. If answer and target have different scales, the image's size comes from the columns `width` and `height`.
 """
 
 import math
@@ -35,10 +35,10 @@ _BARE = re.compile(
 @scorers.register("box_iou")
 @dataclass(frozen=True)
 class BoxIou:
-    """Overlap of the box in the answer with the target's, and whether it reaches the threshold, as in RefCOCO."""
+    """Overlap of the box in the answer with the target's, and 1 if it reaches the threshold, as in RefCOCO."""
 
     scale: Scale = "pixels"
-    """In what the answer measures: `pixels`, `unit` (0 to 1) or `thousand` (0 to 1000)."""
+    """The unit of the answer: `pixels`, `unit` (0 to 1) or `thousand` (0 to 1000)."""
     corners: Corners = "xyxy"
     """Two corners, or one corner with width and height (`xywh`)."""
     target_scale: Scale = "pixels"
@@ -57,13 +57,13 @@ class BoxIou:
         return f"acc@{self.threshold:g}"
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        wanted = as_box(sample.target)
-        if wanted is None:
+        target_box = as_box(sample.target)
+        if target_box is None:
             return no_target(sample, "target box of four numbers")
         size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
         if size is None:
             return data_error(
-                "columns width and height are needed to compare boxes of unlike scale"
+                "columns width and height are needed to compare boxes of different scales"
             )
         if silence := no_answer(output):
             return named(silence, self.accuracy, "iou")
@@ -77,7 +77,7 @@ class BoxIou:
         overlap = iou(
             _in_shares(corners_of(box, self.corners), self.scale, size),
             _in_shares(
-                corners_of(wanted, self.target_corners), self.target_scale, size
+                corners_of(target_box, self.target_corners), self.target_scale, size
             ),
         )
         value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
@@ -85,18 +85,18 @@ class BoxIou:
 
 
 def find_box(text: str) -> Box | None:
-    """The first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text that is four numbers and no more."""
-    found = [
+    """Return the first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text of four numbers only."""
+    matches = [
         match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))
     ]
     first = min(
-        found, key=lambda match: match.start(), default=None
+        matches, key=lambda match: match.start(), default=None
     ) or _BARE.fullmatch(text)
     return None if first is None else as_box(list(first.groups()))
 
 
 def as_box(value: Any) -> Box | None:
-    """Four finite numbers as a box; text is searched for one; anything else is `None`."""
+    """Return four finite numbers as a box. A text is searched for one; anything else is `None`."""
     if isinstance(value, str):
         return find_box(value)
     if not isinstance(value, Sequence) or len(value) != 4:
@@ -110,7 +110,7 @@ def as_box(value: Any) -> Box | None:
 
 
 def corners_of(box: Box, corners: Corners) -> Box:
-    """The box by its two corners, the upper left one first."""
+    """Return the box by its two corners, the upper left one first."""
     x, y, second_x, second_y = box
     if corners == "xywh":
         second_x, second_y = x + second_x, y + second_y
@@ -118,7 +118,7 @@ def corners_of(box: Box, corners: Corners) -> Box:
 
 
 def iou(one: Box, other: Box) -> float:
-    """Intersection over union, 0 to 1; two equal boxes without area give 0, there is nothing to overlap."""
+    """Return intersection over union, 0 to 1; two equal boxes without area give 0."""
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
     shared = max(width, 0.0) * max(height, 0.0)
@@ -131,7 +131,7 @@ def _area(box: Box) -> float:
 
 
 def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
-    """The box in shares of the image; with a size of 1 x 1, as given."""
+    """Return the box in shares of the image. With a size of 1 x 1 it stays the same."""
     width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[
         scale
     ]
@@ -139,6 +139,7 @@ def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
 
 
 def _size(sample: Sample) -> tuple[float, float] | None:
+    """Return width and height of the image from its columns, or None."""
     try:
         width, height = float(sample.fields["width"]), float(sample.fields["height"])
     except (KeyError, TypeError, ValueError):

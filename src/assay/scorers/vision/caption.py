@@ -1,7 +1,7 @@
-"""Captions: what BLEU, ROUGE-L and CIDEr of a whole run are made from, sample by sample.
+"""Captions: the counts of each sample from which BLEU, ROUGE-L and CIDEr of a run are computed.
 
-The value of one sample is its ROUGE-L; the summarizer `caption` makes the rest, because CIDEr weighs words by how many
-images of the run mention them. Captions are tokenized as coco-caption does it.
+The value of one sample is its ROUGE-L. The summarizer `caption` computes the rest, because CIDEr weights words by how
+many images of the run mention them. Captions are tokenized as in coco-caption.
 """
 
 from collections import Counter
@@ -22,11 +22,12 @@ BETA = 1.2
 @scorers.register("caption")
 @dataclass(frozen=True)
 class Caption:
-    """ROUGE-L of one caption; `details` has its BLEU counts and the tokens CIDEr counts."""
+    """ROUGE-L of one caption. `details` has its BLEU counts and the tokens for CIDEr."""
 
     tokenize: str = "ptb"
-    """`ptb` as coco-caption; `none` takes captions as they are, split at blanks."""
+    """`ptb` as in coco-caption; `none` splits captions at blanks."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    keeps_unicode_form: ClassVar[bool] = True
     summarizers: ClassVar[tuple[str, ...]] = ("caption",)
 
     def __post_init__(self) -> None:
@@ -45,7 +46,7 @@ class Caption:
             "tokenizer": self.tokenize,
         }
         value = {"rouge_l": rouge_l(tokens, references)}
-        # The counts stay even where nothing was said: a missing caption lowers the score of the run.
+        # The counts stay even without an answer: a missing caption lowers the score of the run.
         if silence := no_answer(output):
             return Score(value, silence.outcome, details=details)
         return Score(value, answer=details["tokens"], details=details)
@@ -57,27 +58,39 @@ class Caption:
 def bleu_counts(
     tokens: Sequence[str], references: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Length, length of the closest reference, then n-grams said and n-grams matched for each of four orders."""
-    closest = min(
-        (abs(len(reference) - len(tokens)), len(reference)) for reference in references
-    )[1]
-    totals = [max(0, len(tokens) - n + 1) for n in range(1, ORDERS + 1)]
+    """Return the counts of BLEU.
+
+    These are the length, the length of the closest reference, and for each of four orders the n-grams of the caption,
+    then for each order those that match.
+    """
+    length = len(tokens)
+    # Of two references that are equally close, the shorter one counts.
+    distances = []
+    for reference in references:
+        distances.append((abs(len(reference) - length), len(reference)))
+    closest = min(distances)[1]
+    totals = []
     matched = []
     for n in range(1, ORDERS + 1):
+        totals.append(max(0, length - n + 1))
         most: Counter[tuple[str, ...]] = Counter()
         for reference in references:
             most |= ngrams(reference, n)
-        matched.append((ngrams(tokens, n) & most).total())
-    return [len(tokens), closest, *totals, *matched]
+        common = ngrams(tokens, n) & most
+        matched.append(common.total())
+    return [length, closest, *totals, *matched]
 
 
 def ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    """How often each run of `n` tokens occurs."""
+    """Return how often each run of `n` tokens occurs."""
     return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
 def rouge_l(tokens: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """F-measure with beta 1.2 of the best precision and the best recall, which may come from different references."""
+    """Return the F-measure with beta 1.2 of the best precision and the best recall.
+
+    They may come from different references.
+    """
     from rapidfuzz.distance import LCSseq
 
     if not tokens:

@@ -1,8 +1,8 @@
 """MathVista: each answer read as its question asks for it, an option, an integer, a float or a list.
 
-Answers are normalized as the official script does: integers are cut, floats rounded to the question's `precision`,
-lists compared item by item. Where the official script has a model extract the answer, rules do it here; an answer they
-cannot read is `unparsed`.
+Answers are normalized as in the official script: integers are cut, floats rounded to the question's `precision`, lists
+compared item by item. The official script lets a model extract the answer. Here rules do it, and an answer they cannot
+read is `unparsed`.
 """
 
 import re
@@ -66,9 +66,9 @@ def _rounded(value: Fraction, kind: str, sample: Sample) -> float:
 
 
 def _items(text: str) -> tuple[float, ...] | None:
-    """The numbers of the last list in a text; a text that is the list without brackets does as well."""
-    found = last_of(_LIST.finditer(text))
-    inside = found[1] if found else text if len(text) < 200 else ""
+    """Return the numbers of the last list in a text, or of a short text that is the list without brackets."""
+    match = last_of(_LIST.finditer(text))
+    inside = match[1] if match else text if len(text) < 200 else ""
     numbers = tuple(float(item) for item in _ITEM.findall(inside))
     return numbers or None
 

@@ -1,8 +1,10 @@
 """MMMU: questions with options by their letter, open questions by the official rule.
 
-The official rule for open questions looks only at what follows words such as "is", "so", "answer" in each sentence, and
-counts the answer where one of those pieces contains the reference, or one of their numbers equals it to two decimals.
-Unlike the official script, no letter is drawn at random where none can be read.
+The official rule for open questions looks only at the text after words such as "is", "so", "answer"
+in each sentence. An
+answer is right if one of those pieces contains the reference, or one of their numbers equals it to
+two decimals. Unlike
+the official script, no letter is drawn at random if none can be read.
 """
 
 import re
@@ -33,13 +35,13 @@ _NUMBERS = (
 )
 _MARKS = frozenset(":,.!?;'")
 _NOISE = re.compile(r"\d{400,}")
-"""Digits that are no answer, and would cost the patterns above quadratic time."""
+"""Long runs of digits, which are no answer and would cost the patterns above quadratic time."""
 
 
 @scorers.register("mmmu")
 @dataclass(frozen=True)
 class Mmmu:
-    """1 if the letter is right, or the answer to an open question holds the reference."""
+    """1 if the letter is right, or the answer to an open question contains the reference."""
 
     choice: Choice = field(default_factory=Choice)
     reads: ClassVar[tuple[str, ...]] = ("text",)
@@ -62,31 +64,34 @@ class Mmmu:
 
 
 def open_pieces(response: str) -> Iterator[str]:
-    """The parts of a response that may hold its answer: the shortest text after a cue of each sentence, else all."""
+    """Yield the parts of a response that may have its answer.
+
+    They are the shortest text after a cue in each sentence, else the whole response.
+    """
     text = response.strip().strip(".").lower()
-    # In lower-case text no capital follows a full stop: as in the official script, only line ends divide it.
+    # In lower-case text no capital follows a full stop. As in the official script, only line ends divide it.
     sentences = _SENTENCE.split(text)
-    found = False
+    has_piece = False
     for number, sentence in enumerate(sentences, 1):
         cues = (*_CUES, "=") if number == len(sentences) else _CUES
         shortest = ""
         for cue in cues:
             if cue in sentence:
                 tail = sentence.rpartition(cue)[2].strip()
-                # An empty tail after a longer one empties it, and one after an empty one fills it: as published.
+                # As published: an empty tail replaces a longer one, and any tail replaces an empty one.
                 shortest = (
                     tail if not shortest or len(tail) < len(shortest) else shortest
                 )
         if shortest and shortest not in _MARKS:
-            found = True
+            has_piece = True
             yield shortest
-    if not found:
+    if not has_piece:
         yield text
 
 
 def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
-    """Whether a piece contains a reference as text, or has a number that equals one to two decimals."""
-    wanted = [form for gold in golds for form in _forms(gold)]
+    """Return True if a piece contains a reference as text, or has a number that equals one to two decimals."""
+    expected = [form for gold in golds for form in _forms(gold)]
     numbers = [
         number
         for piece in pieces
@@ -95,15 +100,15 @@ def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
     ]
     for candidate in (form for text in (*pieces, *numbers) for form in _forms(text)):
         if isinstance(candidate, float):
-            if candidate in wanted:
+            if candidate in expected:
                 return True
-        elif any(isinstance(form, str) and form in candidate for form in wanted):
+        elif any(isinstance(form, str) and form in candidate for form in expected):
             return True
     return False
 
 
 def _forms(text: str) -> list[float | str]:
-    """A number rounded to two decimals; a text in lower case, a single letter only where a blank stands beside it."""
+    """Return a number rounded to two decimals, or a text in lower case. A single letter needs a blank next to it."""
     text = text.strip()
     try:
         return [round(float(text.replace(",", "")), 2)]

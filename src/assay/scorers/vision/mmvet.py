@@ -1,7 +1,7 @@
 """MM-Vet: a judge grades each answer from 0 to 1.
 
-References say with `<AND>` what must all be there and with `<OR>` what may stand for it. A reply without a grade is
-asked for again at a higher temperature, five times in all; then the item is a judge error, not a 0.
+In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade, the
+judge is asked again at a higher temperature, five times in all. Then the item is a judge error, not a 0.
 """
 
 import re
@@ -28,7 +28,7 @@ TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
 HOTTER = tuple(
     DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES
 )
-"""How a judge is asked, and asked again."""
+"""Generation options of the first and the further requests to the judge."""
 _NUMBER = re.compile(
     r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?"
 )
@@ -73,9 +73,9 @@ async def ask_again(
     tries: Sequence[GenerateOptions],
     read: Callable[[str], T | None],
 ) -> tuple[T | Score | None, list[str]]:
-    """What can be read in the first of several replies that says something, and the replies.
+    """Return the reading of the first reply that can be read, and all replies.
 
-    A score where the judge failed, `None` where no reply could be read.
+    The reading is a score if the judge failed, `None` if no reply could be read.
     """
     replies: list[str] = []
     for options in tries:
@@ -83,14 +83,14 @@ async def ask_again(
         if reply.error is not None:
             return no_verdict(reply.error.message, replies=replies), replies
         replies.append(reply.text[:200])
-        found = read(reply.text)
-        if found is not None:
-            return found, replies
+        reading = read(reply.text)
+        if reading is not None:
+            return reading, replies
     return None, replies
 
 
 def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
-    """What the judge is asked."""
+    """Return the prompt for the judge."""
     examples = "\n".join(" | ".join(example) for example in _EXAMPLES)
     return Prompt(
         (
@@ -106,9 +106,9 @@ def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
 
 
 def read_grade(reply: str) -> float | None:
-    """The one number of a reply, if it is one from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
-    found = set(_NUMBER.findall(reply))
-    if len(found) != 1 or not _GRADE.fullmatch(number := found.pop()):
+    """Return the only number of a reply if it is from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
+    numbers = set(_NUMBER.findall(reply))
+    if len(numbers) != 1 or not _GRADE.fullmatch(number := numbers.pop()):
         return None
     grade = float(number)
     return grade if 0.0 <= grade <= 1.0 else None

@@ -1,6 +1,6 @@
-"""OCRBench: the answer is right if a target stands somewhere in it.
+"""OCRBench: the answer is right if it contains a target.
 
-Case and line ends aside; in written formulas blanks do not count and case does.
+Case and line ends do not count. In written formulas blanks do not count, but case does.
 """
 
 from dataclasses import dataclass
@@ -19,23 +19,24 @@ class OcrBench:
     """1 if a target is contained in the answer."""
 
     category: str = "category"
-    """The column that says which samples are formulas."""
+    """The column that marks formulas."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
+    keeps_unicode_form: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        is_formula = (
-            sample.fields.get(self.category, sample.tags.get(self.category)) == FORMULAS
-        )
-        wanted = [_plain(target, is_formula) for target in targets]
-        if "" in wanted:
-            return in_every_answer(targets[wanted.index("")])
+        category = sample.fields.get(self.category, sample.tags.get(self.category))
+        is_formula = category == FORMULAS
+        expected = [_plain(target, is_formula) for target in targets]
+        if "" in expected:
+            return in_every_answer(targets[expected.index("")])
         if silence := no_answer(output):
             return silence
         answer = _plain(output.text, is_formula)
-        return Score(float(any(one in answer for one in wanted)), answer=answer)
+        is_right = any(text in answer for text in expected)
+        return Score(float(is_right), answer=answer)
 
 
 def _plain(text: str, is_formula: bool) -> str:

@@ -1,11 +1,13 @@
-"""Relaxed accuracy, as ChartQA uses it: a number may be 5 % off, other answers must be equal.
+"""Relaxed accuracy, as in ChartQA: a number may be 5 % off, other answers must be equal.
 
-The published rule has sharp edges, kept here: years 5 % apart are equal, `1,000` is no number, and nothing but `0`
-equals `0`.
+The published rule has surprising cases, kept here: years 5 % apart are equal, `1,000` is no number,
+and only `0` equals
+`0`.
 """
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...core import Output, Score, UsageError
 from ...registry import scorers
@@ -19,16 +21,17 @@ class RelaxedAccuracy(AgainstTargets):
 
     tolerance: float = 0.05
     """The share of the target by which a number may be off."""
+    keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
             raise UsageError(
-                "scorer 'relaxed_accuracy' cannot be less than exact",
+                "scorer 'relaxed_accuracy' needs a tolerance of at least 0",
                 fix="tolerance: 0 or more",
             )
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
-        """The score of an answer against the best target."""
+        """Return the score of an answer against the best target."""
         answer = output.text.strip()
         return Score(
             float(
@@ -39,10 +42,10 @@ class RelaxedAccuracy(AgainstTargets):
 
 
 def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
-    """Whether the answer is close to a number other than 0, or equal to a text."""
-    wanted, number = _number(target), _number(answer)
-    if wanted and number is not None:
-        return abs(number - wanted) / abs(wanted) <= tolerance
+    """Return True if the answer is close to a number other than 0, or equal to a text."""
+    expected, number = _number(target), _number(answer)
+    if expected and number is not None:
+        return abs(number - expected) / abs(expected) <= tolerance
     return answer.lower() == target.lower()
 
 

@@ -1,10 +1,11 @@
-"""SPICE by its own program: how far what a caption says of things, their looks and places is said by its references.
+"""SPICE by its own program: how far the statements of a caption agree with those of its references.
 
-It needs Java, the program of the `pycocoevalcap` package, and the two jars of Stanford CoreNLP 3.6.0 it reads captions
-with: no package carries those. All captions are judged at once, since the parser is slow to start.
+It needs Java, the program of the `pycocoevalcap` package, and the two jars of Stanford CoreNLP 3.6.0 that parse the
+captions: no package includes those. All captions are scored at once, since the parser is slow to start.
 """
 
 import json
+import math
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ SECONDS = 3600.0
 @scorers.register("spice")
 @dataclass(frozen=True)
 class Spice:
-    """The mean F-score over the images of a run, and of the kinds of statements it is made of."""
+    """The mean F-score over the images of a run, and of each kind of statement."""
 
     folder: str = ""
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
@@ -37,10 +38,10 @@ class Spice:
     set_level: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        self._command()  # what is missing is said before the run, not at its end
+        self._command()  # report missing parts before the run, not at its end
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
-        """SPICE's own mean over all captions; one without a reference is left out."""
+        """Return SPICE's own mean over all captions; one without a reference is left out."""
         captions = [
             {"image_id": sample.id, "test": output.text, "refs": list(accepted(sample))}
             for sample, output in rows
@@ -50,13 +51,13 @@ class Spice:
             return {}
         command = self._command()
         with TemporaryDirectory() as folder:
-            request, answered = (
+            request, scores = (
                 Path(folder) / "captions.json",
                 Path(folder) / "scores.json",
             )
             request.write_text(json.dumps(captions), encoding="utf-8")
-            done = subprocess.run(
-                [*command, str(request), "-out", str(answered), "-subset", "-silent"],
+            process = subprocess.run(
+                [*command, str(request), "-out", str(scores), "-subset", "-silent"],
                 cwd=self._place(),
                 capture_output=True,
                 encoding="utf-8",
@@ -64,18 +65,21 @@ class Spice:
                 timeout=SECONDS,
                 check=False,
             )
-            if done.returncode != 0 or not answered.is_file():
+            if process.returncode != 0 or not scores.is_file():
                 last = (
-                    done.stderr.strip() or done.stdout.strip() or "it said nothing"
+                    process.stderr.strip()
+                    or process.stdout.strip()
+                    or "it said nothing"
                 ).splitlines()[-1]
                 raise ScorerError(
-                    f"SPICE ended with code {done.returncode}: {last}",
+                    f"SPICE ended with code {process.returncode}: {last}",
                     where="scorer 'spice'",
                 )
-            found = json.loads(answered.read_text(encoding="utf-8"))
-        return _means([item["scores"] for item in found])
+            items = json.loads(scores.read_text(encoding="utf-8"))
+        return _means([item["scores"] for item in items])
 
     def _place(self) -> Path:
+        """Return the folder of the jar."""
         if self.folder:
             trust.check(Path(self.folder) / JAR)
             return Path(self.folder).expanduser()
@@ -83,32 +87,36 @@ class Spice:
 
     def _command(self) -> list[str]:
         java = java_command("spice")
-        place = self._place()
-        if not (place / JAR).is_file():
+        folder = self._place()
+        if not (folder / JAR).is_file():
             raise UsageError(
                 f"there is no {JAR}",
-                where=str(place),
-                fix="folder: the one that holds it",
+                where=str(folder),
+                fix="folder: the path of the folder with the jar",
             )
-        lacking = [name for name in PARSER if not (place / "lib" / name).is_file()]
+        lacking = [name for name in PARSER if not (folder / "lib" / name).is_file()]
         if lacking:
             raise UsageError(
                 f"scorer 'spice' has no parser: {' and '.join(lacking)} missing",
-                where=str(place / "lib"),
+                where=str(folder / "lib"),
                 fix=f"put them there; both are in {ARCHIVE} of Stanford CoreNLP",
             )
         return [java, "-Xmx8G", "-jar", JAR]
 
 
 def _means(scores: Sequence[dict[str, dict[str, float]]]) -> dict[str, float]:
-    """The mean F-score of all statements under no name, and of each kind that is spoken of under its own."""
-    kinds = dict.fromkeys(kind for score in scores for kind in score)
+    """Return the mean F-score of each kind of statement; that of all statements has an empty name."""
+    values_by_kind: dict[str, list[float]] = {}
+    for score in scores:
+        for kind, parts in score.items():
+            values = values_by_kind.setdefault(kind, [])
+            value = float(parts["f"])
+            # NaN: neither the caption nor the references have a statement of this kind.
+            if not math.isnan(value):
+                values.append(value)
     means: dict[str, float] = {}
-    for kind in kinds:
-        values = [float(score[kind]["f"]) for score in scores if kind in score]
-        numbers = [
-            value for value in values if value == value
-        ]  # NaN: no such statement in caption or references
-        if numbers:
-            means["" if kind == "All" else kind.lower()] = sum(numbers) / len(numbers)
+    for kind, values in values_by_kind.items():
+        if values:
+            name = "" if kind == "All" else kind.lower()
+            means[name] = sum(values) / len(values)
     return means

@@ -1,8 +1,10 @@
 """Verdicts as VLMEvalKit publishes them: for comparing with numbers of its leaderboard, never the default.
 
-What its matching cannot read goes to a judge; what the judge's reply does not settle is a letter drawn by chance, a
-wrong yes or no, or a grade of 0. Here the draw depends on the sample alone, so that a run can be repeated; a judge that
-gives no reply at all is a judge error, which there was a draw too. The question put to the judge is in our words.
+An answer that its matching cannot read goes to a judge. If the judge's reply cannot be read either, the verdict is a
+letter drawn by chance, a wrong yes or no, or a grade of 0. Here the draw depends on the sample
+alone, so that a run can be
+repeated. A judge that gives no reply at all is a judge error; upstream draws then too. The question to the judge is
+assay's own wording.
 """
 
 import random
@@ -89,7 +91,7 @@ class YesNoVlmeval(GivenModels):
 @scorers.register("mmvet_vlmeval")
 @dataclass(frozen=True)
 class MmVetVlmeval(GivenModels):
-    """The judge's grade from 0 to 1 where its whole reply is one; 0 after five replies that are none."""
+    """The judge's grade if its whole reply is a number from 0 to 1; 0 after five replies that are not."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
@@ -114,7 +116,7 @@ class MmVetVlmeval(GivenModels):
 
 
 def whole_grade(reply: str) -> float | None:
-    """A reply that is a number from 0 to 1 and nothing else."""
+    """Return the grade of a reply that is a number from 0 to 1 and nothing else, or None."""
     try:
         grade = float(reply.strip())
     except ValueError:
@@ -123,7 +125,7 @@ def whole_grade(reply: str) -> float | None:
 
 
 def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
-    """The question to the judge: which option does an answer mean?"""
+    """Return the question to the judge: which option does an answer mean?"""
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     return _asked(
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
@@ -133,7 +135,7 @@ def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Pro
 
 
 def yes_or_no(sample: Sample, answer: str) -> Prompt:
-    """The question to the judge: does an answer mean yes or no?"""
+    """Return the question to the judge: does an answer mean yes or no?"""
     return _asked(
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"

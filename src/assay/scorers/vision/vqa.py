@@ -25,9 +25,9 @@ class VqaAccuracy:
     """Agreement with the annotators, leaving out one at a time: 1 if four or more gave this answer."""
 
     v: Behaviour = "always"
-    """Which behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
+    """The behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
     answers: str = "answers"
-    """The column with one answer for each annotator; without it, the targets are those."""
+    """The column with one answer for each annotator; without it, the targets."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
@@ -38,9 +38,7 @@ class VqaAccuracy:
         if not answers:
             return no_target(sample)
         if len(answers) == 1:
-            return data_error(
-                "one annotator only: leaving that one out leaves nobody to agree with"
-            )
+            return data_error("one annotator only: there is no other to agree with")
         if silence := no_answer(output):
             return silence
         answer, normal = compared(output.text, answers, self.v)
@@ -54,14 +52,14 @@ class VqaAccuracy:
 def vqa_accuracy(
     prediction: str, answers: Sequence[str], v: Behaviour = "always"
 ) -> float:
-    """The accuracy of one prediction, 0 to 1; always 0 where there is a single annotator."""
+    """Return the accuracy of one prediction, 0 to 1; always 0 for a single annotator."""
     return agreement(*compared(prediction, answers, v))
 
 
 def compared(
     prediction: str, answers: Sequence[str], v: Behaviour
 ) -> tuple[str, list[str]]:
-    """The prediction and the answers in the form in which they are compared."""
+    """Return the prediction and the answers in the form in which they are compared."""
     flat = [flatten(answer) for answer in answers]
     if v == "a013f00" and len(set(flat)) == 1:
         return flatten(prediction), flat
@@ -74,17 +72,19 @@ def compared(
 
 
 def agreement(prediction: str, answers: Sequence[str]) -> float:
-    """The mean over annotators of min(1, matches among the others / 3)."""
+    """Return the mean over annotators of min(1, matches among the others / 3)."""
     matches = answers.count(prediction)
     others = (matches - (answer == prediction) for answer in answers)
     return sum(min(1.0, count / 3) for count in others) / len(answers)
 
 
 def annotations(sample: Sample, column: str) -> tuple[str, ...]:
-    """One answer for each annotator, whether the column holds texts or `{"answer": text}`."""
-    found = sample.fields.get(column)
-    if isinstance(found, Iterable) and not isinstance(found, (str, Mapping)):
-        texts = tuple(_text(entry) for entry in found)
+    """Return one answer for each annotator; the column has texts or `{"answer": text}`."""
+    column_value = sample.fields.get(column)
+    if isinstance(column_value, Iterable) and not isinstance(
+        column_value, (str, Mapping)
+    ):
+        texts = tuple(_text(entry) for entry in column_value)
         if texts:
             return texts
     return accepted(sample)

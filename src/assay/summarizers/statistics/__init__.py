@@ -1,6 +1,6 @@
 """The statistics behind every number a summary prints: pure functions, standard library and numpy only."""
 
-from .agreement import cohens_kappa, krippendorff_nominal
+from .agreement import cohens_kappa, krippendorff_alpha
 from .betting import BettingSequence, StoppingRule
 from .compare import Comparison, PairedBootstrap, compare_paired
 from .compare_corpus import compare_corpus
@@ -20,28 +20,34 @@ from .power import (
 )
 from .prediction_powered import prediction_powered_mean
 from .proportions import clopper_pearson, share_interval, wald, wilson
+from .ratings import Battle, Rating, Ratings, bradley_terry, elo
 from .repeats import Decomposition, Reduced, decompose, reduce_repeats
 
 __all__ = [
     "POSITIVE",
+    "Battle",
     "BettingSequence",
     "Comparison",
     "Decomposition",
     "Estimate",
     "PairedBootstrap",
+    "Rating",
+    "Ratings",
     "Reduced",
     "Spread",
     "StoppingRule",
+    "bradley_terry",
     "clopper_pearson",
     "clustered_mean",
     "cohens_kappa",
     "compare_corpus",
     "compare_paired",
     "decompose",
+    "elo",
     "estimate_mean",
     "holm",
     "jackknife",
-    "krippendorff_nominal",
+    "krippendorff_alpha",
     "macro",
     "mean_interval",
     "micro",

@@ -1,9 +1,9 @@
 """Agreement between raters, and between the two orders in which a judge saw a pair of answers."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Verdict = Literal["A", "B", "tie"]
 
@@ -13,7 +13,7 @@ def cohens_kappa(
     second: Sequence[float | str],
     weights: Literal["none", "linear", "quadratic"] = "none",
 ) -> float:
-    """Agreement of two raters beyond chance.
+    """Return the agreement of two raters beyond chance.
 
     Weighted, a disagreement counts by the distance of the two ratings, which must then be numbers.
     """
@@ -44,47 +44,94 @@ def cohens_kappa(
 
 
 def _distance(x: float | str, y: float | str, weights: str) -> float:
+    """Return how much two ratings disagree."""
     if weights == "none":
         return float(x != y)
     if isinstance(x, str) or isinstance(y, str):
         raise TypeError(
             f"{weights} weights need ratings that are numbers, got {x!r} and {y!r}"
         )
-    return abs(x - y) if weights == "linear" else float((x - y) ** 2)
+    gap = abs(x - y)
+    if weights == "linear":
+        return gap
+    return float(gap * gap)
 
 
-def krippendorff_nominal(ratings: Sequence[Sequence[Hashable | None]]) -> float:
-    """Krippendorff's alpha for labels: one row per rater, one column per sample, `None` where not rated.
+Ratings = Sequence[Sequence[Hashable | None]]
+"""One row for each rater, one column for each sample; None where a rater gave no rating."""
 
-    A sample rated by fewer than two raters has nothing to agree on and is left out.
+
+def krippendorff_alpha(
+    ratings: Ratings, level: Literal["nominal", "ordinal"] = "nominal"
+) -> float:
+    """Return Krippendorff's alpha: 1 is full agreement, 0 is agreement by chance.
+
+    On the nominal level all disagreements count the same. On the ordinal level, for ratings, a disagreement counts by
+    how many ratings are between the two. A sample with fewer than two ratings is left out.
     """
     if len({len(row) for row in ratings}) > 1:
         raise ValueError(
             "every rater needs one entry for each sample; use None where there is no rating"
         )
-    totals: Counter[Hashable] = Counter()
-    disagreement = 0.0
-    for column in zip(*ratings, strict=True):
-        labels = Counter(label for label in column if label is not None)
-        m = labels.total()
-        if m < 2:
-            continue
-        totals.update(labels)
-        disagreement += (m * m - sum(count * count for count in labels.values())) / (
-            m - 1
-        )
-    n = totals.total()
-    if not n:
+    units = _rated_twice(ratings)
+    totals: Counter[Any] = Counter()
+    for unit in units:
+        totals.update(unit)
+    if not totals:
         raise ValueError("no sample was rated twice: there is no agreement to measure")
-    expected = (n * n - sum(count * count for count in totals.values())) / (n - 1)
+    distance = _ordinal_distance(totals) if level == "ordinal" else _nominal_distance
+    observed = 0.0
+    for unit in units:
+        observed += _disagreement(unit, distance) / (unit.total() - 1)
+    expected = _disagreement(totals, distance) / (totals.total() - 1)
     if expected == 0:
         raise ValueError("alpha is undefined: every rating is the same")
-    return 1 - disagreement / expected
+    return 1 - observed / expected
+
+
+def _rated_twice(ratings: Ratings) -> list[Counter[Any]]:
+    """Return how often each value was given, for each sample that has two ratings or more."""
+    units = []
+    for column in zip(*ratings, strict=True):
+        counts = Counter(value for value in column if value is not None)
+        if counts.total() >= 2:
+            units.append(counts)
+    return units
+
+
+def _disagreement(counts: Counter[Any], distance: Callable[[Any, Any], float]) -> float:
+    """Return the sum of distances over all ordered pairs of ratings."""
+    total = 0.0
+    for x, count in counts.items():
+        for y, other in counts.items():
+            if x != y:
+                total += count * other * distance(x, y)
+    return total
+
+
+def _nominal_distance(x: Any, y: Any) -> float:
+    return float(x != y)
+
+
+def _ordinal_distance(totals: Counter[Any]) -> Callable[[Any, Any], float]:
+    """Return Krippendorff's ordinal distance: the square of the number of ratings between two values."""
+    ranks: dict[Any, float] = {}
+    below = 0
+    for value in sorted(totals):
+        count = totals[value]
+        ranks[value] = below + count / 2
+        below += count
+
+    def distance(x: Any, y: Any) -> float:
+        gap = ranks[x] - ranks[y]
+        return float(gap * gap)
+
+    return distance
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseFold:
-    """What a judge's verdicts in both orders add up to, from A's side."""
+    """The verdicts of a judge in both orders, added up for A."""
 
     wins: int
     losses: int
@@ -92,9 +139,9 @@ class PairwiseFold:
     win_rate: float
     """Wins plus half the ties, over all pairs."""
     flat_win_rate: float
-    """The same over single verdicts, the two orders not held against each other: for comparison only."""
+    """The same over single verdicts, without comparing the two orders: for comparison only."""
     position_consistency: float
-    """The share of pairs judged alike in both orders."""
+    """The share of pairs with the same verdict in both orders."""
     first_position_share: float | None
     """How often the answer shown first won, among verdicts that are no tie: 0.5 is unbiased."""
 
@@ -102,7 +149,7 @@ class PairwiseFold:
 def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
     """Fold verdicts with A shown first and with B shown first; a win needs the same winner in both orders.
 
-    Each verdict names the answer, not the place: the second is already mapped back.
+    Each verdict names the answer, not its position: the second is already mapped back.
     """
     if not pairs:
         raise ValueError("no verdicts: there is nothing to fold")

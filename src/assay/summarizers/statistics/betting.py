@@ -1,10 +1,10 @@
-"""The betting confidence sequence: a mean of bounded scores with an interval that holds however often one looks.
+"""The betting confidence sequence: a mean of bounded scores with an interval that is valid at every look.
 
 For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate
-that makes either rich (half its capital grows 1 / alpha times) is excluded, and stays so. Each gambler spreads his
-capital over bets of many sizes: whichever the truth calls for is among them, so the interval is near the narrowest
-there is at every number of samples. Valid from the first sample on, whatever the shape of the scores, but they need
-known bounds.
+that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the capital
+among bets of many sizes. The best size is near one of them, so the interval is near the narrowest
+possible one at every
+number of samples. It is valid from the first sample on, whatever the shape of the scores, but it needs known bounds.
 Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is Robbins'.
 """
 
@@ -17,10 +17,10 @@ from .estimate import Estimate
 
 METHOD = "betting confidence sequence"
 GRID = 2000
-"""Candidates between the ends of the scale: what an interval is rounded to, outwards."""
+"""Candidates between the ends of the scale. An interval is rounded outwards to them."""
 _BETS = 12
 _SMALLEST, _LARGEST = 0.004, 0.95
-"""Bets as shares of the largest that cannot ruin."""
+"""Bets as shares of the largest bet that cannot ruin a gambler."""
 
 
 class BettingSequence:
@@ -43,13 +43,13 @@ class BettingSequence:
         self._low, self._high = 0.0, 1.0
         self._n, self._total, self._total_squares = 0, 0.0, 0.0
         self._pending: Counter[float] = Counter()
-        """Scores that came since the last look."""
+        """Scores since the last look."""
 
     def add(self, score: float) -> None:
-        """Take in the next score."""
+        """Add the next score."""
         if not self._minimum <= score <= self._maximum:
             raise ValueError(
-                f"the score {score:g} lies outside {self._minimum:g}..{self._maximum:g}: "
+                f"the score {score:g} is outside {self._minimum:g}..{self._maximum:g}: "
                 "a betting sequence needs the true bounds"
             )
         x = (score - self._minimum) / (self._maximum - self._minimum)
@@ -59,7 +59,7 @@ class BettingSequence:
         self._pending[x] += 1
 
     def _look(self) -> None:
-        """Pays the bets on the scores that came, and excludes the candidates that made somebody rich."""
+        """Settle the bets on the pending scores, and exclude the candidates that made a gambler rich."""
         import numpy as np
 
         below = self._shares / np.maximum(self._candidates, 1e-12)
@@ -76,7 +76,7 @@ class BettingSequence:
             self._high,
             float(self._candidates[self._is_rich(self._down)].min(initial=1.0)),
         )
-        # Both sides excluding everything happens with probability below alpha; the last interval then stands.
+        # Both sides exclude everything with probability below alpha; then the last interval stays.
         if low < high:
             self._low, self._high = low, high
             inside = (self._candidates >= low) & (self._candidates <= high)
@@ -84,7 +84,7 @@ class BettingSequence:
             self._up, self._down = self._up[:, inside], self._down[:, inside]
 
     def _is_rich(self, capital: Any) -> Any:
-        """The candidates against which a gambler's capital, the sum over his bets, has grown enough."""
+        """Return the candidates against which a gambler's capital, the sum over all bets, has grown enough."""
         import numpy as np
 
         most = capital.max(axis=0)
@@ -103,30 +103,33 @@ class BettingSequence:
             raise ValueError("no scores yet: there is nothing to estimate")
         if self._pending:
             self._look()
-        n, scale = self._n, self._maximum - self._minimum
+        n = self._n
+        width = self._maximum - self._minimum
         mean = self._total / n
         variance = max(0.0, self._total_squares / n - mean * mean)
-        stderr = scale * math.sqrt(variance / (n - 1)) if n > 1 else None
-        low, high, value = (
-            self._minimum + scale * x for x in (self._low, self._high, mean)
-        )
+        stderr = None
+        if n > 1:
+            stderr = width * math.sqrt(variance / (n - 1))
+        low = self._minimum + width * self._low
+        high = self._minimum + width * self._high
+        value = self._minimum + width * mean
         return Estimate(value, stderr, low, high, n, None, METHOD)
 
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """Stop once the confidence sequence is narrow enough; goes into the run's log with its schedule."""
+    """Stop once the confidence sequence is narrow enough. The run's log has it, with its schedule."""
 
     half_width: float
     first_look: int = 50
     look_every: int = 10
 
     def looks_at(self, t: int) -> bool:
-        """Whether the rule is asked after `t` scores."""
+        """Return True if the rule is checked after `t` scores."""
         return t >= self.first_look and (t - self.first_look) % self.look_every == 0
 
     def stops(self, now: Estimate, *, shuffle_seed: int | None) -> bool:
-        """Whether the run may stop at this estimate; `shuffle_seed` is what its order was drawn with."""
+        """Return True if the run may stop at this estimate; `shuffle_seed` is the seed of its order."""
         if shuffle_seed is None:
             raise ValueError(
                 "early stopping needs samples in random order: shuffle the dataset with a seed"

@@ -1,7 +1,8 @@
 """Two models on the same samples: the difference, its interval, and how likely it is by chance.
 
-Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters. Interval and p
-are one test read in two ways: a 95 % interval excludes 0 exactly where p < 0.05.
+Scores are always paired by sample id. If the samples have clusters, the interval and the test are
+on clusters. Interval
+and p are one test read in two ways: a 95 % interval excludes 0 exactly if p < 0.05.
 """
 
 import math
@@ -20,38 +21,38 @@ MINIMUM_OVERLAP_PERCENT = 95
 
 @dataclass(frozen=True, slots=True)
 class PairedBootstrap:
-    """A difference over samples drawn anew, the same for both models (Koehn 2004)."""
+    """A difference over resampled samples, the same for both models (Koehn 2004)."""
 
     low: float
     high: float
     p: float
-    """Twice the smaller share of draws on one side of 0, none of them counted as one."""
+    """Twice the smaller share of draws on one side of 0; no draw counts as one."""
     resamples: int
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two models' scores on their common samples say about each other."""
+    """The comparison of two models' scores on their common samples."""
 
     mean_a: float
     mean_b: float
     difference: Estimate
     """a - b over the common samples, with the paired standard error and an interval cut to what the scale allows."""
     p: float
-    """How often equal models would differ this much; below 1 - level exactly where the interval excludes 0."""
+    """How often equal models would differ this much; below 1 - level exactly if the interval excludes 0."""
     test: str
     wins: int
-    """Samples on which a scored higher."""
+    """The number of samples on which a scored higher."""
     losses: int
     n: int
     only_a: int
     only_b: int
     bootstrap: PairedBootstrap | None = None
-    """Of a number of the whole corpus: what papers on WER and BLEU report, beside the test that decides here."""
+    """For a number of the whole corpus: what papers on WER and BLEU report. The test above decides here."""
 
     @property
     def overlap(self) -> float:
-        """Common samples among all samples either model has."""
+        """The share of common samples among all samples of either model."""
         return self.n / (self.n + self.only_a + self.only_b)
 
 
@@ -64,18 +65,20 @@ def compare_paired(
     level: float = 0.95,
     bounds: tuple[float, float] | None = None,
 ) -> Comparison:
-    """Compare the scores by sample id; refused when the two have less than 95 % of their samples in common.
+    """Compare the scores by sample id. Raise if less than 95 % of the samples are common.
 
-    The test is McNemar's mid-p for right-or-wrong scores and the paired t for others and for all that have clusters,
-    with fewer degrees of freedom where few samples, or clusters, make up the spread.
-    `bounds` are the lowest and the highest value of the score, where they are known: no difference is wider.
+    The test is McNemar's mid-p for right-or-wrong scores, and the paired t for others and for all
+    that have clusters, with
+    fewer degrees of freedom if few samples, or clusters, make up the spread. `bounds` are the
+    lowest and the highest value
+    of the score, if they are known: no difference is wider.
     """
     common = common_ids(a, b, force=force)
     n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
     first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
     differences = [x - y for x, y in zip(first, second, strict=True)]
     wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    # A scale that ends elsewhere is no right-or-wrong one, though every score of a run may be 1.
+    # A score with other bounds is not right-or-wrong, even if every value of a run is 1.
     binary = bounds in (None, (0.0, 1.0)) and all(
         score in (0.0, 1.0) for score in (*first, *second)
     )
@@ -109,7 +112,7 @@ def compare_paired(
 def common_ids(
     a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = False
 ) -> list[str]:
-    """The samples both have, sorted; refused where they are none, or less than 95 % of all and not forced."""
+    """Return the common samples, sorted. Raise if there are none, or less than 95 % of all unless `force`."""
     common = sorted(a.keys() & b.keys())
     n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
     if not n:
@@ -128,7 +131,10 @@ def common_ids(
 def _widest(
     first: list[float], second: list[float], bounds: Ends | None
 ) -> Ends | None:
-    """Between what two scores can differ at all; `None` if the scale is not known, or a score lies outside of it."""
+    """Return the lowest and highest possible difference.
+
+    It is `None` if the scale is not known, or a score is outside of it.
+    """
     if bounds is None or not all(
         bounds[0] <= score <= bounds[1] for score in (*first, *second)
     ):
@@ -137,7 +143,7 @@ def _widest(
 
 
 def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
-    """The difference with an interval that promises none that cannot be; its standard error stays what it is."""
+    """Return the difference with its interval cut to possible values; its standard error is unchanged."""
     low, high = difference.low, difference.high
     if (
         ends is None
@@ -159,12 +165,13 @@ def _mean_difference(
     level: float,
     ends: Ends | None,
 ) -> Estimate:
-    """The mean difference with its t interval, or, where all are equal, with the one the ends of the scale allow."""
+    """Return the mean difference with its t interval; if all are equal, with the interval that the scale allows."""
     if clusters is None:
-        estimate = mean_interval(differences, level)
+        estimate = mean_interval(differences, level, correct_skew=False)
     else:
+        keys = cluster_keys(ids, clusters)
         estimate = clustered_mean(
-            differences, cluster_keys(ids, clusters), level, binary=False
+            differences, keys, level, binary=False, correct_skew=False
         )
     if estimate.stderr != 0.0:
         return estimate
@@ -174,7 +181,7 @@ def _mean_difference(
 def cluster_keys(
     ids: Sequence[str], clusters: Mapping[str, Hashable]
 ) -> list[Hashable]:
-    """The cluster of each sample; one without is an error."""
+    """Return the cluster of each sample. Raise if a sample has none."""
     missing = [key for key in ids if clusters.get(key) is None]
     if missing:
         raise ValueError(
@@ -184,15 +191,15 @@ def cluster_keys(
 
 
 def difference_p(difference: Estimate) -> float:
-    """The p that the interval of a difference agrees with: 1 - level where one of its ends is 0."""
+    """Return the p that agrees with the interval of a difference: 1 - level if one of its ends is 0."""
     spread, value = difference.spread, difference.value
     if spread is not None and spread.variance:
         return t_two_sided(value / math.sqrt(spread.variance), spread.df)
     if difference.stderr is None or not value:
         return 1.0
     trials = difference.n if difference.clusters is None else difference.clusters
-    # All differences are equal. So many others must lie at the far end for the mean to be 0; on an open scale it is
-    # known only that each could as well have had the other sign.
+    # All differences are equal. For a mean of 0, a certain share of unseen ones must be at the far end of the scale.
+    # On an open scale it is only known that each could have had the other sign.
     far = (
         None
         if difference.scale is None

@@ -1,7 +1,9 @@
 """Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
 
-Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over these,
-and the p of the same t. The paired bootstrap, which papers report, stands beside it: it covers less with few samples.
+Both values are computed without each sample, or cluster, in turn; their difference has Student's t
+interval over these,
+and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers
+less with few samples.
 """
 
 import math
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
 from .distributions import t_quantile
 from .estimate import Estimate, Floats, flag_few_units
-from .jackknife import jackknife_spread, unit_sums, value_of
+from .jackknife import cluster_sizes, jackknife_spread, unit_sums, value_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 TEST = "paired jackknife t"
 RESAMPLES = 1000
 SEED = 0
-"""Of the bootstrap: the same two runs always give the same interval."""
+"""The seed of the bootstrap: the same two runs always give the same interval."""
 
 
 def compare_corpus(
@@ -55,9 +57,7 @@ def compare_corpus(
     def gap(sums: "Floats") -> "Floats":
         return np.asarray(function(sums[:, :width]) - function(sums[:, width:]), float)
 
-    difference = _difference(
-        gap, total, units, n, None if keys is None else len(units), level
-    )
+    difference = _difference(gap, total, units, n, keys, level)
     return Comparison(
         mean_a=values[0],
         mean_b=values[1],
@@ -76,7 +76,10 @@ def compare_corpus(
 def _paired_bootstrap(
     gap: "Callable[[Floats], Floats]", units: "Floats", level: float
 ) -> PairedBootstrap | None:
-    """The difference over units drawn anew; `None` where one draw in twenty leaves it undefined, or none differ."""
+    """Return the difference over resampled units.
+
+    It is `None` if one draw in twenty is undefined, or if all draws are equal.
+    """
     import numpy as np
 
     if len(units) < 2:
@@ -101,37 +104,36 @@ def _difference(
     total: "Floats",
     units: "Floats",
     n: int,
-    count: int | None,
+    keys: Sequence[Hashable] | None,
     level: float,
 ) -> Estimate:
+    """Return the difference of two corpus values with its jackknife t interval."""
     import numpy as np
 
     value = float(gap(total[None, :])[0])
+    count = None if keys is None else len(units)
     if len(units) < 2:
-        what = "sample" if count is None else "cluster"
-        return Estimate(value, None, None, None, n, count, f"n/a: one {what}")
+        reason = "one sample" if keys is None else "one cluster"
+        return Estimate.without_interval(value, n, reason, clusters=count)
     without = gap(total - units)
     if not np.isfinite(without).all():
-        return Estimate(
-            value, None, None, None, n, count, "n/a: undefined without one sample"
-        )
+        reason = "undefined without one sample"
+        return Estimate.without_interval(value, n, reason, clusters=count)
     spread = jackknife_spread(without, np.zeros(len(units), int), n)
     if not spread.variance:
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     stderr = math.sqrt(spread.variance)
     half = t_quantile((1 + level) / 2, spread.df) * stderr
-    method = "jackknife t" if count is None else "jackknife t on clusters"
-    return flag_few_units(
-        Estimate(
-            value, stderr, value - half, value + half, n, count, method, spread=spread
-        )
-    )
+    low, high = value - half, value + half
+    method = "jackknife t" if keys is None else "jackknife t on clusters"
+    estimate = Estimate(value, stderr, low, high, n, count, method, spread=spread)
+    return flag_few_units(estimate, cluster_sizes(keys))
 
 
 def _resampled_sums(
     units: "Floats", resamples: int, rng: "np.random.Generator"
 ) -> "Floats":
-    """The column sums of `resamples` draws of as many units as there are, with replacement."""
+    """Return the column sums of `resamples` draws of all units with replacement."""
     import numpy as np
 
     n = len(units)

@@ -1,6 +1,6 @@
-"""The few distributions the intervals and tests need: normal, Student t, beta.
+"""The distributions that intervals and tests need: normal, Student t, beta.
 
-Written on the regularised incomplete beta function, so that the base install needs no scipy.
+They are written on the regularised incomplete beta function, so that the base install needs no scipy.
 """
 
 import math
@@ -13,19 +13,19 @@ _MAX_TERMS = 100_000
 
 
 def normal_quantile(p: float) -> float:
-    """The z with P(Z <= z) = p."""
+    """Return the z with P(Z <= z) = p."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a normal quantile needs 0 < p < 1, got {p}")
     return _STANDARD_NORMAL.inv_cdf(p)
 
 
 def normal_cdf(z: float) -> float:
-    """P(Z <= z)."""
+    """Return P(Z <= z)."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b): the CDF of Beta(a, b) at x."""
+    """Return the regularised incomplete beta function I_x(a, b): the CDF of Beta(a, b) at x."""
     if a <= 0.0 or b <= 0.0:
         raise ValueError(
             f"the beta distribution needs positive parameters, got a={a}, b={b}"
@@ -34,7 +34,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
         return 0.0
     if x >= 1.0:
         return 1.0
-    # The continued fraction converges fast only left of the mean; on the right, its mirror image does.
+    # The continued fraction converges fast only left of the mean; right of it, its mirror image does.
     if x > (a + 1.0) / (a + b + 2.0):
         return 1.0 - _beta_left(1.0 - x, b, a)
     return _beta_left(x, a, b)
@@ -52,24 +52,26 @@ def _beta_left(x: float, a: float, b: float) -> float:
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function, evaluated forwards (Lentz)."""
+    """Return the continued fraction of the incomplete beta function, evaluated forwards (Lentz)."""
     numerator = 1.0
-    denominator = 1.0 / _away_from_zero(1.0 - (a + b) * x / (a + 1.0))
+    first = 1.0 - (a + b) * x / (a + 1.0)
+    denominator = 1.0 / _away_from_zero(first)
     fraction = denominator
     for m in range(1, _MAX_TERMS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        end = a + 2 * m
+        even = m * (b - m) * x / ((end - 1) * end)
+        odd = -(a + m) * (a + b + m) * x / (end * (end + 1))
         change = 1.0
         for coefficient in (even, odd):
-            denominator = 1.0 / _away_from_zero(1.0 + coefficient * denominator)
+            next_denominator = _away_from_zero(1.0 + coefficient * denominator)
+            denominator = 1.0 / next_denominator
             numerator = _away_from_zero(1.0 + coefficient / numerator)
             change = numerator * denominator
             fraction *= change
         if abs(change - 1.0) < 1e-15:
             return fraction
-    raise ArithmeticError(
-        f"the incomplete beta function did not converge at x={x}, a={a}, b={b}"
-    )
+    point = f"x={x}, a={a}, b={b}"
+    raise ArithmeticError(f"the incomplete beta function did not converge at {point}")
 
 
 def _away_from_zero(value: float) -> float:
@@ -78,7 +80,7 @@ def _away_from_zero(value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = p."""
+    """Return the x with I_x(a, b) = p."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"a beta quantile needs 0 <= p <= 1, got {p}")
     low, high = 0.0, 1.0
@@ -93,7 +95,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def t_two_sided(t: float, df: float) -> float:
-    """P(|T| >= |t|), the two-sided p of a t statistic."""
+    """Return P(|T| >= |t|), the two-sided p of a t statistic."""
     if df <= 0.0:
         raise ValueError(f"Student's t needs df > 0, got {df}")
     if math.isinf(t):
@@ -103,7 +105,7 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """The t with P(T <= t) = p for Student's t with `df` degrees of freedom."""
+    """Return the t with P(T <= t) = p for Student's t with `df` degrees of freedom."""
     if not 0.0 < p < 1.0:
         raise ValueError(f"a t quantile needs 0 < p < 1, got {p}")
     if p == 0.5:
@@ -124,27 +126,31 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def t_power(shift: float, df: float, alpha: float) -> float:
-    """How often a two-sided t test at `alpha` rejects where the mean lies `shift` standard errors from 0.
+    """Return how often a two-sided t test at `alpha` rejects if the mean is `shift` standard errors from 0.
 
     The noncentral t as an integral over the estimated standard error (Simpson's rule, 2,000 steps of 10 deviations each
     side of its mode).
     """
-    bar = t_quantile(1 - alpha / 2, df)
-    centre, deviation = math.sqrt(max(df - 1, 0.0) / df), 1 / math.sqrt(2 * df)
-    low, high = max(1e-12, centre - 10 * deviation), centre + 10 * deviation
+    critical = t_quantile(1 - alpha / 2, df)
+    centre = math.sqrt(max(df - 1, 0.0) / df)
+    deviation = 1 / math.sqrt(2 * df)
+    low = max(1e-12, centre - 10 * deviation)
+    high = centre + 10 * deviation
     steps = 2000
     width = (high - low) / steps
-    log_front = math.log(2) + df / 2 * math.log(df / 2) - math.lgamma(df / 2)
+    half_df = df / 2
+    log_front = math.log(2) + half_df * math.log(half_df) - math.lgamma(half_df)
 
-    def part(error: float) -> float:
-        density = math.exp(
-            log_front + (df - 1) * math.log(error) - df * error * error / 2
-        )
-        return density * (
-            normal_cdf(shift - bar * error) + normal_cdf(-shift - bar * error)
-        )
+    def integrand(error: float) -> float:
+        log_error = math.log(error)
+        density = math.exp(log_front + (df - 1) * log_error - df * error * error / 2)
+        bar = critical * error
+        rejected = normal_cdf(shift - bar) + normal_cdf(-shift - bar)
+        return density * rejected
 
-    inner = math.fsum(
-        (4 if step % 2 else 2) * part(low + step * width) for step in range(1, steps)
-    )
-    return (part(low) + part(high) + inner) * width / 3
+    terms = []
+    for step in range(1, steps):
+        weight = 4 if step % 2 else 2
+        terms.append(weight * integrand(low + step * width))
+    ends = integrand(low) + integrand(high)
+    return (ends + math.fsum(terms)) * width / 3

@@ -1,7 +1,10 @@
-"""An estimate: a number with what is known about its error, and whether its interval can be relied on."""
+"""An estimate: a number, its error, its interval, and whether the interval can be relied on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from .clusters import effective_clusters, kish_size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,75 +15,123 @@ Ends = tuple[float, float]
 Floats: TypeAlias = "NDArray[np.float64]"
 """An array; its name is quoted, since importing this package must not import numpy."""
 FEWEST_UNITS = 12
-"""Below this many clusters, or samples without clusters, no method that rests on their spread covers 93.5 % throughout
+"""Below this many clusters, or samples without clusters, no method that uses their spread covers 93.5 % throughout
 (docs/development/coverage.md has the figures)."""
+FEWEST_EFFECTIVE_CLUSTERS = 7
+"""The same for the effective number of clusters of unequal size, which is stricter than a count."""
 
 RARE_SHARE = 0.3
-"""Where one sample or cluster makes more than this share of a number on an open scale, the next such sample may double
+"""If one sample or cluster makes more than this share of a number on an open scale, the next such sample may double
 it: an error rate with one loop in 100 recordings (docs/development/coverage.md has the figures)."""
+
+MOST_SKEW = 1 / 3
+"""Largest skewness of a mean (that of the values over the root of n) whose interval is not flagged. It is 0.33 for
+n = 100 values with skewness 3.3 (docs/development/coverage.md has the figures)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What the data say about the error of a number: what an interval is made of, and what aggregates need of it."""
+    """The parts from which the error of a number is computed."""
 
     variance: float
     """The square of the standard error, corrected for clusters that weigh much."""
     base: float
-    """Samples, were each a trial that counts as much as any other."""
+    """The effective number of samples if all were independent."""
     prior: float = 1.0
-    """How many times the variance of right-or-wrong trials is to be feared before any spread was seen."""
+    """Variance assumed before any spread was seen, in units of the variance of right-or-wrong trials."""
     seen: float = 0.0
-    """How many samples or clusters the spread rests on: the more unequal their shares in it, the fewer."""
+    """Effective number of samples or clusters that the variance comes from: fewer, the more unequal their shares."""
     df: float = 1.0
     """Degrees of freedom of the variance."""
+    unseen: float = 0.5
+    """How many pseudo-observations the prior variance counts as, next to `seen` real ones."""
+    skew: float = 0.0
+    """Skewness of the number's own distribution: the third moment of its samples' contributions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with what is known about its error."""
+    """A number with its error and its interval."""
 
     value: float
     stderr: float | None
-    """`None` where it cannot be known: fewer than two samples, or a single cluster. 0 says that no spread was seen,
-    not that there is none: an interval, where there is one, has a width all the same."""
+    """`None` if it cannot be known: fewer than two samples, or a single cluster. 0 means that no spread was seen,
+    not that there is none; an interval, if there is one, still has a width.
+    """
     low: float | None
     high: float | None
     n: int
     clusters: int | None
-    """How many clusters the samples fall into; `None` where the samples count as independent."""
+    """The number of clusters; `None` if the samples are independent."""
     method: str
-    """How the interval was made, in words a table can print."""
+    """How the interval was computed, in words a table can print."""
     scale: Ends | None = None
-    """Between which values the number lies, where that is known."""
+    """The lowest and the highest value the number can have, if known."""
     spread: Spread | None = None
     unreliable: str = ""
-    """Why the interval may cover less than it says; empty where it does not."""
+    """The reason why the interval may cover less than it promises; empty if there is none."""
+
+    @classmethod
+    def without_interval(
+        cls,
+        value: float,
+        n: int,
+        reason: str,
+        *,
+        clusters: int | None = None,
+        scale: Ends | None = None,
+        spread: Spread | None = None,
+        method: str = "",
+    ) -> "Estimate":
+        """Return an estimate with neither a standard error nor an interval, and the reason."""
+        prefix = f"{method}; " if method else ""
+        words = f"{prefix}n/a: {reason}"
+        return cls(value, None, None, None, n, clusters, words, scale, spread)
 
 
-def flag_few_units(estimate: Estimate) -> Estimate:
-    """The estimate, marked where its interval rests on too few clusters or samples."""
-    units, what = (
-        (estimate.n, "samples")
-        if estimate.clusters is None
-        else (estimate.clusters, "clusters")
-    )
-    if estimate.low is None or units >= FEWEST_UNITS:
+def flag_few_units(
+    estimate: Estimate, sizes: Sequence[float] | None = None
+) -> Estimate:
+    """Return the estimate, flagged if its interval comes from too few clusters or samples.
+
+    `sizes` are those of the clusters: a few large ones among many small ones count as few.
+    """
+    if estimate.low is None:
         return estimate
-    return replace(estimate, unreliable=f"interval unreliable: {units} {what}")
+    units = estimate.n if estimate.clusters is None else estimate.clusters
+    if units < FEWEST_UNITS:
+        kind = "samples" if estimate.clusters is None else "clusters"
+        return replace(estimate, unreliable=f"interval unreliable: {units} {kind}")
+    if sizes is None:
+        return estimate
+    effective = effective_clusters(sizes)
+    if kish_size(sizes) >= FEWEST_UNITS and effective >= FEWEST_EFFECTIVE_CLUSTERS:
+        return estimate
+    reason = f"{effective:.0f} effective clusters ({units} of very unequal size)"
+    return replace(estimate, unreliable=f"interval unreliable: {reason}")
+
+
+def flag_skewed(estimate: Estimate) -> Estimate:
+    """Return the estimate, flagged if a few large values make most of its spread on one side."""
+    spread = estimate.spread
+    if estimate.unreliable or estimate.low is None or spread is None:
+        return estimate
+    if abs(spread.skew) <= MOST_SKEW:
+        return estimate
+    kind = "values" if estimate.clusters is None else "clusters"
+    return replace(estimate, unreliable=f"interval unreliable: skewed {kind}")
 
 
 def flag_rare(estimate: Estimate, largest: float) -> Estimate:
-    """The estimate on an open scale, marked where one sample or cluster makes much of it: `largest`."""
-    if (
-        estimate.unreliable
-        or estimate.low is None
-        or largest <= RARE_SHARE * abs(estimate.value)
-    ):
+    """Return the estimate, flagged if one sample or cluster makes much of it.
+
+    `largest` is the most that the value changes if one of them is left out.
+    """
+    if estimate.unreliable or estimate.low is None:
         return estimate
-    what = "sample" if estimate.clusters is None else "cluster"
+    if largest <= RARE_SHARE * abs(estimate.value):
+        return estimate
+    unit = "sample" if estimate.clusters is None else "cluster"
     share = f"{largest / abs(estimate.value):.0%}" if estimate.value else "all"
-    return replace(
-        estimate,
-        unreliable=f"interval unreliable: one {what} makes {share} of the value",
-    )
+    reason = f"one {unit} makes {share} of the value"
+    return replace(estimate, unreliable=f"interval unreliable: {reason}")

@@ -1,22 +1,22 @@
-"""Aggregates over groups of samples or over tasks: micro, macro and pooled errors."""
+"""Aggregates over groups of samples or over tasks: micro, macro and weighted means."""
 
 import math
 from collections.abc import Sequence
 
-from .estimate import Estimate, Spread, flag_few_units
+from .estimate import Ends, Estimate, Spread, flag_few_units
 from .proportions import unseen_spread
 from .spreads import limits
 
 
 def micro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """The mean over all samples of all parts: each part weighs as many as it has."""
+    """Return the mean over all samples of all parts: each part counts by its number of samples."""
     if not sum(part.n for part in parts):
         raise ValueError("no samples in any part: there is nothing to aggregate")
     return weighted_mean(parts, [part.n for part in parts], "micro", level)
 
 
 def macro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """The mean of the parts' values: each part weighs the same, however small."""
+    """Return the mean of the parts' values: each part counts the same, however small."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
     return weighted_mean(parts, [1.0] * len(parts), "macro", level)
@@ -28,109 +28,144 @@ def weighted_mean(
     method: str,
     level: float = 0.95,
 ) -> Estimate:
-    """A weighted mean of independent estimates; the weights are made to add up to 1.
+    """Combine independent estimates into a weighted mean with an interval.
 
-    Variances add up, with Satterthwaite's degrees of freedom. Where all parts lie on one scale with ends the interval
-    is the score interval of `spreads`, which has a width even where every part is perfect. A part of a single sample
-    shows no spread of its own: it counts with the widest there can be around the value of all. On an open scale nothing
-    is known of it, and there is no interval.
+    Variances are added, and the degrees of freedom follow Satterthwaite. If all parts share a bounded scale, the
+    interval is a score interval, so it has a width even if every part is perfect.
+
+    A part with a single sample has no standard error. On a bounded scale its variance is replaced by the largest
+    possible one, (value - low) * (high - value). On an open scale there is no bound, and the result has no interval.
     """
-    total = math.fsum(weights)
-    shares = [weight / total for weight in weights]
-    value = math.fsum(
-        share * part.value for share, part in zip(shares, parts, strict=True)
-    )
+    shares = _normalize(weights)
+    value = math.fsum(s * part.value for s, part in zip(shares, parts, strict=True))
     n = sum(part.n for part in parts)
-    counts = [part.clusters for part in parts]
-    clusters = (
-        sum(count or 0 for count in counts)
-        if all(count is not None for count in counts)
-        else None
-    )
-    scale = (
-        parts[0].scale if all(part.scale == parts[0].scale for part in parts) else None
-    )
-    lone = [
-        share for share, part in zip(shares, parts, strict=True) if part.stderr is None
-    ]
-    if lone and scale is None:
-        return Estimate(
-            value,
-            None,
-            None,
-            None,
-            n,
-            clusters,
-            f"{method}; n/a: a part has no interval",
+    clusters = _total_clusters(parts)
+    scale = _common_scale(parts)
+    reason = _why_no_interval(parts, scale)
+    if reason:
+        return Estimate.without_interval(
+            value, n, reason, clusters=clusters, scale=scale, method=method
         )
-    with_error = [
-        (share, part)
-        for share, part in zip(shares, parts, strict=True)
-        if part.stderr is not None
-    ]
-    if not with_error:
-        return Estimate(
-            value,
-            None,
-            None,
-            None,
-            n,
-            clusters,
-            f"{method}; n/a: no part has an interval",
-            scale,
+    single_variance = _worst_case_variance(shares, parts, value, scale)
+    stderr = _standard_error(shares, parts, single_variance)
+    if scale is None and stderr == 0:
+        return Estimate.without_interval(
+            value, n, "no spread seen", clusters=clusters, method=method
         )
-    widest = 0.0 if scale is None else max(0.0, (value - scale[0]) * (scale[1] - value))
-    unknown = math.fsum(share * share for share in lone) * widest
-    spread = _joint_spread(
-        [(share, part) for share, part in zip(shares, parts, strict=True)], unknown
-    )
-    stderr = math.sqrt(
-        math.fsum((share * (part.stderr or 0.0)) ** 2 for share, part in with_error)
-        + unknown
-    )
-    if scale is None and not stderr:
-        return Estimate(
-            value, None, None, None, n, clusters, f"{method}; n/a: no spread seen"
-        )
-    if scale is not None and not scale[0] < value < scale[1]:
-        low, high = unseen_spread(
-            value, max(1, int(spread.base / spread.prior)), scale, level
-        )
-    else:
-        low, high = limits(value, spread, scale, level)
+    spread = _combined_spread(shares, parts, single_variance)
+    low, high = _interval(value, spread, scale, level)
     return flag_few_units(
         Estimate(value, stderr, low, high, n, clusters, method, scale, spread)
     )
 
 
-def _joint_spread(parts: Sequence[tuple[float, Estimate]], unknown: float) -> Spread:
-    """The spread of a weighted sum; `unknown` is the variance of the parts that show none of their own."""
-    spreads = [(share**2, part.spread or _spread_of(part)) for share, part in parts]
-    variance_sum = math.fsum(weight * spread.variance for weight, spread in spreads)
-    base = math.fsum(weight / spread.base for weight, spread in spreads)
-    # Each variance as a share of the sum: the square of a small one may be 0 as a float.
-    shares = [
-        (weight * spread.variance / variance_sum, spread)
-        for weight, spread in spreads
-        if variance_sum
+def _normalize(weights: Sequence[float]) -> list[float]:
+    """Return the weights divided by their sum."""
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def _total_clusters(parts: Sequence[Estimate]) -> int | None:
+    """Return the number of clusters of all parts; None if one of them has none."""
+    total = 0
+    for part in parts:
+        if part.clusters is None:
+            return None
+        total += part.clusters
+    return total
+
+
+def _common_scale(parts: Sequence[Estimate]) -> Ends | None:
+    """Return the scale that all parts have; None if they differ."""
+    scales = {part.scale for part in parts}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _why_no_interval(parts: Sequence[Estimate], scale: Ends | None) -> str:
+    """Return why the combination cannot have an interval; empty if it can."""
+    missing = sum(part.stderr is None for part in parts)
+    if missing and scale is None:
+        return "a part has no interval"
+    if missing == len(parts):
+        return "no part has an interval"
+    return ""
+
+
+def _worst_case_variance(
+    shares: Sequence[float],
+    parts: Sequence[Estimate],
+    value: float,
+    scale: Ends | None,
+) -> float:
+    """Return the variance assumed for parts of a single sample: the largest the scale allows around the value."""
+    if scale is None:
+        return 0.0
+    largest = max(0.0, (value - scale[0]) * (scale[1] - value))
+    squares = [
+        share * share
+        for share, part in zip(shares, parts, strict=True)
+        if part.stderr is None
     ]
-    terms = [share**2 / spread.seen for share, spread in shares if share]
-    freedom = [share**2 / spread.df for share, spread in shares if share]
+    return math.fsum(squares) * largest
+
+
+def _standard_error(
+    shares: Sequence[float], parts: Sequence[Estimate], single_variance: float
+) -> float:
+    """Return the standard error of the weighted sum."""
+    variances = []
+    for share, part in zip(shares, parts, strict=True):
+        variances.append((share * (part.stderr or 0.0)) ** 2)
+    return math.sqrt(math.fsum(variances) + single_variance)
+
+
+def _interval(
+    value: float, spread: Spread, scale: Ends | None, level: float
+) -> tuple[float, float]:
+    """Return the interval; at an end of the scale, the one for values without any spread."""
+    if scale is None or scale[0] < value < scale[1]:
+        return limits(value, spread, scale, level)
+    trials = max(1, int(spread.base / spread.prior))
+    return unseen_spread(value, trials, scale, level)
+
+
+def _combined_spread(
+    shares: Sequence[float], parts: Sequence[Estimate], single_variance: float
+) -> Spread:
+    """Return the spread of the weighted sum; `single_variance` is added for parts that show none of their own."""
+    spreads = [part.spread or _spread_of(part) for part in parts]
+    weights = [share * share for share in shares]
+    variances = [w * s.variance for w, s in zip(weights, spreads, strict=True)]
+    total = math.fsum(variances)
+    inverse_bases = [w / s.base for w, s in zip(weights, spreads, strict=True)]
+    inverse_base = math.fsum(inverse_bases)
+    priors = [s.prior * x for s, x in zip(spreads, inverse_bases, strict=True)]
+
+    # Each variance as a share of the sum: the square of a small one may be 0 as a float.
+    per_unit, per_df, skews = [], [], []
+    for variance, spread in zip(variances, spreads, strict=True):
+        if not variance:
+            continue
+        part = variance / total
+        per_unit.append(part * part / spread.seen)
+        per_df.append(part * part / spread.df)
+        skews.append(part**1.5 * spread.skew)
     return Spread(
-        variance=variance_sum + unknown,
-        base=1 / base,
-        prior=math.fsum(
-            spread.prior * weight / spread.base for weight, spread in spreads
-        )
-        / base,
-        seen=1 / math.fsum(terms) if terms else 0.0,
-        df=max(1.0, 1 / math.fsum(freedom))
-        if freedom
-        else math.fsum(part.n for _, part in parts),
+        variance=total + single_variance,
+        base=1 / inverse_base,
+        prior=math.fsum(priors) / inverse_base,
+        seen=1 / math.fsum(per_unit) if per_unit else 0.0,
+        df=max(1.0, 1 / math.fsum(per_df)) if per_df else _total_samples(parts),
+        skew=math.fsum(skews),
     )
 
 
+def _total_samples(parts: Sequence[Estimate]) -> float:
+    return float(sum(part.n for part in parts))
+
+
 def _spread_of(part: Estimate) -> Spread:
-    """The spread of an estimate that says no more than its standard error."""
+    """Return the spread of an estimate that has only a standard error."""
     units = part.n if part.clusters is None else part.clusters
-    return Spread((part.stderr or 0.0) ** 2, part.n, seen=units, df=max(1, units - 1))
+    variance = (part.stderr or 0.0) ** 2
+    return Spread(variance, part.n, seen=units, df=max(1, units - 1))

@@ -1,9 +1,11 @@
-"""Whether a number is above a limit, decided by its interval: yes, no, or not yet; and how many samples would tell.
+"""Is a number above a limit? Its interval decides: yes, no, or not yet; and how many samples would decide.
 
-With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes where its whole
-interval is at or above the limit, and fails where all of it is below. Several numbers decided together pass only if
-each does, which needs no correction (intersection-union test); one of them failing by chance is the more likely the
-more there are, so the interval that fails one is widened by Bonferroni's rule.
+With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes
+if its whole interval
+is at or above the limit, and fails if all of it is below. Several numbers decided together pass
+only if each does, which
+needs no correction (intersection-union test). The more numbers there are, the more likely one of them fails by chance,
+so the interval that fails one is widened by Bonferroni's rule.
 """
 
 import math
@@ -15,7 +17,7 @@ from .power import sample_size
 Decision = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.95
 MOST_SAMPLES = 10_000_000
-"""A number of samples above it decides nothing in practice."""
+"""A decision that needs more samples than this is impractical."""
 _ROUNDING = 1e-12
 
 
@@ -27,9 +29,9 @@ def decide(
     together: int = 1,
     level: float = LEVEL,
 ) -> Decision:
-    """Whether a number is at or above `limit`, as its interval says; `together` numbers are decided at once.
+    """Return whether a number is at or above `limit`, by its interval; `together` numbers are decided at once.
 
-    Where nothing is wrong, one of all numbers fails in at most (1 - level) / 2 of cases, whatever their count.
+    If nothing is wrong, any of the numbers fails in at most (1 - level) / 2 of cases, whatever their count.
     """
     low, high = interval
     if low >= limit - _ROUNDING:
@@ -50,9 +52,9 @@ def deciding_size(
     *,
     power: float = 0.8,
 ) -> int | None:
-    """About how many samples decide in 4 of 5 cases, if the number stays what it is; `None` where none would.
+    """Return about how many samples decide with the given power if the number stays the same; `None` if none would.
 
-    Where no spread was seen, the interval goes on to shrink with the number of samples, not with its root.
+    If no spread was seen, the interval shrinks with the number of samples, not with its root.
     """
     margin = abs(value - limit)
     reach = value - interval[0] if value > limit else interval[1] - value
@@ -66,6 +68,6 @@ def deciding_size(
 
 
 def rounded_up(count: int) -> int:
-    """A count to two digits, never less: what is known of it is no more than that."""
+    """Return a count rounded up to two digits, since it is not known more precisely."""
     unit = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // unit) * unit

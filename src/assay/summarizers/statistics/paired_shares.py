@@ -1,9 +1,9 @@
-"""Two models that are right or wrong on the same samples: the interval of the difference, and the test it agrees with.
+"""Two models that are right or wrong on the same samples: the interval of the difference, and the matching test.
 
-The test is McNemar's mid-p. The interval is Tango's: every difference from which the one seen is less than z standard
-errors away, the error being the one under that difference. Its statistic is scaled so that at a difference of 0 it
-gives the mid-p exactly: the interval excludes 0 where p < 1 - level, and only there. The factor goes to 1 as more
-samples differ. Tango 1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
+The test is McNemar's mid-p. The interval is Tango's: every difference that is less than z standard errors from the
+observed one, with the error under that difference. Its statistic is scaled so that at a difference of 0 it gives the
+mid-p exactly: the interval excludes 0 if and only if p < 1 - level. The factor goes to 1 as more samples differ. Tango
+1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
 """
 
 import math
@@ -14,13 +14,13 @@ from .paired_tests import mcnemar
 
 METHOD = "paired score"
 _CERTAIN = 1e-12
-"""Below this p both statistics say the same, and the quantile of the normal distribution loses its digits."""
+"""Below this p both statistics agree, and the quantile of the normal distribution loses its digits."""
 
 
 def paired_share_difference(
     wins: int, losses: int, n: int, level: float = 0.95, *, mid_p: bool = True
 ) -> Estimate:
-    """The difference of two shares: `wins` samples only the first got right, `losses` only the second, of n.
+    """Return the difference of two shares: of n samples the first alone got `wins` right, the second alone `losses`.
 
     Without `mid_p` it is Tango's interval as published, which agrees with McNemar's chi-square.
     """
@@ -43,7 +43,7 @@ def paired_share_difference(
 
 
 def _scaling(wins: int, losses: int) -> float:
-    """What the score statistic at a difference of 0 is multiplied with to give the mid-p."""
+    """Return the factor that makes the score statistic at a difference of 0 agree with the mid-p."""
     if wins == losses:
         return 1.0
     p = mcnemar(wins, losses)
@@ -53,7 +53,7 @@ def _scaling(wins: int, losses: int) -> float:
 
 
 def _bound(wins: int, losses: int, n: int, quantile: float) -> float:
-    """The lowest difference that the test does not reject."""
+    """Return the lowest difference that the test does not reject."""
     low, high = -1.0, (wins - losses) / n
     for _ in range(200):
         middle = (low + high) / 2
@@ -67,14 +67,31 @@ def _bound(wins: int, losses: int, n: int, quantile: float) -> float:
 
 
 def _score(wins: int, losses: int, n: int, difference: float) -> float:
-    """How many standard errors the difference seen lies above `difference`; the error is the one under it."""
-    slope = (2 * n - wins + losses) * difference - wins - losses
-    constant = -losses * difference * (1 - difference)
-    root = math.sqrt(max(0.0, slope * slope - 8 * n * constant))
-    # The likeliest share of losses if the difference were this; of two equal forms the one that does not cancel.
-    share = (root - slope) / (4 * n) if slope <= 0 else -2 * constant / (root + slope)
-    variance = n * (2 * share + difference * (1 - difference))
+    """Return by how many standard errors the observed difference is above `difference` (Tango 1998).
+
+    The standard error is that under `difference`, with the most likely share of losses.
+    """
+    share = _likeliest_losses(wins, losses, n, difference)
+    spread = difference * (1 - difference)
+    variance = n * (2 * share + spread)
     above = wins - losses - n * difference
-    if variance <= 0:
-        return math.copysign(math.inf, above) if above else 0.0
-    return above / math.sqrt(variance)
+    if variance > 0:
+        return above / math.sqrt(variance)
+    if above:
+        return math.copysign(math.inf, above)
+    return 0.0
+
+
+def _likeliest_losses(wins: int, losses: int, n: int, difference: float) -> float:
+    """Return the share of losses of largest likelihood: a root of a quadratic equation.
+
+    Of its two equal forms, use the one in which no digits cancel.
+    """
+    slope = (2 * n - wins + losses) * difference
+    slope -= wins + losses
+    constant = -losses * difference * (1 - difference)
+    square = slope * slope - 8 * n * constant
+    root = math.sqrt(max(0.0, square))
+    if slope <= 0:
+        return (root - slope) / (4 * n)
+    return -2 * constant / (root + slope)

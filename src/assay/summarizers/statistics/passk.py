@@ -9,13 +9,13 @@ from math import comb
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The share of the subsets of k answers with at least one of the c right ones in it."""
+    """Return the share of the subsets of k answers with at least one of the c right ones in it."""
     _check(n, c, k)
     return float(1 - Fraction(comb(n - c, k), comb(n, k)))
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """The share of the subsets of k answers made of right ones only (written pass^k)."""
+    """Return the share of the subsets of k answers that are all right (written pass^k)."""
     _check(n, c, k)
     return float(Fraction(comb(c, k), comb(n, k)))
 

@@ -1,8 +1,9 @@
 """How many samples a comparison needs, and the smallest difference a run of n samples can show.
 
-The power promised is that of the tests that decide in `compare_paired`: the paired t for means of normal differences,
-and McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The textbook formula ("Adding error
-bars to evals", Miller) is where the search starts; by itself it promises up to 6 points more than McNemar's test keeps.
+The power is that of the tests that decide in `compare_paired`: the paired t for means of normal differences, and
+McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at
+the textbook formula
+("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test has.
 """
 
 import math
@@ -15,7 +16,10 @@ from .distributions import incomplete_beta, normal_quantile, t_power
 def sample_size(
     difference: float, variance: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int:
-    """Questions needed to show `difference` between two models; `variance` is that of a question's difference."""
+    """Return the samples needed to show `difference` between two models.
+
+    `variance` is that of a sample's difference.
+    """
     if difference == 0:
         raise ValueError("no number of samples can show a difference of 0")
     if variance < 0:
@@ -31,15 +35,15 @@ def sample_size(
 
 
 def normal_size(difference: float, alpha: float = 0.05, power: float = 0.8) -> int:
-    """The textbook number of samples for a difference in standard deviations, as if its variance were known."""
-    # A result a rounding error above a whole number is that whole number.
+    """Return the textbook number of samples for a difference in standard deviations, as if its variance were known."""
+    # A result that is above an integer only by rounding is that integer.
     return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
 
 
 def sample_size_paired_binary(
     difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int:
-    """Samples needed when both models answer right or wrong, and differ on a share `discordance` of them."""
+    """Return the samples needed if both models answer right or wrong, and differ on a share `discordance` of them."""
     _check_discordance(discordance)
     if abs(difference) > discordance:
         raise ValueError(
@@ -58,7 +62,7 @@ def sample_size_paired_binary(
 def paired_binary_power(
     n: int, difference: float, discordance: float, *, alpha: float = 0.05
 ) -> float:
-    """How often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
+    """Return how often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
 
     Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
     """
@@ -83,7 +87,7 @@ def paired_binary_power(
 
 @lru_cache(maxsize=65_536)
 def _most_losses(count: int, alpha: float) -> int:
-    """The largest smaller side of `count` discordant samples at which the mid-p is below alpha; -1 if there is none."""
+    """Return the most losses of `count` discordant samples at which the mid-p is below alpha; -1 if there are none."""
     fewer = max(
         0,
         math.floor((count - normal_quantile(1 - alpha / 2) * math.sqrt(count)) / 2) + 2,
@@ -98,11 +102,12 @@ def _mid_p(fewer: int, count: int) -> float:
 
 
 def _at_most(k: int, n: int, share: float) -> float:
-    """P(X <= k) of a binomial."""
+    """Return P(X <= k) of a binomial distribution."""
     return 1.0 if k >= n else incomplete_beta(1 - share, n - k, k + 1)
 
 
 def _exactly(k: int, n: int, share: float) -> float:
+    """Return P(X = k) of a binomial distribution."""
     if share in (0.0, 1.0):
         return float(k == n * share)
     ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -110,23 +115,27 @@ def _exactly(k: int, n: int, share: float) -> float:
 
 
 def _first(reaches: Callable[[int], bool], start: int) -> int:
-    """The first n from which on the power suffices; near it power may go down a little as n goes up."""
-    low, high = start, start
+    """Return the first n from which on the power suffices; near it power may decrease a little as n increases."""
+    low = high = start
     while not reaches(high):
-        low, high = high, high + max(1, high // 8)
+        low = high
+        high += max(1, high // 8)
     while low > 2 and reaches(low):
         low -= max(1, low // 16)
     low = max(low, 1)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if reaches(middle) else (middle, high)
+        if reaches(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def minimum_detectable_difference(
     n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The smallest true difference n samples show with this power; `variance` is that of a difference."""
+    """Return the smallest true difference that n samples show with this power; `variance` is that of a difference."""
     if n < 2:
         raise ValueError(f"a detectable difference needs at least two samples, got {n}")
     if variance < 0:
@@ -138,7 +147,7 @@ def minimum_detectable_difference(
 def minimum_detectable_paired_binary(
     n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
+    """Return the same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
     _check_discordance(discordance)
 
     def shows(difference: float) -> bool:
@@ -152,7 +161,7 @@ def minimum_detectable_paired_binary(
 
 
 def _least(shows: Callable[[float], bool], high: float) -> float:
-    """The smallest number up to `high` that suffices, to 9 digits."""
+    """Return the smallest number up to `high` that suffices, to 9 digits."""
     low = 0.0
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2

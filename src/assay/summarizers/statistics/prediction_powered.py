@@ -1,8 +1,9 @@
-"""Prediction-powered means: what a judge says of every sample, corrected by what people say of some.
+"""Prediction-powered means: a judge's verdicts on every sample, corrected by people's labels on some.
 
-A judge errs, and its mean with it; people are right, and few. The mean of the judge over all samples is taken as far as
-it agrees with people on those that both have seen, and its error there is taken off. The weight of the judge is what
-makes the interval narrowest (Angelopoulos, Duchi and Zrnic 2023, PPI++): a bad judge is hardly used.
+A judge errs, and so does its mean. People are right, but label few samples. The mean of the judge over all samples is
+corrected by its error on the samples that both have seen. The weight of the judge is the one with
+the narrowest interval
+(Angelopoulos, Duchi and Zrnic 2023, PPI++): a bad judge is hardly used.
 """
 
 import math
@@ -14,15 +15,15 @@ from .intervals import estimate_mean
 
 METHOD = "prediction-powered t"
 FEWEST_LABELS = 20
-"""Below this many labels the interval is said to be unreliable."""
+"""Below this many labels the interval is flagged as unreliable."""
 UNSEEN = 1.0
-"""Samples, as bad as the scale has them, that the variance allows for though no label showed them."""
+"""Worst-case samples that the variance allows for although no label showed them."""
 
 
 def judge_weight(
     labels: Sequence[float], judged: Sequence[float], others: Sequence[float]
 ) -> float:
-    """How much of the judge is used, from 0 to 1: its covariance with people, over its own variance."""
+    """Return the weight of the judge, from 0 to 1: its covariance with people, over its own variance."""
     n, rest = len(labels), len(others)
     spread = _variance([*judged, *others])
     if n < 2 or not rest or spread <= 0:
@@ -44,10 +45,13 @@ def prediction_powered_mean(
     *,
     ends: Ends | None = None,
 ) -> Estimate:
-    """The mean that people would give all samples, with its 95 % interval.
+    """Return the mean that people would give all samples, with its 95 % interval.
 
-    `labels` and `judged` are what people and the judge said of the same samples, drawn at random; `others` is what the
-    judge said of all the rest. Without others, or with a judge that always says the same, it is the mean of the labels.
+    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at
+    random; `others` are the
+    judge's verdicts on all the rest. Without others, or with a judge whose verdict never changes,
+    it is the mean of the
+    labels.
     """
     n = len(labels)
     if len(judged) != n:
@@ -59,14 +63,16 @@ def prediction_powered_mean(
         return estimate_mean(list(labels), binary=set(labels) <= {0.0, 1.0}, ends=ends)
     residuals = [y - weight * f for y, f in zip(labels, judged, strict=True)]
     value = math.fsum(residuals) / n + weight * math.fsum(others) / len(others)
-    # One degree of freedom is spent on the mean of the residuals, one on the weight. On a scale with ends the rare
-    # errors of a good judge may not be among the labels: the variance allows for one more, as bad as can be.
-    feared = (
+    # The mean of the residuals and the weight use one degree of freedom each. On a scale with ends the rare errors of
+    # a good judge may not be among the labels: the variance allows for one more, as bad as the scale allows.
+    unseen_variance = (
         UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2
         if ends is not None
         else 0.0
     )
-    label_variance = (_variance(residuals) * (n - 1) + feared) / max(n - 2, 1) / n
+    label_variance = (
+        (_variance(residuals) * (n - 1) + unseen_variance) / max(n - 2, 1) / n
+    )
     variance = label_variance + weight**2 * _variance(others) / len(others)
     stderr = math.sqrt(variance)
     df = (
@@ -74,8 +80,8 @@ def prediction_powered_mean(
         if label_variance > 0
         else math.inf
     )
-    reach = t_quantile(0.975, min(df, 1e6)) * stderr
-    low, high = value - reach, value + reach
+    half_width = t_quantile(0.975, min(df, 1e6)) * stderr
+    low, high = value - half_width, value + half_width
     if ends is not None:
         value, low, high = (min(max(x, ends[0]), ends[1]) for x in (value, low, high))
     unreliable = f"interval unreliable: {n} labels" if n < FEWEST_LABELS else ""

@@ -14,19 +14,19 @@ EXACT_BELOW = 64
 _NEAR_END = 0.7
 """The share of 1 - level that the exact bound near an end may miss; found by computing coverage, not by theory."""
 _NEAR_COUNT = 40
-"""Successes, or failures, up to which that bound is looked at; with more it makes no difference of 0.001."""
+"""Successes, or failures, up to which that bound is used; with more it changes less than 0.001."""
 
 
 def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of k successes in n."""
+    """Return Wilson's score interval of k successes in n."""
     _check_counts(k, n)
     low, high = score_limits(k / n, n, _z(level))
-    # At the ends the bound is exactly the end; rounding would leave it 1e-17 away.
+    # At the ends the bound is exactly the end; rounding would move it by 1e-17.
     return (0.0 if k == 0 else low), (1.0 if k == n else high)
 
 
 def score_limits(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """The shares that lie `quantile` standard errors from `share` of n trials; the errors are those of the limits."""
+    """Return the shares that are `quantile` of their own standard errors from `share` of n trials."""
     push = quantile * quantile / n
     centre = (share + push / 2) / (1 + push)
     half = math.sqrt(share * (1 - share) * push + push * push / 4) / (1 + push)
@@ -34,7 +34,7 @@ def score_limits(share: float, n: float, quantile: float) -> tuple[float, float]
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval: covers at least `level` for every true share, and is therefore wide."""
+    """Return the exact interval. It covers at least `level` for every true share, and is therefore wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
     low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
@@ -45,20 +45,23 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
 def share_interval(
     k: int, n: int, level: float = 0.95
 ) -> tuple[tuple[float, float], str]:
-    """The interval of a row of k right of n, and its name."""
+    """Return the interval of k right of n, and its name."""
     if n < EXACT_BELOW:
         return clopper_pearson(k, n, level), "clopper-pearson"
     low, high = wilson(k, n, level)
+    wrong = n - k
     tail = _NEAR_END * (1 - level)
     if 0 < k <= _NEAR_COUNT:
-        low = min(low, beta_quantile(tail, k, n - k + 1))
-    if 0 < n - k <= _NEAR_COUNT:
-        high = max(high, 1 - beta_quantile(tail, n - k, k + 1))
+        exact_low = beta_quantile(tail, k, wrong + 1)
+        low = min(low, exact_low)
+    if 0 < wrong <= _NEAR_COUNT:
+        exact_high = 1 - beta_quantile(tail, wrong, k + 1)
+        high = max(high, exact_high)
     return (low, high), "wilson"
 
 
 def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The textbook interval, for comparison only: at 0 or n successes it has no width. Cut to [0, 1]."""
+    """Return the textbook interval cut to [0, 1], for comparison only: at 0 or n successes it has no width."""
     _check_counts(k, n)
     share = k / n
     half = _z(level) * math.sqrt(share * (1 - share) / n)
@@ -68,11 +71,12 @@ def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
 def unseen_spread(
     value: float, trials: int, ends: Ends, level: float = 0.95
 ) -> tuple[float, float]:
-    """An interval for a mean of which every trial gave `value`.
+    """Return an interval for a mean of which every trial gave `value`.
 
-    How many of all others may differ is known: with 0 of `trials` seen, at most Clopper and Pearson's upper bound.
-    Should these lie at an end of the scale, the mean lies where this interval ends. At an end of the scale it is
-    Clopper and Pearson's own interval.
+    With 0 of `trials` different, at most Clopper and Pearson's upper bound of all others may
+    differ. If these are at an end
+    of the scale, the mean is at the end of this interval. At an end of the scale it is Clopper and
+    Pearson's own interval.
     """
     share = clopper_pearson(0, trials, level)[1]
     return value - share * (value - ends[0]), value + share * (ends[1] - value)

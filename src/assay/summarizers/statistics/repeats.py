@@ -21,21 +21,21 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """Where the variance of repeated answers comes from. `None` where one answer per question cannot tell."""
+    """Where the variance of repeated answers comes from. Parts are `None` if there is one answer per question."""
 
     estimate: Estimate
     within: float | None
     """Variance between the answers to one question, pooled over questions."""
     between: float | None
-    """Variance between questions with the sampling noise taken out; 0 where the noise explains it all."""
+    """Variance between questions without the sampling noise; 0 if the noise explains it all."""
     stderr_at_infinity: float | None
-    """What the standard error would fall to with endless repeats of the same questions."""
+    """The standard error with endless repeats of the same questions."""
     icc: float | None
     """Intra-class correlation: the share of the variance that is due to the questions."""
 
     @property
     def advice(self) -> str:
-        """Whether more epochs or more questions would make the number more certain."""
+        """A sentence that recommends more epochs or more questions."""
         now, limit = self.estimate.stderr, self.stderr_at_infinity
         if now is None:
             return "one question has no standard error: add questions"
@@ -51,13 +51,13 @@ class Decomposition:
 def decompose(
     rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None = None
 ) -> Decomposition:
-    """The decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
+    """Return the decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
     if not rows:
         raise ValueError("no questions: there is nothing to decompose")
     answers = [finite(row, "answer") for row in rows]
     means = [math.fsum(row) / len(row) for row in answers]
     n = len(means)
-    # Answers that agree within every question leave means of 0 and 1: a proportion of questions.
+    # If the answers agree within every question, the means are 0 and 1: a proportion of questions.
     binary = all(x in (0.0, 1.0) for row in [*answers, means] for x in row)
     estimate = estimate_mean(means, clusters, binary=binary)
     spare = sum(len(row) - 1 for row in answers)
@@ -90,24 +90,30 @@ def decompose(
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The one value that repeats of a question come down to."""
+    """The one value of a question's repeats."""
 
     value: float
     tied: bool = False
-    """A majority was asked for and there was none; `value` is then the mean of the values that tied."""
+    """True if `majority` had no winner; `value` is then the mean of the values that tied."""
 
 
 def modes(answers: Sequence[Answer]) -> list[Answer]:
-    """The most frequent answers in order of appearance; more than one is a tie the caller must report."""
+    """Return the most frequent answers in order of appearance; more than one is a tie the caller must report."""
     counts = Counter(answers)
     top = max(counts.values(), default=0)
     return [answer for answer, count in counts.items() if count == top]
 
 
-def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
-    """The repeats of one question as one value.
+def reduce_repeats(
+    values: Sequence[float],
+    reducer: str,
+    ballots: Sequence[Hashable | None] | None = None,
+) -> Reduced:
+    """Return the repeats of one question as one value.
 
     Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K` with a number for K.
+    `ballots` are the answers that `majority` votes on, None for one that does not vote. Without them equal values
+    count as equal answers.
     """
     numbers = finite(values, "repeat")
     if reducer == "mean":
@@ -115,8 +121,7 @@ def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
     if reducer == "max":
         return Reduced(max(numbers))
     if reducer == "majority":
-        top = modes(numbers)
-        return Reduced(math.fsum(top) / len(top), tied=len(top) > 1)
+        return _vote(numbers, numbers if ballots is None else ballots)
     match = re.fullmatch(r"pass([@^])(\d+)", reducer)
     if match is None:
         raise ValueError(
@@ -126,3 +131,19 @@ def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
     count = pass_at_k if match[1] == "@" else pass_hat_k
     return Reduced(count(len(numbers), int(sum(numbers)), int(match[2])))
+
+
+def _vote(values: Sequence[float], ballots: Sequence[Hashable | None]) -> Reduced:
+    """Return the value of the most frequent answer; the mean of the values that tied."""
+    leaders = modes([ballot for ballot in ballots if ballot is not None])
+    if not leaders:
+        return Reduced(math.fsum(values) / len(values))
+    verdicts = []
+    for leader in leaders:
+        own_values = [
+            value
+            for value, ballot in zip(values, ballots, strict=True)
+            if ballot == leader
+        ]
+        verdicts.append(math.fsum(own_values) / len(own_values))
+    return Reduced(math.fsum(verdicts) / len(verdicts), tied=len(leaders) > 1)

@@ -1,34 +1,35 @@
-"""From the spread of samples or clusters to an interval: the three shapes every number but a share has.
+"""Intervals from a variance and its degrees of freedom: three kinds, for all numbers other than shares.
 
 *Score*, for means and ratios on a scale with two ends: Wilson's interval with an effective number of trials. That
-number comes from the variance seen, which near an end rests on few samples and is mostly too small. So it is drawn
-towards the variance of right-or-wrong trials, as if half a sample more had been seen: no value can spread more than
-that.
+number comes from the observed variance, which near an end comes from few samples and is mostly too
+small. So it is moved
+towards the variance of right-or-wrong trials, as if a little more had been seen: no value can spread more than that.
 
 *Log* and *logit*, for corpus metrics: Student's t on the scale where the number has no end, so that the interval is
 wider towards the middle of the scale.
 
-*t*, for numbers on an open scale.
+*t*, for numbers on an open scale. If the values are skewed, the plain interval misses on the side of the long tail.
+Hall's transformation (1992) corrects for that; the interval covers both the plain and the corrected one.
 
-A variance that a few units make up is itself uncertain. Its degrees of freedom follow from the fourth moment
-(Satterthwaite): with f units that make all of the spread there are about 2 f, however many others there are.
+A variance that comes from a few units is itself uncertain. Its degrees of freedom follow from the fourth moment
+(Satterthwaite): if f units make all of the spread, there are about 2 f, however many others there are.
 """
 
 import math
 from collections.abc import Sequence
 
+from .clusters import assumed_correlation
 from .distributions import t_quantile
 from .estimate import Ends, Spread
 from .proportions import score_limits
 
-UNSEEN = 0.5
-"""Pseudo-observations of the prior variance."""
-CLUSTER_CORRELATION = 0.2
-"""How alike samples of a cluster are feared to be before any spread between clusters was seen."""
+Interval = tuple[float, float]
+_LARGEST_EXPONENT = 700.0
+_NO_SKEW = 1e-9
 
 
 def seen_units(squares: Sequence[float]) -> float:
-    """How many equal squares would have the same sum and the same sum of squares; 0 where all are 0."""
+    """Return how many equal squares have the same sum and the same sum of squares; 0 if all are 0."""
     largest = max(squares, default=0.0)
     if not largest:
         return 0.0
@@ -37,50 +38,118 @@ def seen_units(squares: Sequence[float]) -> float:
 
 
 def fourth_moment_df(effective: float, units: int) -> float:
-    """Degrees of freedom of a variance of `units` squares that rests on `effective` of them; at most units - 1."""
+    """Return the degrees of freedom of a variance of `units` squares that rests on `effective` of them."""
+    most = units - 1
     rest = 1 - effective / units
-    return units - 1 if rest <= 0 else max(1.0, min(units - 1, 2 * effective / rest))
+    if rest <= 0:
+        return most
+    return max(1.0, min(most, 2 * effective / rest))
 
 
-def cluster_prior(base: float, base_of_clusters: float) -> float:
-    """The prior of a mean over clusters, from the effective number of samples and that of clusters."""
-    return 1 + CLUSTER_CORRELATION * max(0.0, base / base_of_clusters - 1)
+def skewness_of_sum(contributions: Sequence[float]) -> float:
+    """Return the skewness of a sum of independent contributions, each given as its deviation from the mean."""
+    largest = max(map(abs, contributions), default=0.0)
+    if not largest:
+        return 0.0
+    scaled = [contribution / largest for contribution in contributions]
+    second = math.fsum(x * x for x in scaled)
+    third = math.fsum(x * x * x for x in scaled)
+    return float(third / second**1.5)
 
 
-def limits(
-    value: float, spread: Spread, ends: Ends | None, level: float
-) -> tuple[float, float]:
-    """The score interval between two ends, else Student's t."""
+def cluster_prior(base: float, base_of_clusters: float, balance: float) -> float:
+    """Return the prior variance of a mean over clusters.
+
+    `base` is the effective number of samples, `base_of_clusters` that of clusters, `balance` how equal their sizes are.
+    """
+    samples_per_cluster = base / base_of_clusters
+    return 1 + assumed_correlation(balance) * max(0.0, samples_per_cluster - 1)
+
+
+def limits(value: float, spread: Spread, ends: Ends | None, level: float) -> Interval:
+    """Return the score interval between two ends, or Student's t on an open scale."""
     quantile = t_quantile((1 + level) / 2, spread.df)
-    if ends is None or not ends[0] < value < ends[1]:
-        half = quantile * math.sqrt(spread.variance)
-        return value - half, value + half
-    width = ends[1] - ends[0]
-    share = (value - ends[0]) / width
-    ratio = spread.variance / width**2 * spread.base / (share * (1 - share))
-    ratio_with_prior = (spread.seen * ratio + UNSEEN * spread.prior) / (
-        spread.seen + UNSEEN
+    if not _is_between(value, ends):
+        return _t_limits(value, spread, quantile)
+    assert ends is not None
+    low, high = ends
+    width = high - low
+    share = (value - low) / width
+    trials = _effective_trials(share, spread, width)
+    low_share, high_share = score_limits(share, trials, quantile)
+    return (
+        low + low_share * width,
+        low + high_share * width,
     )
-    low, high = score_limits(
-        share, spread.base / max(ratio, ratio_with_prior), quantile
-    )
-    return ends[0] + low * width, ends[0] + high * width
+
+
+def _is_between(value: float, ends: Ends | None) -> bool:
+    """Return True if a scale has ends and the value is inside of them."""
+    return ends is not None and ends[0] < value < ends[1]
+
+
+def _effective_trials(share: float, spread: Spread, width: float) -> float:
+    """Return the number of right-or-wrong trials that would give the same variance of the share."""
+    binary_variance = share * (1 - share) / spread.base
+    seen_ratio = spread.variance / width**2 / binary_variance
+    weighted = spread.seen * seen_ratio + spread.unseen * spread.prior
+    ratio_with_prior = weighted / (spread.seen + spread.unseen)
+    return spread.base / max(seen_ratio, ratio_with_prior)
+
+
+def _t_limits(value: float, spread: Spread, quantile: float) -> Interval:
+    """Return Student's t interval, extended on the side of a long tail."""
+    stderr = math.sqrt(spread.variance)
+    below = max(quantile, _undo_skew(quantile, spread.skew))
+    above = max(quantile, -_undo_skew(-quantile, spread.skew))
+    return value - below * stderr, value + above * stderr
+
+
+def _undo_skew(quantile: float, skew: float) -> float:
+    """Return the t statistic that Hall's transformation maps to `quantile`.
+
+    The transformation g(t) = t + a t²/3 + a² t³/27 + a/6, with the skewness a of the mean, makes the statistic nearly
+    symmetric.
+    """
+    if abs(skew) < _NO_SKEW:
+        return quantile
+    cube = 1 + skew * (quantile - skew / 6)
+    return 3 / skew * (math.copysign(abs(cube) ** (1 / 3), cube) - 1)
 
 
 def stretched_limits(
     value: float, spread: Spread, ends: Ends | None, level: float
-) -> tuple[tuple[float, float], str]:
-    """Student's t on the scale that stretches to infinity what ends somewhere; and the name of that scale."""
-    half = t_quantile((1 + level) / 2, spread.df) * math.sqrt(spread.variance)
-    if ends is None or not ends[0] < value < ends[1]:
-        return (value - half, value + half), "t"
+) -> tuple[Interval, str]:
+    """Return Student's t interval on the scale without ends, and the name of that scale."""
+    quantile = t_quantile((1 + level) / 2, spread.df)
+    if not _is_between(value, ends):
+        return _t_limits(value, spread, quantile), "t"
+    assert ends is not None
+    half = quantile * math.sqrt(spread.variance)
     low, high = ends
     if math.isinf(high):
-        factor = math.exp(min(half / (value - low), 700.0))
-        return (low + (value - low) / factor, low + (value - low) * factor), "log t"
-    odds = (value - low) / (high - value)
-    factor = math.exp(
-        min(half * (high - low) / ((value - low) * (high - value)), 700.0)
-    )
-    shares = (odds / factor / (1 + odds / factor), odds * factor / (1 + odds * factor))
-    return (low + shares[0] * (high - low), low + shares[1] * (high - low)), "logit t"
+        return _log_limits(value, half, low), "log t"
+    return _logit_limits(value, half, ends), "logit t"
+
+
+def _log_limits(value: float, half: float, low: float) -> Interval:
+    """Return the limits of an interval that is symmetric in the logarithm of the distance from `low`."""
+    above = value - low
+    factor = math.exp(min(half / above, _LARGEST_EXPONENT))
+    return low + above / factor, low + above * factor
+
+
+def _logit_limits(value: float, half: float, ends: Ends) -> Interval:
+    """Return the limits of an interval that is symmetric in the log odds between two ends."""
+    low, high = ends
+    width = high - low
+    below = value - low
+    above = high - value
+    odds = below / above
+    slope = width / (below * above)
+    factor = math.exp(min(half * slope, _LARGEST_EXPONENT))
+    limits = []
+    for limit in (odds / factor, odds * factor):
+        share = limit / (1 + limit)
+        limits.append(low + share * width)
+    return limits[0], limits[1]

@@ -1,7 +1,7 @@
 // @ts-check
 /** Drawings: a few small functions from numbers to SVG, the same in the app, the bundle and the report. */
 
-import { count, h, interval, num, outcomeClass, outcomeWords, s } from "./dom.js";
+import { count, h, interval, num, outcomeClass, outcomeWords, plural, s } from "./dom.js";
 
 /**
  * A drawing with its name for those who cannot see it.
@@ -43,7 +43,7 @@ function short(value) {
 }
 
 /**
- * The range that a set of numbers is drawn to: a share from 0 to 1, else all of them with a little room.
+ * The range that a set of numbers is drawn to: the scale if it holds them all, 0 to 1 for shares, else a small margin around.
  * @param {{value: number | null, ci?: number[] | null, scale?: number[] | null}[]} results
  * @returns {[number, number]}
  */
@@ -52,15 +52,15 @@ export function domainOf(results) {
   const numbers = /** @type {number[]} */ (known);
   if (!numbers.length) return [0, 1];
   const low = Math.min(...numbers), high = Math.max(...numbers);
-  if (low >= 0 && high <= 1) return [0, 1];
   const scale = results.find((r) => r.scale)?.scale;
   if (scale && scale.every(Number.isFinite) && low >= scale[0] && high <= scale[1]) return [scale[0], scale[1]];
+  if (low >= 0 && high <= 1) return [0, 1];
   const room = (high - low || Math.abs(high) || 1) * 0.08;
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
 /**
- * A value with its interval, drawn to a scale.
+ * A value with its interval, drawn to a scale whose ends are written below.
  * @param {{value: number | null, ci?: number[] | null}} result
  * @param {[number, number]} domain
  * @param {number} [width]
@@ -69,11 +69,13 @@ export function intervalDot(result, domain, width = 180) {
   const at = (/** @type {number} */ v) => 6 + ((v - domain[0]) / (domain[1] - domain[0] || 1)) * (width - 12);
   const { value, ci } = result;
   const known = value !== null && value !== undefined && Number.isFinite(value);
-  return drawing(width, 22, known ? `${num(value)}, 95 % interval ${interval(ci)}` : "no value", [
+  return drawing(width, 28, known ? `${num(value)}, 95 % interval ${interval(ci)}` : "no value", [
     s("line", { x1: 6, x2: width - 6, y1: 11, y2: 11, class: "track" }),
     ...[0, 0.25, 0.5, 0.75, 1].map((share) => s("line", { x1: 6 + share * (width - 12), x2: 6 + share * (width - 12), y1: share % 0.5 ? 9.5 : 8, y2: share % 0.5 ? 12.5 : 14, class: "track" })),
     ci ? s("rect", { x: at(ci[0]), width: Math.max(1.5, at(ci[1]) - at(ci[0])), y: 7.5, height: 7, rx: 3.5, class: "ci" }) : null,
     known ? s("circle", { cx: at(value), cy: 11, r: 4.2, class: "dot" }) : null,
+    label(6, 25, short(domain[0]), "start", "tick tiny"),
+    label(width - 6, 25, short(domain[1]), "end", "tick tiny"),
   ]);
 }
 
@@ -97,44 +99,63 @@ export function outcomeStrip(outcomes, width = 120) {
   return drawing(width, 22, words || "no samples", [s("rect", { x: 0, y: 7, width, height: 8, class: "bed" }), ...parts]);
 }
 
+const LOG_RATIO = 20;
+/** Numbers that differ by less are drawn on a linear axis. */
+
+/** Whether there are two different values, so that a chart shows something. @param {ArrayLike<number | null>} values */
+export function hasShape(values) {
+  const first = Array.prototype.find.call(values, (v) => v !== null && Number.isFinite(v));
+  return Array.prototype.some.call(values, (v) => v !== null && Number.isFinite(v) && v !== first);
+}
+
 /**
- * How often values fall where.
+ * How many values are in each range. With `log`, the axis is logarithmic if the largest is 20 times the smallest or more.
  * @param {ArrayLike<number | null>} values
- * @param {{label: string, width?: number, height?: number, log?: boolean, unit?: string, bins?: number}} options
+ * @param {{label: string, width?: number, height?: number, log?: boolean, unit?: string, bins?: number, axis?: string}} options
  */
-export function histogram(values, { label: name, width = 360, height = 150, log = false, unit = "", bins = 24 }) {
+export function histogram(values, { label: name, width = 360, height = 166, log = false, unit = "", bins = 24, axis = "" }) {
   /** @type {number[]} */
-  const known = [];
+  let known = [];
+  let smallest = Infinity, largest = 0;
   for (let i = 0; i < values.length; i++) {
     const v = values[i];
-    if (v !== null && Number.isFinite(v) && (!log || v > 0)) known.push(log ? Math.log10(v) : v);
+    if (v === null || !Number.isFinite(v)) continue;
+    known.push(v);
+    if (v > 0 && v < smallest) smallest = v;
+    if (v > largest) largest = v;
   }
+  if (log && largest > 0 && largest >= LOG_RATIO * smallest) {
+    known = known.filter((v) => v > 0).map(Math.log10);
+    axis = `${axis} (log scale)`.trim();
+  } else log = false;
   if (!known.length) return null;
   let low = Infinity, high = -Infinity;
   for (const v of known) { if (v < low) low = v; if (v > high) high = v; }
   const distinct = new Set(known.length > 5000 ? known.slice(0, 5000) : known);
-  if (!log && distinct.size <= 12) return bars([...distinct].sort((a, b) => a - b).map((v) => ({ name: short(v) + unit, n: known.filter((w) => w === v).length })), { label: name, width, height });
+  if (!log && distinct.size <= 12) return bars([...distinct].sort((a, b) => a - b).map((v) => ({ name: short(v) + unit, n: known.filter((w) => w === v).length })), { label: name, width, height, axis });
   if (high === low) { low -= 0.5; high += 0.5; }
   const counts = new Array(bins).fill(0);
   for (const v of known) counts[Math.min(bins - 1, Math.floor(((v - low) / (high - low)) * bins))]++;
-  const top = Math.max(...counts), inner = width - 16, base = height - 20;
+  const top = Math.max(...counts), inner = width - 16, base = height - 36;
   const back = (/** @type {number} */ v) => (log ? 10 ** v : v);
   const marks = log ? decades(low, high) : ticks(low, high, 6);
   return drawing(width, height, `${name}: ${count(known.length)} values from ${short(back(low))}${unit} to ${short(back(high))}${unit}`, [
-    ...counts.map((n, i) => s("rect", { x: 8 + (i * inner) / bins + 0.5, width: inner / bins - 1, y: base - (n / top) * (base - 8), height: Math.max(n ? 1 : 0, (n / top) * (base - 8)), class: "col", rx: 1 },
+    ...counts.map((n, i) => s("rect", { x: 8 + (i * inner) / bins + 0.5, width: inner / bins - 1, y: base - (n / top) * (base - 14), height: Math.max(n ? 1 : 0, (n / top) * (base - 14)), class: "col", rx: 1 },
       s("title", null, `${short(back(low + ((high - low) * i) / bins))}${unit} to ${short(back(low + ((high - low) * (i + 1)) / bins))}${unit}: ${count(n)}`))),
     s("line", { x1: 8, x2: width - 8, y1: base + 0.5, y2: base + 0.5, class: "axis" }),
-    ...marks.map((m) => label(8 + ((m - low) / (high - low)) * inner, height - 6, short(back(m)) + unit)),
+    ...marks.map((m) => label(8 + ((m - low) / (high - low)) * inner, height - 22, short(back(m)) + unit)),
+    label(8, 9, plural(top, "sample"), "start", "tick tiny"),
+    axis ? label(width / 2, height - 6, axis) : null,
   ]);
 }
 
 /**
  * Counts by name.
  * @param {{name: string, n: number, cls?: string}[]} rows
- * @param {{label: string, width?: number, height?: number}} options
+ * @param {{label: string, width?: number, height?: number, axis?: string}} options
  */
-export function bars(rows, { label: name, width = 360, height = 150 }) {
-  const top = Math.max(1, ...rows.map((r) => r.n)), base = height - 20, each = (width - 16) / Math.max(rows.length, 1);
+export function bars(rows, { label: name, width = 360, height = 166, axis = "" }) {
+  const top = Math.max(1, ...rows.map((r) => r.n)), base = height - 36, each = (width - 16) / Math.max(rows.length, 1);
   const wide = Math.min(each * 0.72, 54);
   return drawing(width, height, `${name}: ${rows.map((r) => `${r.name} ${count(r.n)}`).join(", ")}`, [
     ...rows.flatMap((r, i) => {
@@ -142,10 +163,11 @@ export function bars(rows, { label: name, width = 360, height = 150 }) {
       return [
         s("rect", { x: x - wide / 2, width: wide, y: base - high, height: Math.max(high, r.n ? 1 : 0), rx: 2, class: `col ${r.cls ?? ""}` }),
         label(x, base - high - 5, count(r.n), "middle", "tick strong"),
-        label(x, height - 6, r.name),
+        label(x, height - 22, r.name),
       ];
     }),
     s("line", { x1: 8, x2: width - 8, y1: base + 0.5, y2: base + 0.5, class: "axis" }),
+    axis ? label(width / 2, height - 6, axis) : null,
   ]);
 }
 
@@ -182,11 +204,11 @@ export function calibration(confidence, right, width = 260, height = 260) {
  * Groups of two runs against each other; above the line the later run is higher.
  * @param {{name: string, before: number, after: number, n: number}[]} points
  */
-export function scatter(points, width = 320, height = 320) {
+export function scatter(points, width = 460, height = 340) {
   if (points.length < 2) return null;
   const [low, high] = domainOf(points.flatMap((p) => [{ value: p.before }, { value: p.after }]));
   const share = (/** @type {number} */ v) => (v - low) / (high - low || 1);
-  const at = (/** @type {number} */ v) => 40 + share(v) * (width - 52), up = (/** @type {number} */ v) => height - 34 - share(v) * (height - 46);
+  const at = (/** @type {number} */ v) => 40 + share(v) * (width - 52), up = (/** @type {number} */ v) => height - 34 - share(v) * (height - 54);
   const most = Math.max(...points.map((p) => p.n || 1));
   return drawing(width, height, `Groups: ${points.filter((p) => p.after > p.before).length} of ${points.length} are higher in the later run`, [
     s("rect", { x: at(low), y: up(high), width: at(high) - at(low), height: up(low) - up(high), class: "frame" }),
@@ -194,8 +216,30 @@ export function scatter(points, width = 320, height = 320) {
     ...ticks(low, high, 4).flatMap((t) => [label(at(t), height - 18, short(t)), label(34, up(t) + 4, short(t), "end")]),
     ...points.map((p) => s("circle", { cx: at(p.before), cy: up(p.after), r: 3 + 4 * Math.sqrt((p.n || 1) / most), class: p.after >= p.before ? "dot up" : "dot down" },
       s("title", null, `${p.name}: ${num(p.before)} → ${num(p.after)}, n ${p.n}`))),
+    ...dotNames(points, at, up, 40 + (width - 52) / 2),
     label(at((low + high) / 2), height - 3, "earlier run"),
+    label(40, 12, "later run", "start"),
   ]);
+}
+
+const NAMED_DOTS = 10;
+const DOT_NAME_LENGTH = 24;
+
+/**
+ * The names of the dots that moved most, each beside its dot and below the name before it.
+ * @param {{name: string, before: number, after: number}[]} points @param {(v: number) => number} at @param {(v: number) => number} up @param {number} middle
+ */
+function dotNames(points, at, up, middle) {
+  const moved = [...points].sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before));
+  const named = moved.slice(0, NAMED_DOTS).sort((a, b) => up(a.after) - up(b.after));
+  let last = -100;
+  return named.map((p) => {
+    const x = at(p.before), anchor = x > middle ? "end" : "start";
+    const y = Math.max(up(p.after) + 4, last + 12);
+    last = y;
+    const name = p.name.length > DOT_NAME_LENGTH ? `…${p.name.slice(1 - DOT_NAME_LENGTH)}` : p.name;
+    return label(anchor === "end" ? x - 10 : x + 10, y, name, anchor);
+  });
 }
 
 /**

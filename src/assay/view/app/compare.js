@@ -26,27 +26,29 @@ export async function comparePage(source, ids) {
 /** @param {any} c @param {import("./source.js").Source} source */
 export function comparison(c, source) {
   const compared = c.rows.filter((/** @type {any} */ r) => !r.refused);
-  const groups = compared.flatMap((/** @type {any} */ r) => (r.groups ?? []).map((/** @type {any} */ g) => ({ ...g, name: `${r.task} ${g.tag}=${g.name}` })));
+  const tasks = new Set(compared.map((/** @type {any} */ r) => r.task));
+  const pair = `${c.before.name} and ${c.after.name}`;
+  const groups = compared.flatMap((/** @type {any} */ r) => (r.groups ?? []).map((/** @type {any} */ g) => ({ ...g, name: tasks.size > 1 ? `${r.task} ${g.tag}=${g.name}` : `${g.tag}=${g.name}` })));
   return h("section", { class: "comparison", "aria-label": `${c.before.name} and ${c.after.name}` },
     h("h2", null, c.before.name, h("span", { class: "muted" }, " → "), h("a", { href: `#/run/${c.after.id}` }, c.after.name)),
     c.notes?.length ? h("div", { class: "notice bad", role: "note" }, c.notes.length > 1 ? h("ul", { class: "plain-list" }, c.notes.map((/** @type {string} */ note) => h("li", null, note))) : h("p", null, c.notes[0])) : null,
     h("p", { class: "sentence" }, c.sentence),
-    differenceTable(c.rows),
+    differenceTable(c.rows, pair),
     h("div", { class: "grid two" }, groups.length > 1 ? h("div", { class: "card" }, figure("Groups of both runs", scatter(groups), "above the line: higher in the later run")) : null,
-      c.settings?.length ? h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "What else differs" }, h("table", { class: "plain" }, h("caption", null, "What else differs"), h("thead", null, h("tr", null, ["Setting", c.before.name, c.after.name].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, c.settings.map((/** @type {string[]} */ row) => h("tr", null, h("th", { scope: "row" }, row[0]), h("td", { class: "mono small old" }, row[1]), h("td", { class: "mono small new" }, row[2])))))) : null),
+      c.settings?.length ? h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": `What else differs between ${pair}` }, h("table", { class: "plain" }, h("caption", null, "What else differs"), h("thead", null, h("tr", null, ["Setting", c.before.name, c.after.name].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, c.settings.map((/** @type {string[]} */ row) => h("tr", null, h("th", { scope: "row" }, row[0]), h("td", { class: "mono small old" }, row[1]), h("td", { class: "mono small new" }, row[2])))))) : null),
     ...compared.filter((/** @type {any} */ r) => r.flips.length).map((/** @type {any} */ r) => flips(r, c, source)));
 }
 
-/** @param {any[]} rows */
-function differenceTable(rows) {
+/** @param {any[]} rows @param {string} pair the names of both runs */
+function differenceTable(rows, pair) {
   const reach = (/** @type {any} */ row) => Math.max(...rows.filter((r) => !r.refused && r.metric === row.metric).flatMap((r) => [Math.abs(r.difference), ...(r.ci ?? []).map(Math.abs)]), 1e-9) * 1.1;
   const body = rows.map((r) => (r.refused
-    ? h("tr", null, h("th", { scope: "row" }, r.task, h("span", { class: "muted small" }, ` ${r.metric}`)), h("td", { colspan: 6, class: "muted" }, r.words))
+    ? h("tr", null, h("th", { scope: "row" }, r.task, h("span", { class: "muted small" }, ` ${r.metric}`)), h("td", { colspan: 6, class: "muted" }, h("div", { class: "refused" }, r.words)))
     : h("tr", null, h("th", { scope: "row" }, r.task, h("span", { class: "muted small mono" }, ` ${r.metric} ${r.higher_is_better ? "↑" : "↓"}`)), h("td", { class: "number" }, num(r.baseline_value)), h("td", { class: "number" }, num(r.value)),
       h("td", { class: "number" }, h("b", null, signed(r.difference)), h("div", { class: "muted small" }, r.ci ? `${signed(r.ci[0])} to ${signed(r.ci[1])}` : "no interval")), h("td", null, differenceDot(r, reach(r))),
       h("td", { class: "small" }, r.higher_is_better ? `${count(r.wins)} up, ${count(r.losses)} down` : `${count(r.losses)} better (lower), ${count(r.wins)} worse`, h("div", { class: "muted" }, `of ${count(r.n)}`)),
       h("td", { class: "small" }, h("b", { class: r.verdict === "better" ? "t-good" : r.verdict === "worse" ? "t-bad" : "" }, r.verdict), h("div", { class: "muted" }, `p ${chance(r.p_adjusted)}${r.bootstrap ? `, paired bootstrap ${chance(r.bootstrap.p)}` : ""}`)))));
-  return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, h("table", { class: "plain differences" }, h("thead", null, h("tr", null, ["Number", "Earlier", "Later", "Difference", "95 % interval", "Samples", "Verdict"].map((t, i) => h("th", { scope: "col", class: i > 0 && i < 4 ? "number" : "" }, t)))), h("tbody", null, body)));
+  return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": `Differences of ${pair}` }, h("table", { class: "plain differences" }, h("thead", null, h("tr", null, ["Number", "Earlier", "Later", "Difference", "95 % interval", "Samples", "Verdict"].map((t, i) => h("th", { scope: "col", class: i > 0 && i < 4 ? "number" : "" }, t)))), h("tbody", null, body)));
 }
 
 /** @param {number | null} p */
@@ -79,10 +81,11 @@ function flips(r, c, source) {
     for (const chip of e.currentTarget.parentElement.children) chip.setAttribute("aria-pressed", String(chip === e.currentTarget));
     again();
   } }, words);
-  const up = r.flips.filter((/** @type {any[]} */ f) => f[2] > f[1]).length;
+  const { all, up, down, shown: listed } = r.flip_counts;
+  const cut = all > listed ? h("p", { class: "muted small" }, `First ${count(listed)} shown: the largest changes of both directions.`) : null;
   again();
-  return h("section", { "aria-label": `Who changed: ${r.task} ${r.metric}` }, h("h3", null, "Who changed ", h("span", { class: "muted" }, `${r.task} · ${r.metric}`)),
-    h("div", { class: "chips", role: "group", "aria-label": "Direction" }, tell("all", `All ${count(r.flips.length)}`), tell("up", `Up ${count(up)}`), tell("down", `Down ${count(r.flips.length - up)}`)), list, more);
+  return h("section", { "aria-label": `Changed samples of ${c.before.name} and ${c.after.name}: ${r.task} ${r.metric}` }, h("h3", null, "Changed samples ", h("span", { class: "muted" }, `${r.task} · ${r.metric}`)),
+    h("div", { class: "chips", role: "group", "aria-label": "Direction" }, tell("all", `All ${count(all)}`), tell("up", `Up ${count(up)}`), tell("down", `Down ${count(down)}`)), cut, list, more);
 }
 
 /** @param {any[]} flip @param {any} r @param {any} c @param {import("./source.js").Source} source */
@@ -99,7 +102,7 @@ function flipRow([id, before, after, oldRow, newRow], r, c, source) {
     }
   };
   return h("details", { class: "flip", ontoggle: (/** @type {any} */ e) => { if (e.target.open) open(); } },
-    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono" }, id), h("span", { class: "question muted" }), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.?0+$/, "")} → ${num(after).replace(/\.?0+$/, "")}`)), inner);
+    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono" }, id), h("span", { class: "question muted", dir: "auto" }), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.?0+$/, "")} → ${num(after).replace(/\.?0+$/, "")}`)), inner);
 }
 
 /** @param {any} older @param {any} newer @param {any} c @param {import("./source.js").Source} source @param {number} oldRow @param {number} newRow */
@@ -108,10 +111,10 @@ function beside(older, newer, c, source, oldRow, newRow) {
   const [left, right] = wordDiff(a, b);
   const question = (older.rounds[0]?.prompt ?? []).filter((/** @type {any} */ t) => t.content).map((/** @type {any} */ t) => (typeof t.content === "string" ? t.content : t.content.map((/** @type {any} */ p) => p.text ?? `[${p.type}]`).join(""))).join("\n\n");
   const column = (/** @type {string} */ title, /** @type {any} */ words, /** @type {any} */ sample, /** @type {string} */ run, /** @type {number} */ row) => h("div", { class: "card" }, h("h4", null, title),
-    h("div", { class: "text" }, words), h("p", { class: "pairs" }, sample.verdicts.map((/** @type {any} */ v) => h("span", { class: "pair" }, h("span", { class: "muted small" }, v.scorer), h("b", null, v.outcome === "scored" ? asText(Object.values(v.values)[0] ?? "–") : v.outcome), v.answer ? h("span", { class: "read" }, String(v.answer).slice(0, 80)) : null))),
+    h("div", { class: "text", dir: "auto" }, words), h("p", { class: "pairs" }, sample.verdicts.map((/** @type {any} */ v) => h("span", { class: "pair" }, h("span", { class: "muted small" }, v.scorer), h("b", null, v.outcome === "scored" ? asText(Object.values(v.values)[0] ?? "–") : v.outcome), v.answer ? h("span", { class: "read", dir: "auto" }, String(v.answer).slice(0, 80)) : null))),
     h("details", null, h("summary", null, "The whole sample"), samplePanel(sample, { source, id: run, row })));
   return [
-    h("div", { class: "card question-box" }, h("h4", null, "Question"), h("div", { class: "text" }, question.slice(0, 4000)), older.target !== undefined && older.target !== null ? h("p", null, h("span", { class: "muted small" }, "target "), h("b", null, asText(older.target).slice(0, 400))) : null),
+    h("div", { class: "card question-box" }, h("h4", null, "Question"), h("div", { class: "text", dir: "auto" }, question.slice(0, 4000)), older.target !== undefined && older.target !== null ? h("p", null, h("span", { class: "muted small" }, "target "), h("b", { dir: "auto" }, asText(older.target).slice(0, 400))) : null),
     h("div", { class: "grid two" }, column(c.before.name, left, older, c.before.id, oldRow), column(c.after.name, right, newer, c.after.id, newRow)),
   ];
 }

@@ -93,6 +93,7 @@ export function interval(ci) {
 
 /** A length of time as people say it. @param {number} seconds */
 export function duration(seconds) {
+  if (seconds < 0.0001) return seconds > 0 ? "< 0.1 ms" : "0 s";
   if (seconds < 0.095) return `${Math.max(seconds * 1000, 0).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 90) return `${Math.round(seconds)} s`;

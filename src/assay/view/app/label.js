@@ -29,7 +29,7 @@ class LabelDesk {
     /** @type {any} */
     this.state = null;
     this.at = 0;
-    this.by = /** @type {HTMLInputElement} */ (h("input", { type: "text", value: remembered(), "aria-label": "Your name", maxlength: 80, placeholder: "Your name", onchange: () => { remember(this.by.value); this.next(0); } }));
+    this.by = /** @type {HTMLInputElement} */ (h("input", { type: "text", value: remembered(), "aria-label": "Your name", maxlength: 80, placeholder: "Your name (empty: me)", onchange: () => { remember(this.by.value); this.next(0); } }));
     this.box = h("div", { class: "label-box" });
     this.keys = h("div", { class: "chips verdict-keys", role: "group", "aria-label": "Your verdict" });
     this.progress = h("p", { class: "muted small", role: "status" });
@@ -60,7 +60,7 @@ class LabelDesk {
   async show() {
     const { order, total, choices } = this.state;
     const done = order.filter((/** @type {number} */ row) => this.mine(row) !== undefined).length;
-    this.progress.textContent = `${count(done)} of ${count(total)} labelled by you · seed ${this.seed}`;
+    this.progress.textContent = `${count(done)} of ${count(total)} labelled by ${this.by.value || "me"} · seed ${this.seed}`;
     if (this.at >= order.length) {
       replace(this.keys);
       replace(this.box, h("p", { class: "lonely" }, "Nothing is left to label."));
@@ -116,8 +116,8 @@ class LabelDesk {
     const corrected = now.corrected, ends = this.state.choices.map((/** @type {any} */ c) => c.value);
     replace(this.summary, h("h2", null, "What the labels say"),
       fact("labels", `${count(now.labelled)}${now.unsure ? `, ${count(now.unsure)} cannot tell` : ""}`),
-      now.agree !== undefined ? fact(`agreement with ${metric}`, `${(now.agree * 100).toFixed(0)} %`, now.kappa === null ? "kappa is not defined yet" : `Cohen's kappa ${now.kappa.toFixed(2)}`) : null,
-      now.alpha !== null && now.alpha !== undefined ? fact("agreement among people", `alpha ${now.alpha.toFixed(2)}`) : null,
+      now.agree !== undefined ? fact(`agreement with ${metric}`, `${(now.agree * 100).toFixed(0)} %`, now.kappa_text) : null,
+      now.alpha_text ? fact("agreement among people", now.alpha_text) : null,
       now.judge_value !== null ? fact(`${metric}, as scored`, num(now.judge_value)) : null,
       corrected ? [fact(`${metric}, corrected by people`, num(corrected.value), `95 % interval ${interval(corrected.ci)}, ${corrected.method}`), intervalDot(corrected, domainOf([{ ...corrected, scale: [Math.min(...ends), Math.max(...ends)] }]), 240), corrected.unreliable ? h("p", { class: "small warn-text" }, corrected.unreliable) : null] : h("p", { class: "muted small" }, "The corrected value appears with the second label."));
   }

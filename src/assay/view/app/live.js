@@ -1,5 +1,5 @@
 // @ts-check
-/** A run that goes on in some terminal: how far it is, how fast, its value so far, and what fails. */
+/** A run in progress: how far it is, how fast, its value so far, and what fails. */
 
 import { count, duration, h, num, outcomeClass, outcomeWords, replace, trouble, when } from "./dom.js";
 import { figure, outcomeStrip, runningLine } from "./charts.js";
@@ -47,13 +47,15 @@ function state(now, seen, id) {
   const total = answered(now);
   const from = seen[0], to = seen[seen.length - 1];
   const rate = to.at > from.at ? (to.n - from.n) / (to.at - from.at) : now.seconds ? total / now.seconds : 0;
-  const expected = now.cells.every((/** @type {any} */ c) => c.expected) ? now.cells.reduce((/** @type {number} */ sum, /** @type {any} */ c) => sum + c.expected, 0) : null;
+  const isBounded = now.cells.every((/** @type {any} */ c) => c.expected ?? c.at_most);
+  const expected = isBounded ? now.cells.reduce((/** @type {number} */ sum, /** @type {any} */ c) => sum + (c.expected ?? c.at_most), 0) : null;
+  const isExact = now.cells.every((/** @type {any} */ c) => c.expected);
   const left = expected && rate > 0 && expected > total ? duration((expected - total) / rate) : null;
   const fact = (/** @type {string} */ name, /** @type {any} */ value) => h("div", { class: "fact" }, h("span", { class: "muted small" }, name), h("b", null, value));
   return [
     h("div", { class: "facts-row card" }, h("div", { class: "fact" }, h("span", { class: "muted small" }, "status"), statusBadge(now.live ? "running" : now.status === "running" ? "stopped" : now.status)),
-      fact("samples", expected ? `${count(total)} of ${count(expected)}` : count(total)), now.live ? fact("rate", `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} a second`) : null,
-      left ? fact("left", `about ${left}`) : null, now.seconds ? fact("so far", duration(now.seconds)) : fact("started", when(now.started)), now.tokens_out ? fact("tokens", `${count(now.tokens_in)} in, ${count(now.tokens_out)} out`) : null),
+      fact("samples", expected ? `${count(total)} of ${isExact ? "" : "at most "}${count(expected)}` : count(total)), now.live ? fact("rate", `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} a second`) : null,
+      left ? fact("left", `${isExact ? "about" : "at most about"} ${left}`) : null, now.seconds ? fact("so far", duration(now.seconds)) : fact("started", when(now.started)), now.tokens_out ? fact("tokens", `${count(now.tokens_in)} in, ${count(now.tokens_out)} out`) : null),
     now.cells.length ? null : h("p", { class: "muted" }, "No answer has come yet."),
     ...now.cells.map((/** @type {any} */ c) => cellCard(c, id)),
   ];
@@ -61,11 +63,12 @@ function state(now, seen, id) {
 
 /** @param {any} c @param {string} id */
 function cellCard(c, id) {
-  const share = c.expected ? Math.min(1, c.answered / c.expected) : null;
+  const bound = c.expected ?? c.at_most;
+  const share = bound ? Math.min(1, c.answered / bound) : null;
   const bad = Object.entries(c.outcomes).filter(([name, n]) => name !== "scored" && name !== "waiting" && n);
   const last = c.running[c.running.length - 1];
   return h("section", { class: "card", "aria-label": `${c.task} ${c.model}` },
-    h("div", { class: "card-head" }, h("b", null, c.task), h("span", { class: "muted" }, c.model), h("span", { class: "facts muted" }, c.expected ? `${count(c.answered)} of ${count(c.expected)}` : `${count(c.answered)} answered`), h("a", { class: "quiet-link", href: `#/run/${id}/samples?task=${encodeURIComponent(c.task)}` }, "Samples")),
+    h("div", { class: "card-head" }, h("b", null, c.task), h("span", { class: "muted" }, c.model), h("span", { class: "facts muted" }, bound ? `${count(c.answered)} of ${c.expected ? "" : "at most "}${count(bound)}` : `${count(c.answered)} answered`), h("a", { class: "quiet-link", href: `#/run/${id}/samples?task=${encodeURIComponent(c.task)}` }, "Samples")),
     share === null ? null : h("progress", { max: 1, value: share, "aria-label": `${Math.round(share * 100)} % of ${c.task}` }),
     h("div", { class: "grid two" },
       h("div", null, outcomeStrip(c.outcomes, 360), bad.length ? h("ul", { class: "plain-list" }, bad.map(([name, n]) => h("li", null, h("span", { class: `pip ${outcomeClass(name)}`, "aria-hidden": "true" }), h("a", { href: `#/run/${id}/samples?outcome=${name}` }, `${count(/** @type {number} */ (n))} ${outcomeWords(name)}`)))) : h("p", { class: "muted small" }, "No failures so far.")),

@@ -9,6 +9,7 @@ import { samplesPage } from "./samples.js";
 import { comparePage } from "./compare.js";
 import { labelPage } from "./label.js";
 import { livePage } from "./live.js";
+import { leaderboardPage } from "./leaderboard.js";
 import { reportPage } from "./report.js";
 
 /**
@@ -29,6 +30,8 @@ const main = h("main", { id: "main", tabindex: "-1" });
 let page = null;
 let shown = "";
 let asked = 0;
+const LOADING_AFTER = 250;
+/** Milliseconds after which the old page gives way to a sign that the new one is loading. */
 
 /** Page and query of an address. */
 function address() {
@@ -44,8 +47,29 @@ function pageOf(parts, query) {
   if (kind === "run" && rest[1] === "label") return labelPage(source, rest[0], query);
   if (kind === "run" && rest[1] === "live") return livePage(source, rest[0]);
   if (kind === "compare" && rest.length >= 2) return comparePage(source, rest);
+  if (kind === "leaderboard" && !rest.length) return leaderboardPage(source);
+  if (kind) return Promise.resolve(missingPage(location.hash));
   if (source instanceof FileSource && source.isReport) return reportPage(source);
   return runsPage(source);
+}
+
+/** @param {string} hash @returns {Page} */
+function missingPage(hash) {
+  const words = h("p", null, "No page has the address ", h("code", null, hash.slice(0, 200)), ".");
+  const body = h("div", { class: "page" }, h("h1", null, "There is no such page"), h("div", { class: "notice" }, words, h("p", null, h("a", { href: "#/" }, "Go to the runs"))));
+  return { title: "No such page", path: [{ name: "Runs", href: "#/" }], body };
+}
+
+/** Shows that a page is on its way, if it takes longer than a moment. @returns {() => void} what ends it */
+function showLoading() {
+  const timer = setTimeout(() => {
+    main.className = "";
+    replace(main, h("div", { class: "lonely loading", role: "status" }, h("span", { class: "spinner", "aria-hidden": "true" }), "Loading …"));
+    page?.leave?.();
+    page = null;
+    shown = "";
+  }, LOADING_AFTER);
+  return () => clearTimeout(timer);
 }
 
 async function show() {
@@ -53,12 +77,14 @@ async function show() {
   if (page && path === shown && page.turn?.(query)) return;
   const turn = ++asked;
   main.setAttribute("aria-busy", "true");
+  const stopLoading = showLoading();
   let next;
   try {
     next = await pageOf(parts, query);
   } catch (error) {
-    next = { title: "assay", path: [], body: h("div", { class: "page" }, h("h1", null, "This cannot be shown"), trouble(error)) };
+    next = { title: "assay", path: [], body: h("div", { class: "page" }, h("h1", null, "This cannot be shown"), trouble(error), h("p", null, h("a", { href: "#/" }, "Go to the runs"))) };
   }
+  stopLoading();
   if (turn !== asked) {
     next.leave?.();
     return;

@@ -1,7 +1,7 @@
 // @ts-check
 /** The one-file report: every run with its drawings and a choice of its samples, and how the runs compare. */
 
-import { h, mediaWords, num, outcomeClass, outcomeWords, plural, replace, scoreTone, trouble } from "./dom.js";
+import { count, h, mediaWords, num, outcomeClass, outcomeWords, plural, replace, scoreTone, trouble } from "./dom.js";
 import { comparison } from "./compare.js";
 import { distributions, runBody } from "./run.js";
 import { samplePanel } from "./sample.js";
@@ -34,7 +34,7 @@ async function oneRun(source, id, run, several) {
   const snippets = new Map((await source.rows(id, saved)).map((/** @type {any} */ one) => [one.row, one]));
   const gallery = saved.map((row) => tile(source, id, row, snippets.get(row) ?? {}, columns, /** @type {number} */ (place.get(row))));
   return h("section", { class: several ? "one-run" : "", "aria-label": run.name }, ...runBody(run, id, shapes, source.damage(id), true),
-    gallery.length ? h("h2", null, "Samples", h("span", { class: "muted" }, ` ${gallery.length} of ${columns.n}`)) : null, h("div", { class: "gallery-list" }, gallery));
+    gallery.length ? h("h2", null, "Samples", h("span", { class: "muted" }, ` ${count(gallery.length)} of ${count(columns.n)}, failures first`)) : null, h("div", { class: "gallery-list" }, gallery));
 }
 
 /** One sample, closed: a line with what was asked and answered. It is drawn when it is opened. @param {import("./source.js").FileSource} source @param {string} id @param {number} row @param {any} snippet @param {any} columns @param {number} i */
@@ -49,6 +49,6 @@ function tile(source, id, row, snippet, columns, i) {
   };
   return h("details", { class: "card tile", ontoggle: (/** @type {any} */ e) => { if (e.target.open) open(); } },
     h("summary", null, h("span", { class: `pip ${tone}`, "aria-hidden": "true" }), image ? h("img", { class: "tiny", alt: "", src: source.medium(id, row, image, "small") }) : null,
-      h("span", { class: "words" }, h("span", { class: "question" }, mediaWords(snippet.question) || columns.id[i]), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
+      h("span", { class: "words" }, h("span", { class: "question", dir: "auto" }, mediaWords(snippet.question) || columns.id[i]), h("span", { class: "answer muted", dir: "auto" }, mediaWords(snippet.answer) || snippet.error || "")),
       h("span", { class: "right" }, h("span", { class: "mono small" }, columns.id[i]), h("span", { class: `score small ${tone}` }, outcome === "scored" ? (value === null ? "–" : num(value).replace(/\.?0+$/, "")) : outcomeWords(outcome)))), inner);
 }

@@ -1,9 +1,9 @@
 // @ts-check
-/** One run: its numbers with their groups, what its samples look like as a whole, and how it was made. */
+/** One run: its numbers with their groups, charts of its samples, and how it was made. */
 
 import { append, asText, copyButton, count, h, interval, num, outcomeClass, outcomeWords, plural, replace, took, trouble, when } from "./dom.js";
-import { bars, calibration, domainOf, figure, histogram, intervalDot } from "./charts.js";
-import { resultLine, statusBadge } from "./runs.js";
+import { bars, calibration, domainOf, figure, hasShape, histogram, intervalDot } from "./charts.js";
+import { heads, resultLine, statusBadge } from "./runs.js";
 
 /** @param {import("./source.js").Source} source @param {string} id @returns {Promise<import("./main.js").Page>} */
 export async function runPage(source, id) {
@@ -26,10 +26,10 @@ export function runBody(run, id, shapes, broken, saved = false) {
       saved ? null : h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), h("a", { class: "button second", href: `#/run/${id}/label` }, "Label"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
     damage,
     ...(Array.isArray(run.notes) ? run.notes : []).map((/** @type {string} */ note) => h("div", { class: "notice" }, h("p", null, note))),
-    results.length ? h("section", null, h("h2", null, "Numbers"), h("div", { class: "card" }, h("div", { class: "results large", role: "table", "aria-label": "Numbers" },
-      results.map((/** @type {any} */ r) => resultLine(r, domainOf(results.filter((/** @type {any} */ o) => o.metric === r.metric)), saved ? undefined : `#/run/${id}/samples?task=${encodeURIComponent(r.task)}`))),
+    results.length ? h("section", null, h("h2", null, "Numbers"), h("div", { class: "card" }, heads(), h("div", { class: "results large", role: "table", "aria-label": `Numbers of ${run.name}` },
+      results.map((/** @type {any} */ r) => resultLine(r, run.domains?.[r.metric] ?? domainOf([r]), saved ? undefined : `#/run/${id}/samples?task=${encodeURIComponent(r.task)}`))),
     ...flags(results))) : null,
-    ...groupSections(results),
+    ...groupSections(results, run),
     shapes,
     ...methods(run),
   ];
@@ -44,19 +44,19 @@ function flags(results) {
     [...(r.flags ?? []), r.bounds ? `between ${num(r.bounds[0])} and ${num(r.bounds[1])} if samples without a verdict were all wrong or all right` : ""].filter(Boolean).join("; ")));
 }
 
-/** @param {any[]} results */
-function groupSections(results) {
+/** @param {any[]} results @param {any} run */
+function groupSections(results, run) {
   const found = results.flatMap((r) => Object.entries(r.groups ?? {}).map(([tag, rows]) => ({ r, tag, rows: /** @type {any[]} */ (rows) }))).filter((g) => g.rows.length > 1);
   if (!found.length) return [];
   return [h("section", null, h("h2", null, "Groups"), h("div", { class: "grid two" }, found.map(({ r, tag, rows }) => {
-    const domain = domainOf(rows);
+    const domain = run.domains?.[r.metric] ?? domainOf(rows);
     const title = `${r.task} · ${r.metric} by ${tag}`;
     const body = rows.map((g) => h("tr", null, h("th", { scope: "row" }, g.name || "(empty)"), h("td", { class: "number" }, num(g.value)), h("td", null, intervalDot(g, domain, 160)), h("td", { class: "muted small" }, interval(g.ci)), h("td", { class: "number muted" }, count(g.n))));
-    return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": title }, h("table", { class: "groups" }, h("caption", null, title), h("thead", null, h("tr", null, ["Group", "Value", "", "95 % interval", "n"].map((c) => h(c ? "th" : "td", c ? { scope: "col", class: c === "Value" || c === "n" ? "number" : "" } : null, c)))), h("tbody", null, body)));
+    return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": `${run.name}: ${title}` }, h("table", { class: "groups" }, h("caption", null, title), h("thead", null, h("tr", null, ["Group", "Value", "", "95 % interval", "n"].map((c) => h(c ? "th" : "td", c ? { scope: "col", class: c === "Value" || c === "n" ? "number" : "" } : null, c)))), h("tbody", null, body)));
   })))];
 }
 
-/** What the samples of one task and model look like as a whole; the others at a click. @param {any} columns */
+/** Charts of the samples of one task and model; a click shows another. @param {any} columns */
 export function distributions(columns) {
   const codes = columns.cells.map((/** @type {any} */ _, /** @type {number} */ code) => code).filter((/** @type {number} */ code) => columns.cell.includes(code));
   if (!codes.length) return [];
@@ -67,23 +67,39 @@ export function distributions(columns) {
     replace(shown, ...cellFigures(columns, code));
   } }, columns.cells[code].task, models ? ` · ${columns.cells[code].model}` : "")));
   replace(shown, ...cellFigures(columns, codes[0]));
-  const left = columns.left_out ? h("p", { class: "muted small" }, `${plural(columns.left_out, "more sample")} in the journal, of another limit or another model, are not part of the last table.`) : null;
-  return [h("h2", null, "Samples as a whole"), picks, shown, left];
+  const left = columns.left_out ? h("p", { class: "muted small" }, `The journal also holds ${plural(columns.left_out, "sample")} from other settings; this table leaves ${columns.left_out === 1 ? "it" : "them"} out.`) : null;
+  return [h("h2", null, "Overview"), picks, shown, left];
 }
 
-/** @param {any} columns @param {number} code */
+/** The charts of one task and model; what is the same for all samples is a sentence. @param {any} columns @param {number} code */
 function cellFigures(columns, code) {
   const cell = columns.cells[code], own = positions(columns, code);
   const pick = (/** @type {any[] | null} */ column) => (column ? own.map((i) => column[i]) : []);
   const metric = cell.metric && columns.metrics[cell.metric];
+  const scores = pick(metric), lengths = pick(columns.chars);
   const tally = columns.outcomes.map((/** @type {string} */ o, /** @type {number} */ k) => ({ name: outcomeWords(o), n: own.filter((i) => columns.outcome[i] === k).length, cls: outcomeClass(o) })).filter((/** @type {any} */ t) => t.n);
-  return [
-    metric ? figure(cell.metric, histogram(pick(metric), { label: `${cell.metric} of each sample` })) : null,
-    figure("Outcomes", bars(tally, { label: "Outcomes" })),
-    columns.chars ? figure("Length of answers", histogram(pick(columns.chars), { label: "Characters of the answer", log: true }), "characters, logarithmic") : null,
-    columns.seconds ? figure("Time of an answer", histogram(pick(columns.seconds), { label: "Seconds of an answer", log: true, unit: " s" }), "logarithmic") : null,
-    columns.confidence && metric ? figure("Calibration", calibration(pick(columns.confidence), pick(metric)), "how sure the model was, against how often it was right") : null,
+  const figures = [
+    metric && hasShape(scores) ? figure(cell.metric, histogram(scores, { label: `${cell.metric} of each sample`, axis: `${cell.metric} of each sample` })) : null,
+    tally.length > 1 ? figure("Outcomes", bars(tally, { label: "Outcomes", axis: "samples by outcome" })) : null,
+    hasShape(lengths) ? figure("Length of answers", histogram(lengths, { label: "Characters of the answer", log: true, axis: "characters of the answer" })) : null,
+    timeFigure(pick(columns.seconds)),
+    columns.confidence && metric ? figure("Calibration", calibration(pick(columns.confidence), scores), "how sure the model was, against how often it was right") : null,
   ].filter(Boolean);
+  const facts = [
+    metric && !hasShape(scores) && scores.some((v) => v !== null) ? `Every sample has ${cell.metric} ${num(scores.find((v) => v !== null))}.` : "",
+    tally.length === 1 ? `All ${plural(own.length, "sample")}: ${tally[0].name}.` : "",
+  ].filter(Boolean).join(" ");
+  const sentence = facts ? h("p", { class: "muted small whole-row" }, facts) : null;
+  return [...figures, sentence];
+}
+
+/** @param {(number | null)[]} seconds */
+function timeFigure(seconds) {
+  if (!hasShape(seconds)) return null;
+  const isShort = seconds.every((v) => v === null || v < 1);
+  const values = isShort ? seconds.map((v) => (v === null ? null : v * 1000)) : seconds;
+  const axis = isShort ? "milliseconds to answer" : "seconds to answer";
+  return figure("Time of an answer", histogram(values, { label: axis, log: true, axis }));
 }
 
 /** Where the samples of a cell lie in the columns. @param {any} columns @param {number} code @returns {number[]} */

@@ -2,10 +2,12 @@
 /** The list of runs: every number with its interval, drawn to scale; tick two or more to compare. */
 
 import { count, h, interval, num, outcomeWords, plural, replace, took, when } from "./dom.js";
-import { domainOf, intervalDot, outcomeStrip } from "./charts.js";
+import { intervalDot, outcomeStrip } from "./charts.js";
 
 const SHOWN_RESULTS = 6;
 const EVERY = 5000;
+const PREPARED = 4;
+/** The newest runs, whose journals are read while the list is looked at: their pages then open at once. */
 
 /** @param {import("./source.js").Source} source @returns {Promise<import("./main.js").Page>} */
 export async function runsPage(source) {
@@ -14,10 +16,17 @@ export async function runsPage(source) {
   const list = h("div", { class: "runs" });
   const tray = h("div", { class: "tray", role: "status" });
   const draw = () => {
-    replace(list, ...cards(listed.runs, state, drawTray));
+    replace(list, ...cards(listed, state, drawTray));
     drawTray();
   };
+  const prepared = new Set();
+  const prepare = async (/** @type {string} */ id) => {
+    if (prepared.has(id)) return;
+    prepared.add(id);
+    await source.prepare(id).catch(() => {});
+  };
   const drawTray = () => {
+    for (const id of state.ticked) prepare(id);
     const ids = listed.runs.map((/** @type {any} */ r) => r.id).filter((/** @type {string} */ id) => state.ticked.has(id));
     const inTime = [...ids].sort((a, b) => started(listed.runs, a) - started(listed.runs, b));
     tray.classList.toggle("open", ids.length > 0);
@@ -29,6 +38,8 @@ export async function runsPage(source) {
   const sort = h("select", { "aria-label": "Sort runs", onchange: (/** @type {any} */ e) => { state.sort = e.target.value; draw(); } },
     h("option", { value: "new" }, "Newest first"), h("option", { value: "name" }, "By name"), h("option", { value: "task" }, "By task"), h("option", { value: "value" }, "Highest value first"));
   draw();
+  const newest = [...listed.runs].sort((a, b) => started(listed.runs, b.id) - started(listed.runs, a.id)).slice(0, PREPARED);
+  (async () => { for (const run of newest) await prepare(run.id); })();
   const timer = source.kind === "live" && setInterval(async () => {
     if (document.hidden || !listed.runs.some((/** @type {any} */ r) => r.live)) return;
     try { listed = await source.runs(); draw(); } catch { /* the next click says it */ }
@@ -39,7 +50,8 @@ export async function runsPage(source) {
     path: [{ name: listed.folder || "Runs" }],
     leave: () => { if (timer) clearInterval(timer); },
     body: h("div", { class: "page" },
-      h("div", { class: "head" }, h("h1", null, "Runs"), h("p", { class: "muted" }, plural(listed.runs.length, "run"), " in ", listed.folder)),
+      h("div", { class: "head" }, h("h1", null, "Runs"), h("p", { class: "muted" }, plural(listed.runs.length, "run"), " in ", listed.folder),
+        listed.runs.length > 1 ? h("div", { class: "actions" }, h("a", { class: "button second", href: "#/leaderboard" }, "Leaderboard")) : null),
       h("div", { class: "tools" }, filter, sort), nothing, listed.runs.length ? heads() : null, list, tray),
   };
 }
@@ -55,40 +67,39 @@ function haystack(run) {
   return `${run.name} ${run.status} ${cells.join(" ")}`.toLowerCase();
 }
 
-/** @param {any[]} runs @param {{words: string, sort: string, ticked: Set<string>}} state @param {() => void} ticked */
-function cards(runs, state, ticked) {
-  const kept = runs.filter((run) => !state.words || haystack(run).includes(state.words));
+/** @param {any} listed @param {{words: string, sort: string, ticked: Set<string>}} state @param {() => void} ticked */
+function cards({ runs, domains }, state, ticked) {
+  const kept = runs.filter((/** @type {any} */ run) => !state.words || haystack(run).includes(state.words));
   const first = (/** @type {any} */ r) => r.results[0] ?? {};
-  kept.sort((a, b) => {
+  kept.sort((/** @type {any} */ a, /** @type {any} */ b) => {
     if (state.sort === "name") return a.name.localeCompare(b.name, "en", { numeric: true });
     if (state.sort === "task") return String(first(a).task).localeCompare(String(first(b).task));
     if (state.sort === "value") return (first(b).value ?? -Infinity) - (first(a).value ?? -Infinity);
     return started(runs, b.id) - started(runs, a.id) || a.name.localeCompare(b.name);
   });
-  const domains = new Map();
-  for (const run of runs) for (const r of run.results) domains.set(r.metric, [...(domains.get(r.metric) ?? []), r]);
-  return kept.map((run) => card(run, state, ticked, domains));
+  if (!kept.length && runs.length) return [h("p", { class: "lonely" }, "No run passes this filter.")];
+  return kept.map((/** @type {any} */ run) => card(run, state, ticked, domains));
 }
 
-/** @param {any} run @param {{ticked: Set<string>}} state @param {() => void} ticked @param {Map<string, any[]>} domains */
+/** @param {any} run @param {{ticked: Set<string>}} state @param {() => void} ticked @param {Record<string, [number, number]>} domains */
 function card(run, state, ticked, domains) {
   const box = h("input", { type: "checkbox", "aria-label": `Tick ${run.name} to compare it`, checked: state.ticked.has(run.id), onchange: (/** @type {any} */ e) => {
     if (e.target.checked) state.ticked.add(run.id); else state.ticked.delete(run.id);
     ticked();
   } });
-  const rows = run.results.slice(0, SHOWN_RESULTS).map((/** @type {any} */ r) => resultLine(r, domainOf(domains.get(r.metric) ?? [r]), `#/run/${run.id}`));
+  const rows = run.results.slice(0, SHOWN_RESULTS).map((/** @type {any} */ r) => resultLine(r, domains[r.metric] ?? [0, 1], `#/run/${run.id}`));
   const more = run.results.length + (run.more ?? 0) - rows.length;
   return h("section", { class: "card", "aria-label": `Run ${run.name}` },
     h("div", { class: "card-head" }, box, h("a", { class: "run-name", href: `#/run/${run.id}` }, run.name), statusBadge(run.live ? "running" : run.status),
       h("span", { class: "facts muted" }, facts(run)),
       run.live ? h("a", { class: "button small", href: `#/run/${run.id}/live` }, "Watch") : h("a", { class: "quiet-link", href: `#/run/${run.id}/samples` }, "Samples")),
     run.error ? h("p", { class: "bad-text" }, run.error) : null,
-    rows.length ? h("div", { class: "results", role: "table", "aria-label": `Numbers of ${run.name}` }, rows) : run.error ? null : h("p", { class: "muted" }, run.live ? "No numbers yet: the run goes on." : "No numbers: the run has not ended."),
+    rows.length ? h("div", { class: "results", role: "table", "aria-label": `Numbers of ${run.name}` }, rows) : run.error ? null : h("p", { class: "muted" }, run.live ? "No numbers yet: still running." : "No numbers: the run has not ended."),
     more > 0 ? h("a", { class: "quiet-link", href: `#/run/${run.id}` }, `${count(more)} more numbers`) : null);
 }
 
-/** What the columns are; those who hear the page are told in each line. */
-function heads() {
+/** The heads of the columns; a screen reader gets them with each line. */
+export function heads() {
   return h("div", { class: "result heads", "aria-hidden": "true" }, ["Task", "Model", "Metric", "Value", "95 % interval", "n", "Outcomes"].map((name, i) => h("div", { class: i === 5 ? "r-n" : "" }, name)));
 }
 

@@ -3,6 +3,7 @@
 
 import { asText, count, duration, h, num, outcomeClass, outcomeWords, plural, replace, scoreTone } from "./dom.js";
 import { waveform } from "./charts.js";
+import { formatted, isFormatted } from "./markdown.js";
 
 /**
  * @typedef {object} Place
@@ -11,15 +12,47 @@ import { waveform } from "./charts.js";
  * @property {number} row
  * @property {any} [cell]
  * @property {number | null} [value]
- * @property {boolean} [blind] whether it is shown to somebody who is to judge it
+ * @property {boolean} [blind] whether it is shown to a person who labels it
+ * @property {(() => void)[]} [redraws] what draws each formatted text again
  */
 
 const MEDIA = new Set(["image", "audio", "video"]);
 const WHY = ["rule", "reason", "error", "reply", "replies"];
+/** Characters of arguments, and of a result, from which their block is folded at first. */
+const LONG_CALL = 300;
+const LONG_RESULT = 1500;
 const FOLDED = 2400;
 
+/** @param {any} sample @param {Place} given */
+export function samplePanel(sample, given) {
+  /** @type {Place} */
+  const place = { ...given, redraws: [] };
+  const inner = panel(sample, place);
+  if (place.redraws?.length) inner.querySelector(".sample-head")?.append(formatButton(place));
+  return inner;
+}
+
+const PLAIN = "assay-plain-text";
+
+/** Whether texts are shown as they are. */
+function isPlain() {
+  try { return localStorage.getItem(PLAIN) === "1"; } catch { return plainHere; }
+}
+let plainHere = false;
+
+/** A button that turns between formatted and plain text. @param {Place} place */
+function formatButton(place) {
+  const button = h("button", { type: "button", class: "chip format", "aria-pressed": String(isPlain()), onclick: () => {
+    plainHere = !isPlain();
+    try { localStorage.setItem(PLAIN, plainHere ? "1" : "0"); } catch { /* a page from a file may have no storage */ }
+    button.setAttribute("aria-pressed", String(plainHere));
+    for (const redraw of place.redraws ?? []) redraw();
+  } }, "Plain text");
+  return button;
+}
+
 /** @param {any} sample @param {Place} place */
-export function samplePanel(sample, place) {
+function panel(sample, place) {
   const last = sample.rounds[sample.rounds.length - 1];
   const verdict = sample.verdicts[0];
   return h("div", { class: "sample" },
@@ -29,8 +62,8 @@ export function samplePanel(sample, place) {
     sample.damage ? h("div", { class: "notice bad", role: "alert" }, h("p", null, sample.damage)) : null,
     tagChips(verdict),
     conversation(sample, place),
-    sample.target !== undefined && sample.target !== null ? section("Target", h("div", { class: "target" }, text(asText(sample.target)))) : null,
-    place.blind ? null : sample.verdicts.length ? section("Verdict", ...sample.verdicts.map((/** @type {any} */ v) => verdictBox(v))) : section("Verdict", h("p", { class: "muted" }, "Nobody has judged this sample yet.")),
+    sample.target !== undefined && sample.target !== null ? section("Target", h("div", { class: "target" }, text(asText(sample.target), place))) : null,
+    place.blind ? null : sample.verdicts.length ? section("Verdict", ...sample.verdicts.map((/** @type {any} */ v) => verdictBox(v, place))) : section("Verdict", h("p", { class: "muted" }, "This sample has no verdict yet.")),
     sample.calls.length ? section(sample.calls.every((/** @type {any} */ c) => c.role.startsWith("judge")) ? "Judge" : "Helpers", ...sample.calls.map((/** @type {any} */ c) => callBox(c, place))) : null,
     last && !place.blind ? section("Cost and time", costs(sample.rounds)) : null,
     place.blind ? null : rawBox(sample, place));
@@ -53,7 +86,7 @@ function verdictBadge(v, cell) {
 /** @param {any} verdict */
 function tagChips(verdict) {
   const tags = Object.entries(verdict?.tags ?? {});
-  return tags.length ? h("p", { class: "tags" }, tags.map(([name, value]) => h("span", { class: "tag" }, h("span", { class: "muted" }, `${name} `), asText(value)))) : null;
+  return tags.length ? h("p", { class: "tags" }, tags.map(([name, value]) => h("span", { class: "tag" }, h("span", { class: "muted" }, `${name} `), h("bdi", null, asText(value))))) : null;
 }
 
 /** Rounds as turns: of a later one only what came after the earlier prompt and its answer. @param {any} sample @param {Place} place */
@@ -63,8 +96,10 @@ function conversation(sample, place) {
   let before = null;
   for (const [i, round] of sample.rounds.entries()) {
     const spoken = (round.prompt ?? []).filter((/** @type {any} */ t) => t.content !== undefined && t.content !== null);
-    const goesOn = before && before.length < spoken.length && before.every((t, k) => JSON.stringify(t) === JSON.stringify(spoken[k]));
-    const shown = goesOn ? spoken.slice(/** @type {any[]} */ (before).length + 1) : spoken;
+    // A later round of a task with tools holds only what is new: the answer of the round before, and what followed it.
+    const isTail = round.follows && before;
+    const goesOn = !isTail && before && before.length < spoken.length && before.every((t, k) => JSON.stringify(t) === JSON.stringify(spoken[k]));
+    const shown = isTail ? spoken.slice(1) : goesOn ? spoken.slice(/** @type {any[]} */ (before).length + 1) : spoken;
     if (sample.rounds.length > 1) turns.push(h("h3", { class: "round" }, `Round ${i + 1}`));
     turns.push(...shown.map((/** @type {any} */ turn) => turnBox(turn.role, turn.content, place)));
     if (round.continuations) turns.push(continuations(round));
@@ -76,7 +111,7 @@ function conversation(sample, place) {
 
 /** @param {string} role @param {any} content @param {Place} place */
 function turnBox(role, content, place) {
-  const kind = role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : "user";
+  const kind = role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : role === "tool" ? "tool" : "user";
   const folded = kind === "system" && typeof content === "string" && content.length > 600;
   const inner = parts(content, place);
   return h("div", { class: `turn ${kind}` }, h("span", { class: "role" }, role || "text"), folded ? h("details", null, h("summary", null, `${content.slice(0, 140)} …`), ...inner) : inner);
@@ -86,7 +121,7 @@ function turnBox(role, content, place) {
 
 /** @param {any} content @param {Place} place @param {Mark} [mark] @returns {HTMLElement[]} */
 function parts(content, place, mark) {
-  if (typeof content === "string") return content ? [text(content, mark)] : [];
+  if (typeof content === "string") return content ? [text(content, place, mark)] : [];
   const found = [];
   const all = Array.isArray(content) ? content : [content];
   const images = all.filter((p) => p?.type === "image" && p.sha256);
@@ -95,11 +130,29 @@ function parts(content, place, mark) {
     if (part?.type === "image" && images.length > 1) {
       if (part === images[0]) found.push(h("div", { class: "gallery" }, images.map((p) => medium(p, place))));
     } else if (MEDIA.has(part?.type) && part.sha256) found.push(medium(part, place));
-    else if (part?.type === "reasoning") found.push(h("details", { class: "thought" }, h("summary", null, `Thought (${count((part.text ?? "").length)} characters)`), text(part.text ?? "")));
+    else if (part?.type === "reasoning") found.push(h("details", { class: "thought" }, h("summary", null, `Thought (${count((part.text ?? "").length)} characters)`), text(part.text ?? "", place)));
+    else if (part?.type === "tool_call") found.push(callBlock(part));
+    else if (part?.type === "tool_result") found.push(resultBlock(part, place));
     else if (part?.type === "json") found.push(h("pre", null, asText(part.value)));
-    else found.push(text(typeof part === "string" ? part : part?.text ?? asText(part), words === 1 ? mark : mark && { read: mark.read }));
+    else found.push(text(typeof part === "string" ? part : part?.text ?? asText(part), place, words === 1 ? mark : mark && { read: mark.read }));
   }
   return found;
+}
+
+/** A call as a block that folds: the tool, and its arguments by name. @param {any} call */
+function callBlock(call) {
+  const isReadable = call.arguments && typeof call.arguments === "object";
+  const values = isReadable ? Object.entries(call.arguments) : [];
+  const line = isReadable ? values.map(([name, value]) => `${name}: ${asText(value)}`).join(", ") : asText(call.arguments);
+  const inner = values.length ? h("dl", null, values.flatMap(([name, value]) => [h("dt", null, name), h("dd", { class: "pre", dir: "auto" }, asText(value))])) : h("pre", null, line || "no arguments");
+  return h("details", { class: "call", open: line.length < LONG_CALL }, h("summary", null, h("b", null, "call "), h("code", null, call.name), line.length < LONG_CALL ? null : h("span", { class: "muted" }, ` ${line.slice(0, 80)} …`)), inner);
+}
+
+/** What a tool returned, as a block that folds. @param {any} result @param {Place} place */
+function resultBlock(result, place) {
+  const content = result.content ?? [];
+  const words = content.map((/** @type {any} */ p) => p?.text ?? "").join("");
+  return h("details", { class: result.error ? "call failed" : "call", open: words.length < LONG_RESULT }, h("summary", null, h("b", null, result.error ? `result (${result.error}) ` : "result "), words.length < LONG_RESULT ? null : h("span", { class: "muted" }, `${words.slice(0, 80)} … (${count(words.length)} characters)`)), ...parts(content, place));
 }
 
 /** What was weighed after the prompt, with how likely each was. @param {any} round */
@@ -109,7 +162,7 @@ function continuations(round) {
   const total = weights.reduce((/** @type {number} */ sum, /** @type {number} */ w) => sum + Math.exp(w - best), 0);
   return h("table", { class: "plain weights" }, h("caption", null, "Continuations that were weighed"), h("tbody", null, round.continuations.map((/** @type {string} */ words, /** @type {number} */ i) => {
     const share = weights.length ? Math.exp(weights[i] - best) / total : 0;
-    return h("tr", { class: weights[i] === best ? "best" : "" }, h("td", { class: "pre" }, words), h("td", { class: "number mono small" }, weights.length ? weights[i].toFixed(3) : ""),
+    return h("tr", { class: weights[i] === best ? "best" : "" }, h("td", { class: "pre", dir: "auto" }, words), h("td", { class: "number mono small" }, weights.length ? weights[i].toFixed(3) : ""),
       h("td", { class: "share" }, h("span", { class: "meter", style: { width: `${(share * 100).toFixed(1)}%` } })), h("td", { class: "number small muted" }, weights.length ? `${(share * 100).toFixed(1)} %` : ""));
   })));
 }
@@ -146,32 +199,36 @@ function tokenStrip(tokens) {
 }
 
 /**
- * Words as they are; long ones folded; what was read as the answer is marked where it stands.
- * @param {string} words @param {Mark} [mark]
+ * A text: formatted if it is Markdown, unless the reader wants it plain; long ones folded; what was read as the answer is marked.
+ * @param {string} words @param {Place} place @param {Mark} [mark]
  */
-function text(words, mark) {
-  const [place, end] = marked(words, mark);
-  const box = h("div", { class: "text" });
-  const draw = (/** @type {string} */ shown) => {
-    if (place >= 0 && end <= shown.length) replace(box, shown.slice(0, place), h("mark", { title: "read as the answer" }, shown.slice(place, end)), shown.slice(end));
+function text(words, place, mark) {
+  const [start, end] = marked(words, mark);
+  const box = h("div", { class: "text", dir: "auto" });
+  const isLong = words.length > FOLDED * 1.5 && start <= FOLDED;
+  let shown = isLong ? words.slice(0, FOLDED) : words;
+  const draw = () => {
+    const isMarked = start >= 0 && end <= shown.length;
+    const isMarkdown = isFormatted(shown) && !isPlain();
+    box.classList.toggle("formatted", isMarkdown);
+    if (isMarkdown) replace(box, isMarked ? formatted(shown, start, end) : formatted(shown));
+    else if (isMarked) replace(box, shown.slice(0, start), h("mark", { title: "read as the answer" }, shown.slice(start, end)), shown.slice(end));
     else replace(box, shown);
   };
-  if (words.length <= FOLDED * 1.5) {
-    draw(words);
-    return box;
-  }
-  draw(place > FOLDED ? words : words.slice(0, FOLDED));
-  if (place > FOLDED) return box;
-  const more = h("button", { type: "button", class: "quiet", onclick: () => { draw(words); more.remove(); } }, `${count(words.length - FOLDED)} more characters`);
+  draw();
+  if (isFormatted(words)) place.redraws?.push(draw);
+  if (!isLong) return box;
+  const more = h("button", { type: "button", class: "quiet", onclick: () => { shown = words; draw(); more.remove(); } }, `${count(words.length - FOLDED)} more characters`);
   return h("div", null, box, more);
 }
 
 /** Start and end of what was read: as its scorer said, else where it most likely stands. @param {string} words @param {Mark} [mark] */
 export function marked(words, mark) {
   const [start, end] = Array.isArray(mark?.span) ? mark.span.map((n) => units(words, n)) : [-1, -1];
-  if (start >= 0 && start < end && end <= words.length) return end - start < words.length ? [start, end] : [-1, -1];
+  const whole = words.trim().length;
+  if (start >= 0 && start < end && end <= words.length) return words.slice(start, end).trim().length < whole ? [start, end] : [-1, -1];
   const read = mark?.read?.trim();
-  const place = read && read.length < words.length ? locate(words, read) : -1;
+  const place = read && read.length < whole ? locate(words, read) : -1;
   return [place, place + (read?.length ?? 0)];
 }
 
@@ -195,19 +252,19 @@ export function locate(words, read) {
   return -1;
 }
 
-/** @param {any} v */
-function verdictBox(v) {
+/** @param {any} v @param {Place} place */
+function verdictBox(v, place) {
   const values = Object.entries(v.values ?? {});
   const why = WHY.flatMap((name) => {
     const value = v.details?.[name];
     if (value === undefined || value === null || ((name === "reply" || name === "replies") && v.details?.asked)) return [];
-    return [h("div", { class: "why" }, h("span", { class: "muted small" }, name), text(Array.isArray(value) ? value.map(asText).join("\n") : asText(value)))];
+    return [h("div", { class: "why" }, h("span", { class: "muted small" }, name), text(Array.isArray(value) ? value.map(asText).join("\n") : asText(value), place))];
   });
   const rest = Object.fromEntries(Object.entries(v.details ?? {}).filter(([name]) => !WHY.includes(name) && name !== "asked"));
   return h("div", { class: "card verdict-box" },
     h("div", { class: "verdict-line" }, h("b", null, v.scorer), h("span", { class: `verdict ${v.outcome === "scored" ? "" : outcomeClass(v.outcome)}` }, outcomeWords(v.outcome)),
       values.map(([name, value]) => h("span", { class: "pair" }, h("span", { class: "muted small" }, name === v.scorer ? "value" : name.replace(`${v.scorer}.`, "")), h("b", { class: "mono" }, value === null ? "–" : String(Number(Number(value).toPrecision(6)))))),
-      v.answer !== undefined && v.answer !== null ? h("span", { class: "pair" }, h("span", { class: "muted small" }, "read"), h("span", { class: "read" }, v.answer.length > 160 ? `${v.answer.slice(0, 160)}…` : v.answer)) : null),
+      v.answer !== undefined && v.answer !== null ? h("span", { class: "pair" }, h("span", { class: "muted small" }, "read"), h("span", { class: "read", dir: "auto" }, v.answer.length > 160 ? `${v.answer.slice(0, 160)}…` : v.answer)) : null),
     why,
     Object.keys(rest).length ? h("details", null, h("summary", null, "Details"), h("pre", null, asText(rest))) : null);
 }

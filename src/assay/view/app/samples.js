@@ -13,7 +13,7 @@ const PAUSE = 180;
 /**
  * @typedef {object} Filter
  * @property {string} task @property {string} model @property {string} outcome @property {string} score
- * @property {string} words @property {string} sort @property {Record<string, string>} tags @property {string} id @property {number} epoch
+ * @property {string} words @property {string} where an expression, as of `assay show --where` @property {string} sort @property {Record<string, string>} tags @property {string} id @property {number} epoch
  * @property {string} of @property {string} by task and model of the sample that is open, where the run has several
  */
 
@@ -23,13 +23,13 @@ function filterOf(query) {
   const tags = {};
   for (const [name, value] of query) if (name.startsWith("tag.")) tags[name.slice(4)] = value;
   const get = (/** @type {string} */ name) => query.get(name) ?? "";
-  return { task: get("task"), model: get("model"), outcome: get("outcome"), score: get("score"), words: get("q"), sort: get("sort"), tags, id: get("id"), epoch: Number(get("epoch")) || 0, of: get("of"), by: get("by") };
+  return { task: get("task"), model: get("model"), outcome: get("outcome"), score: get("score"), words: get("q"), where: get("where"), sort: get("sort"), tags, id: get("id"), epoch: Number(get("epoch")) || 0, of: get("of"), by: get("by") };
 }
 
 /** @param {Filter} f */
 function queryOf(f) {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ task: f.task, model: f.model, outcome: f.outcome, score: f.score, q: f.words, sort: f.sort, id: f.id, epoch: f.epoch || "", of: f.id && f.of, by: f.id && f.by })) if (value) query.set(name, String(value));
+  for (const [name, value] of Object.entries({ task: f.task, model: f.model, outcome: f.outcome, score: f.score, q: f.words, where: f.where, sort: f.sort, id: f.id, epoch: f.epoch || "", of: f.id && f.of, by: f.id && f.by })) if (value) query.set(name, String(value));
   for (const [name, value] of Object.entries(f.tags)) if (value) query.set(`tag.${name}`, value);
   return query;
 }
@@ -62,6 +62,11 @@ export function filtered(columns, f, hits) {
   const found = kept.subarray(0, n);
   const sorting = sorter(columns, f.sort, values);
   return sorting ? found.slice().sort(sorting) : found;
+}
+
+/** @param {Set<number>} first @param {Set<number>} second */
+function intersection(first, second) {
+  return new Set([...first].filter((row) => second.has(row)));
 }
 
 /** `0.2..0.8`, one end or both. @param {string} text @returns {[number, number]} */
@@ -118,6 +123,9 @@ class SampleList {
     /** @type {Set<number> | null} */
     this.hits = null;
     this.searched = "";
+    /** Rows that the expression chooses. @type {Set<number> | null} */
+    this.chosen = null;
+    this.expression = "";
     this.at = -1;
     /** @type {Map<number, any>} */
     this.snippets = new Map();
@@ -130,8 +138,11 @@ class SampleList {
       clearTimeout(timer);
       timer = setTimeout(() => this.go({ words: e.target.value, id: "" }, true), PAUSE);
     } }));
+    this.where = /** @type {HTMLInputElement} */ (h("input", { type: "search", class: "mono where", placeholder: "Expression: score < 0.5 and outcome == scored", "aria-label": "Filter by an expression", "aria-describedby": "where-fault", value: filter.where, spellcheck: "false", onchange: () => this.go({ where: this.where.value.trim(), id: "" }, true) }));
+    this.fault = h("p", { class: "small bad-text", id: "where-fault", role: "status" });
     this.choices = h("div", { class: "choosing" });
-    this.tools = h("div", { class: "filters" }, this.search, this.choices);
+    const where = source.kind === "live" ? [this.where, this.fault] : [];
+    this.tools = h("div", { class: "filters" }, this.search, where, this.choices);
     this.panel = h("article", { class: "panel", "aria-label": "Sample", tabindex: "-1" });
     this.body = h("div", { class: "split" }, h("div", { class: "side" }, this.tools, this.status, this.list), this.panel);
     this.resized = () => this.draw();
@@ -146,10 +157,6 @@ class SampleList {
     await this.apply();
     // Only once the list stands on the page is it known how many rows it shows.
     requestAnimationFrame(() => { if (this.at >= 0) this.reveal(); this.draw(); });
-    if (!this.filter.id) {
-      this.note();
-      replace(this.panel, h("div", { class: "lonely" }, h("p", null, this.kept.length ? "Choose a sample, or press ↓." : "No sample passes these filters.")));
-    }
   }
 
   leave() { removeEventListener("resize", this.resized); }
@@ -172,22 +179,10 @@ class SampleList {
   }
 
   async apply() {
-    const words = this.filter.words.trim();
-    if (words && words !== this.searched) {
-      this.status.textContent = "Searching …";
-      try {
-        this.hits = new Set((await this.source.search(this.id, words)).rows);
-        this.searched = words;
-      } catch (error) {
-        replace(this.panel, trouble(error));
-      }
-    } else if (!words) {
-      this.hits = null;
-      this.searched = "";
-    }
-    if (words !== this.filter.words.trim()) return;
-    const { hits, only } = this;
-    this.kept = filtered(this.columns, this.filter, hits && only ? new Set([...hits].filter((row) => only.has(row))) : hits ?? only);
+    const words = this.filter.words.trim(), where = this.filter.where;
+    await Promise.all([this.applyWords(words), this.applyExpression(where)]);
+    if (words !== this.filter.words.trim() || where !== this.filter.where) return;
+    this.kept = filtered(this.columns, this.filter, this.common());
     const height = Math.min(this.kept.length * ROW, TALLEST);
     this.space.style.height = `${height}px`;
     this.list.scrollTop = 0;
@@ -195,15 +190,81 @@ class SampleList {
     this.find();
   }
 
+  /** Finds the rows that hold the words. @param {string} words */
+  async applyWords(words) {
+    if (!words) {
+      this.hits = null;
+      this.searched = "";
+    }
+    if (words === this.searched) return;
+    this.status.textContent = "Searching …";
+    try {
+      this.hits = new Set((await this.source.search(this.id, words)).rows);
+      this.searched = words;
+    } catch (error) {
+      replace(this.panel, trouble(error));
+    }
+  }
+
+  /** Finds the rows that the expression chooses; a fault in it is said below its box, and nothing is left out. @param {string} where */
+  async applyExpression(where) {
+    if (where === this.expression) return;
+    this.expression = where;
+    this.chosen = null;
+    replace(this.fault);
+    if (!where) return;
+    try {
+      this.chosen = new Set((await this.source.where(this.id, where)).rows);
+    } catch (error) {
+      const { message, fix } = /** @type {any} */ (error);
+      replace(this.fault, `${String(message).replace(/^--where:? ?/, "")}${fix ? `; ${fix.replace("--where ", "")}` : ""}`);
+    }
+  }
+
+  /** The rows that words, expression and what was saved have in common; null if none of them leaves any out. @returns {Set<number> | null} */
+  common() {
+    /** @type {Set<number> | null} */
+    let common = null;
+    for (const rows of [this.hits, this.chosen, this.only]) {
+      if (!rows) continue;
+      common = common ? intersection(common, rows) : rows;
+    }
+    return common;
+  }
+
   note() {
-    const of = this.kept.length === this.columns.n ? "" : ` of ${count(this.columns.n)}`;
-    this.status.textContent = `${this.at >= 0 ? `${count(this.at + 1)} / ` : ""}${count(this.kept.length)}${of} ${this.kept.length === 1 ? "sample" : "samples"}`;
+    const total = this.columns.n, kept = this.kept.length;
+    const of = kept === total ? "" : ` of ${count(total)}`;
+    this.status.textContent = `${this.at >= 0 ? `${count(this.at + 1)} / ` : ""}${count(kept)}${of} ${total === 1 ? "sample" : "samples"}`;
+  }
+
+  /** Says in the panel that no sample is left. */
+  showNone() {
+    this.opened = -1;
+    this.turns++;
+    this.panel.removeAttribute("aria-busy");
+    const clear = h("button", { type: "button", class: "button second", onclick: () => this.clear() }, "Clear the filters");
+    replace(this.panel, h("div", { class: "lonely" }, h("p", null, "No sample passes these filters."), this.columns.n ? clear : null));
+  }
+
+  clear() {
+    this.search.value = this.where.value = "";
+    this.go({ task: "", model: "", outcome: "", score: "", words: "", where: "", tags: {}, id: "" });
   }
 
   /** Opens the sample that the address names. */
   find() {
     const { id, epoch, of, by } = this.filter;
-    if (!id) { this.at = -1; this.note(); return; }
+    if (!id) {
+      // On a wide screen the first sample is open beside the list; on a phone it would hide the list.
+      const opensFirst = this.kept.length > 0 && matchMedia("(min-width: 761px)").matches;
+      this.at = opensFirst ? 0 : -1;
+      if (opensFirst) this.open(this.kept[0]);
+      else if (!this.kept.length) this.showNone();
+      this.draw();
+      this.note();
+      return;
+    }
     const c = this.columns;
     const fits = (/** @type {number} */ i) => c.id[i] === id && (c.epoch?.[i] ?? 0) === epoch && (!of || c.cells[c.cell[i]].task === of) && (!by || c.cells[c.cell[i]].model === by);
     this.at = this.kept.findIndex(fits);
@@ -350,7 +411,7 @@ class SampleList {
     },
     h("span", { class: `pip ${tone}`, "aria-hidden": "true" }),
     image ? h("img", { class: "tiny", alt: "", loading: "lazy", src: this.source.medium(this.id, row, { type: "image", ...image }, "small"), onerror: (/** @type {any} */ e) => e.target.remove() }) : media.length ? h("span", { class: "kind" }, media[0].kind) : null,
-    h("span", { class: "words" }, h("span", { class: "question" }, (image ? mediaWords(snippet.question).replaceAll("(image) ", "") : mediaWords(snippet.question)) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
+    h("span", { class: "words" }, h("span", { class: "question", dir: "auto" }, (image ? mediaWords(snippet.question).replaceAll("(image) ", "") : mediaWords(snippet.question)) || snippet.error || " "), h("span", { class: "answer muted", dir: "auto" }, mediaWords(snippet.answer) || snippet.error || "")),
     h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch?.[i] ? ` #${c.epoch[i]}` : ""), h("span", { class: `score small ${tone}` }, score)));
   }
 
@@ -367,6 +428,7 @@ class SampleList {
       } }, outcomeWords(c.outcomes[code]), h("span", null, count(n)));
     });
     if (document.activeElement !== this.search) this.search.value = f.words;
+    if (document.activeElement !== this.where) this.where.value = f.where;
     const choice = (/** @type {string} */ label, /** @type {string} */ now, /** @type {[string, string][]} */ options, /** @type {(v: string) => void} */ set) => h("select", { "aria-label": label, onchange: (/** @type {any} */ e) => set(e.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === now }, text)));
     const names = [...new Set(c.cells.map((/** @type {any} */ x) => x.task))], models = [...new Set(c.cells.map((/** @type {any} */ x) => x.model))];
     const graded = Object.values(c.metrics).some((/** @type {any} */ column) => column.some((/** @type {any} */ v) => v !== null && v !== 0 && v !== 1));

@@ -60,6 +60,11 @@ class LiveSource {
   sample(id, row) { return json(`api/sample?run=${id}&row=${row}`); }
   /** @param {string} id @param {string} words */
   search(id, words) { return json(`api/search?run=${id}&words=${encodeURIComponent(words)}`); }
+  /** The rows that an expression chooses. @param {string} id @param {string} expression */
+  where(id, expression) { return json(`api/where?run=${id}&expression=${encodeURIComponent(expression)}`); }
+  /** Has the server read a run's journal before its samples are asked for. @param {string} id */
+  prepare(id) { return json(`api/prepare?run=${id}`); }
+  leaderboard() { return json("api/leaderboard"); }
   /** @param {string} id @param {number} cell @param {number} seed */
   labels(id, cell, seed) { return json(`api/labels?run=${id}&cell=${cell}&seed=${seed}`); }
   /** @param {string} id @param {number} row */
@@ -165,10 +170,17 @@ export class FileSource {
     return { rows };
   }
 
-  /** The rows whose samples were saved; null where all of them were. @param {string} id @returns {Promise<Set<number> | null>} */
+  /** @param {string} _id @param {string} _expression @returns {Promise<{rows: number[], names: string[]}>} */
+  where(_id, _expression) { return Promise.reject(new Told("Expressions need `assay view`: a saved page has no server.")); }
+  /** @param {string} _id */
+  async prepare(_id) { return {}; }
+  leaderboard() { return this.get("leaderboard").catch(() => { throw new Told("No leaderboard was saved with this page."); }); }
+
+  /** The rows whose samples were saved, in the order they are shown; null if all of them were. @param {string} id @returns {Promise<Set<number> | null>} */
   async only(id) {
     const places = await this.get(`places-${id}`);
     if (places.whole) return null;
+    if (places.order) return new Set(places.order);
     return new Set(places.samples.flatMap((/** @type {number} */ chunk, /** @type {number} */ row) => (chunk >= 0 ? [row] : [])));
   }
 

@@ -355,13 +355,3 @@ def misc() -> Any:
         d2df({"b": 1, "a": None}),
         md5("text"),
     ]
-
-
-@cases.add("names")
-def names() -> Any:
-    from ulmeval.dataset import geneval, t2i_compbench, wise
-
-    return [
-        [cls.supported_datasets(), cls.DATASET_URL]
-        for cls in (geneval.GenEval, t2i_compbench.T2ICompBench, wise.WISE)
-    ]

@@ -113,42 +113,6 @@ def can_infer_option(answer: str) -> Any:
     ]
 
 
-@cases.add(
-    "can_infer_sequence",
-    "ABCD",
-    "BADC.",
-    "AABC",
-    "first A, then second C, third B, fourth D",
-    "step 1 A step 2 B",
-    "Step 1: D, step 2: C, step 3: B, step 4: A",
-    "首先A 其次B 再次C 最后D",
-    "no",
-    "first B second B third C fourth D",
-)
-def can_infer_sequence(answer: str) -> Any:
-    from vlmeval.utils import can_infer_lego, can_infer_sequence
-
-    return [
-        can_infer_sequence(answer),
-        can_infer_lego(answer, "sort", dict(CHOICES)),
-        can_infer_lego(answer, "multiple-choice", dict(CHOICES)),
-    ]
-
-
-@cases.add(
-    "detect_repetition",
-    "short",
-    "ab" * 2000,
-    "x" * 2500,
-    "".join(str(n) for n in range(3000)),
-)
-def detect_repetition(text: str) -> Any:
-    from vlmeval.utils import detect_repetition
-
-    found, matches = detect_repetition(text)
-    return [found, matches if matches is None else len(matches)]
-
-
 YES_NO = (
     "Yes",
     "No",
@@ -340,58 +304,6 @@ def report_acc(shape: Any) -> Any:
     return by_split(report_acc(hits(*shape)))
 
 
-@cases.add("report_acc_MMT", (0, 1, 1), (1, 1, 1))
-def report_acc_mmt(shape: Any) -> Any:
-    from vlmeval.dataset.utils.multiple_choice import MMT_abbrs, report_acc_MMT
-
-    rows = [
-        {
-            "index": n,
-            "l2-category": above,
-            "category": f"{above}-{n % 2}",
-            "hit": (n * 7) % 5 > 1,
-            "split": ["dev", "test"][n // 2 % 2],
-        }
-        for n, above in enumerate(sorted(MMT_abbrs) * 4)
-    ]
-    frame = pd.DataFrame(rows)
-    return by_split(report_acc_MMT(frame if shape[0] else frame.drop(columns="split")))
-
-
-@cases.add("report_acc_MMVP")
-def report_acc_mmvp() -> Any:
-    from vlmeval.dataset.utils.multiple_choice import report_acc_MMVP
-
-    return report_acc_MMVP(hits())
-
-
-@cases.add("report_acc_MMSci")
-def report_acc_mmsci() -> Any:
-    from vlmeval.dataset.utils.multiple_choice import report_acc_MMSci
-
-    frame = pd.DataFrame(
-        [
-            {
-                "subject": f"s{n % 2}",
-                "category": f"c{n % 2}",
-                "setting": ["Fig2Cap", "SubFig2Cap", "SubCap2Fig"][n % 3],
-                "hit": n % 5 > 1,
-            }
-            for n in range(12)
-        ]
-    )
-    return report_acc_MMSci(frame)
-
-
-@cases.add("report_topviewrs_acc", (0, 1, 1), (1, 0, 1))
-def report_topviewrs_acc(shape: Any) -> Any:
-    from vlmeval.dataset.utils.multiple_choice import report_topviewrs_acc
-
-    frame = hits(*shape)
-    frame["partial_match"] = [0.5, 0, 1, 1, 0.25, 0, 1, 1]
-    return by_split(report_topviewrs_acc(frame))
-
-
 @cases.add(
     "build_choices",
     {"A": 1, "B": 2},
@@ -531,16 +443,6 @@ def mcq_vanilla_eval(replies: tuple[Any, ...]) -> Any:
     return [mcq_vanilla_eval(judge, data, meta, 1, "r.pkl", "Mine"), load("r.pkl")]
 
 
-@cases.add("mcq_vanilla_eval.MMMU")
-def mcq_vanilla_eval_mmmu() -> Any:
-    from vlmeval.dataset.utils.multiple_choice import mcq_vanilla_eval
-
-    data, meta = predicted_choice(["A", "Other Answers", "hm"])
-    data.loc[1, list("ABCD")] = float("nan")
-    data.loc[1, "answer"] = meta.loc[1, "answer"] = "42"
-    return mcq_vanilla_eval(None, data, meta, 1, "r.pkl", "MMMU_DEV")
-
-
 @cases.add("mcq_circular_eval", ("A",), ("B",), (None,))
 def mcq_circular_eval(replies: tuple[Any, ...]) -> Any:
     from vlmeval.dataset.utils.multiple_choice import mcq_circular_eval
@@ -565,87 +467,3 @@ def mcq_circular_eval(replies: tuple[Any, ...]) -> Any:
     )
     found = load("r.pkl")
     return [verdicts, {str(int(key)): found[key] for key in sorted(found)}]
-
-
-@cases.add(
-    "extract_characters_regex",
-    "The best answer is B",
-    "(C)",
-    "none",
-    "The answer: D because",
-    "E",
-    {"a": 1},
-    "the correct option is a",
-    "w " * 12,
-    "The answer is (A).",
-    "point a",
-)
-def extract_characters_regex(text: Any) -> Any:
-    from vlmeval.dataset.utils.multiple_choice import extract_characters_regex
-
-    return extract_characters_regex(text)
-
-
-@cases.add("MMMU_preproc")
-def mmmu_preproc() -> Any:
-    from vlmeval.dataset.utils.multiple_choice import MMMU_preproc
-
-    return MMMU_preproc(
-        pd.DataFrame({"A": ["x", None], "B": ["y", None], "answer": ["A", "42"]})
-    )
-
-
-@cases.add("get_dimension_rating")
-def get_dimension_rating() -> Any:
-    from vlmeval.dataset.utils.multiple_choice import get_dimension_rating
-    from vlmeval.smp import dump
-
-    rows = [
-        {
-            "category": f"{['Reasoning', 'Perception'][n % 2]}/{['Monitoring', 'Remote Sensing'][n // 2 % 2]}",
-            "l2-category": ["color", "person/attribute/x"][n % 3 > 0],
-            "score": [1, 0, 1, -1, 0, 1][n % 6],
-        }
-        for n in range(12)
-    ]
-    dump(pd.DataFrame(rows), "s.xlsx")
-    return get_dimension_rating("s.xlsx")
-
-
-@cases.add(
-    "MMVet_auxeval",
-    ("1",),
-    ("0.5",),
-    ("-1", "0.3"),
-    ("x", "y", "z", "1", "0"),
-    ("2", "-1", "x", "7", "y"),
-    (" 0.7 ",),
-    ("1/10", "0.1"),
-    ("1e-1",),
-    ("inf",),
-)
-def mmvet_auxeval(replies: tuple[str, ...]) -> Any:
-    from vlmeval.dataset.utils.mmvet import MMVet_auxeval
-
-    judge = Judge(*replies)
-    return [
-        MMVet_auxeval(
-            judge, pd.Series({"question": "q", "answer": "1<AND>2", "prediction": 3})
-        ),
-        judge.asked,
-    ]
-
-
-@cases.add(
-    "MMVet_acc", [0.0, 1.0, 0.5, 0.25, 1], [1, 1, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.9]
-)
-def mmvet_acc(scores: list[float]) -> Any:
-    from vlmeval.dataset.utils.mmvet import MMVet_acc
-    from vlmeval.smp import dump
-
-    every = ["rec", "ocr,math", "rec,know,gen", "spat", "ocr,math"]
-    dump(
-        pd.DataFrame({"index": range(5), "category": every, "score": scores}),
-        "scored.xlsx",
-    )
-    return MMVet_acc("scored.xlsx")

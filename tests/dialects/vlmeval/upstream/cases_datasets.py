@@ -5,7 +5,7 @@
 from typing import Any
 
 from differential import Cases
-from tables import by_split, mme, mmvet, picture, plain_choice, rotated, write
+from tables import by_split, mme, picture, plain_choice, rotated, write
 
 cases = Cases()
 
@@ -453,22 +453,3 @@ def my_mt() -> Any:
     write("my_mt", "index image question answer", rows)
     dataset = MyMT("my_mt")
     return [dataset.build_prompt(0), dataset.build_prompt(1), dataset.TYPE]
-
-
-@cases.add("MMVet.evaluate_parts")
-def mmvet_parts() -> Any:
-    from vlmeval.dataset.image_base import ImageBaseDataset
-
-    class MyVet(ImageBaseDataset):
-        DATASET_URL = {"MMVet": ""}
-
-        def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
-            return None
-
-    mmvet()
-    dataset = MyVet("MMVet")
-    return [
-        dataset.build_prompt(0),
-        dataset.build_prompt(1),
-        list(dataset.data["answer"]),
-    ]

@@ -1,4 +1,4 @@
-"""Helpers of the tests of replicas lie beside them."""
+"""Helpers for the tests of replicas, in this folder."""
 
 import sys
 from pathlib import Path

@@ -294,7 +294,7 @@ def check_nothing_lost(folder: Path, result, turns: int) -> None:
 @pytest.mark.parametrize(
     "gone", ["the head node of the Ray cluster", "Ray on this machine"]
 )
-def test_a_node_that_nothing_goes_on_without_is_missed_by_name(monkeypatch, gone: str):
+def test_a_lost_required_node_is_reported_by_name(monkeypatch, gone: str):
     pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setattr(ray_actors, "SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr(ray_actors, "LONGEST_ABSENCE", 0.05)
@@ -318,7 +318,7 @@ def test_a_node_that_nothing_goes_on_without_is_missed_by_name(monkeypatch, gone
         asyncio.run(watch())
 
 
-def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):
+def test_an_address_without_a_server_is_one_clear_line(tmp_path: Path):
     pytest.importorskip("ray", reason="Ray is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Replicas as processes of this machine: the same results, whoever answers and whoever dies."""
+"""Replicas as processes of this machine give the same results, whichever of them answers or dies."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ import assay
 from assay.core import AssayError, ModelError, UsageError
 from assay.report.progress import _note
 from assay.runner.ask.executors.processes import Processes, shares
-from assay.runner.events import CellProgress, Silent
+from assay.runner.events import Silent, TaskProgress
 from assay.runner.options import RunOptions
 
 
@@ -372,7 +372,7 @@ def test_the_progress_display_counts_replicas(tmp_path: Path):
         replicas=2,
         watcher=watcher,
     )
-    shown = CellProgress(
+    shown = TaskProgress(
         "t",
         "m",
         replicas={1: "working", 2: "starting", 3: "lost", 4: "ready"},
@@ -381,7 +381,7 @@ def test_the_progress_display_counts_replicas(tmp_path: Path):
 
     assert set(watcher.cells[0].replicas) == {1, 2} and watcher.cells[0].restarts == 1
     assert _note(shown, "") == "2 of 4 replicas, 1 starting, 1 lost, 2 restarted"
-    assert _note(CellProgress("t", "m"), "") == ""
+    assert _note(TaskProgress("t", "m"), "") == ""
 
 
 def test_an_interruption_lets_what_is_in_flight_come_back(tmp_path: Path):

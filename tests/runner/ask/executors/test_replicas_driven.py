@@ -51,7 +51,7 @@ def run(folder: Path, cls: str, driver, *, fate: dict | None = None, **settings)
     "cls", ["Batches", pytest.param("Asynchronous", marks=pytest.mark.costly)]
 )
 @pytest.mark.parametrize("driver", [two_rounds, one_by_one], ids=["rounds", "threads"])
-def test_a_driver_with_replicas_gets_what_it_gets_without(
+def test_a_driver_gets_the_same_answers_with_and_without_replicas(
     tmp_path: Path, cls: str, driver
 ):
     alone = run(tmp_path / "none", cls, driver)

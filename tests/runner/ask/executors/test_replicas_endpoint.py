@@ -92,7 +92,7 @@ def run(monkeypatch, tmp_path):
     return go
 
 
-def test_an_outage_of_two_minutes_costs_nobody_his_answer_and_is_said_once(run):
+def test_an_outage_of_two_minutes_loses_no_answer_and_is_reported_once(run):
     server = FaultyServer(gone=(5.0, 125.0))
     watcher = Silent()
 

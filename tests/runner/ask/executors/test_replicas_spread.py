@@ -1,4 +1,4 @@
-"""The spread over replicas that are only played: who is waited for when the work ends."""
+"""The spread over simulated replicas: which of them is waited for when the work ends."""
 
 import asyncio
 from typing import ClassVar
@@ -146,7 +146,7 @@ def test_a_replica_that_dies_after_the_stop_is_not_started_again():
 
 
 @pytest.mark.parametrize("count", [1, 4, 9])
-def test_the_end_of_the_rows_waits_for_nobody_who_has_nothing(count):
+def test_the_end_of_the_rows_does_not_wait_for_a_replica_that_still_starts(count):
     kept, _, seconds = play(Played(0, 1.0), Played(60, 1.0), count=count)
 
     assert kept == [str(n) for n in range(count)] and seconds == (count + 1) // 2

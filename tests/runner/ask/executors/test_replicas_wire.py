@@ -48,48 +48,29 @@ MESSAGES = st.builds(
     st.none() | st.lists(PARTS).map(tuple),
 )
 OPTIONS = st.builds(
-    GenerateOptions,
-    temperature=st.none() | st.floats(0, 2),
-    stop=st.lists(TEXTS).map(tuple),
-    n=st.integers(1, 3),
-    max_tokens=st.none() | st.integers(1, 9),
-    seed=st.none() | st.integers(0, 2**70),
-)
+    GenerateOptions, temperature=st.none() | st.floats(0, 2), stop=st.lists(TEXTS).map(tuple), n=st.integers(1, 3),
+    max_tokens=st.none() | st.integers(1, 9), seed=st.none() | st.integers(0, 2**70),
+)  # fmt: skip
 PROMPTS = st.builds(
-    Prompt,
-    st.lists(MESSAGES, min_size=1).map(tuple),
-    st.sampled_from([("text",), ("image",)]),
-    st.none() | st.lists(TEXTS).map(tuple),
-    st.booleans(),
-)
+    Prompt, st.lists(MESSAGES, min_size=1).map(tuple), st.sampled_from([("text",), ("image",)]),
+    st.none() | st.lists(TEXTS).map(tuple), st.booleans(),
+)  # fmt: skip
 REQUESTS = st.builds(
-    Request,
-    PROMPTS,
-    OPTIONS,
-    st.none() | st.integers(0, 2**70),
-    st.integers(0, 3),
-    hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS),
-    key=st.just("k"),
-    id=TEXTS,
+    Request, PROMPTS, OPTIONS, st.none() | st.integers(0, 2**70), st.integers(0, 3),
+    hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS), key=st.just("k"), id=TEXTS,
     draw=TEXTS,
-)
+)  # fmt: skip
 NUMBERS = st.floats(allow_nan=False)
 CANDIDATES = st.builds(
-    Candidate,
-    st.lists(PARTS, min_size=1).map(tuple),
-    st.none() | TEXTS,
-    st.lists(
-        st.builds(Token, TEXTS, NUMBERS, st.lists(st.tuples(TEXTS, NUMBERS)).map(tuple))
-    ).map(tuple),
+    Candidate, st.lists(PARTS, min_size=1).map(tuple), st.none() | TEXTS,
+    st.lists(st.builds(Token, TEXTS, NUMBERS, st.lists(st.tuples(TEXTS, NUMBERS)).map(tuple))).map(tuple),
     st.lists(st.integers(0, 9)).map(tuple),
-)
+)  # fmt: skip
 OUTPUTS = st.builds(
-    Output,
-    st.lists(CANDIDATES).map(tuple),
-    st.lists(st.builds(Likelihood, NUMBERS, st.booleans())).map(tuple),
+    Output, st.lists(CANDIDATES).map(tuple), st.lists(st.builds(Likelihood, NUMBERS, st.booleans())).map(tuple),
     st.none() | st.builds(Usage, input_tokens=st.integers(0, 9)),
     details=st.dictionaries(st.sampled_from(["a", "b"]), st.integers() | TEXTS),
-)
+)  # fmt: skip
 
 
 @given(REQUESTS)

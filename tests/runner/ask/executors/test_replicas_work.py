@@ -1,4 +1,4 @@
-"""Work shared by replicas, without any: who is given what, and what happens to the work of the dead."""
+"""Work shared by replicas: which replica gets which job, and what happens to the jobs of dead ones."""
 
 import asyncio
 
@@ -166,7 +166,7 @@ def test_what_was_taken_and_not_asked_is_the_next_to_be_taken():
 
 
 @pytest.mark.parametrize("way", ["stopped", "exhausted"])
-def test_the_end_of_the_work_is_told_at_once(way: str):
+def test_the_end_of_the_work_is_reported_at_once(way: str):
     work = make(2)
 
     async def main() -> bool:

@@ -18,7 +18,7 @@ def test_detection_is_repeatable_and_leaves_the_shared_detector_unseeded():
     assert langdetect.DetectorFactory.seed is None
 
 
-def test_nothing_can_be_told_of_digits():
+def test_digits_have_no_language():
     pytest.importorskip("langdetect")
 
     assert detect_language("12345 67") is None

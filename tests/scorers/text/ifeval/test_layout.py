@@ -36,7 +36,7 @@ def test_placeholders_are_brackets_closed_on_their_line(response, count):
         ("NxBx: more", "N.B.:", False),
     ],
 )
-def test_a_postscript_carries_its_marker(response, marker, expected):
+def test_a_postscript_has_its_marker(response, marker, expected):
     assert (
         CHECKS["detectable_content:postscript"](response, postscript_marker=marker)
         is expected
@@ -133,7 +133,7 @@ def test_json_is_the_whole_response(response, expected):
         (">> joy <<", False),
     ],
 )
-def test_a_title_stands_in_double_angular_brackets(response, expected):
+def test_a_title_is_in_double_angular_brackets(response, expected):
     assert CHECKS["detectable_format:title"](response) is expected
 
 
@@ -148,7 +148,7 @@ def test_a_title_stands_in_double_angular_brackets(response, expected):
         ("a ****** b ****** c", False),
     ],
 )
-def test_two_responses_differ_and_are_parted_by_six_asterisks(response, expected):
+def test_two_responses_differ_and_are_separated_by_six_asterisks(response, expected):
     assert CHECKS["combination:two_responses"](response) is expected
 
 
@@ -167,7 +167,7 @@ def test_the_prompt_is_repeated_first(response, expected):
     ("response", "expected"),
     [("All good. PEACE! ", True), ('"All good. Peace!"', True), ("Peace! Bye", False)],
 )
-def test_the_phrase_is_the_last_thing_said(response, expected):
+def test_the_response_ends_with_the_phrase(response, expected):
     assert CHECKS["startend:end_checker"](response, end_phrase=" Peace!") is expected
 
 
@@ -175,5 +175,5 @@ def test_the_phrase_is_the_last_thing_said(response, expected):
     ("response", "expected"),
     [(' "quoted" ', True), ('"', False), ("“curly”", False), ('"half', False)],
 )
-def test_the_response_stands_in_double_quotes(response, expected):
+def test_the_response_is_in_double_quotes(response, expected):
     assert CHECKS["startend:quotation"](response) is expected

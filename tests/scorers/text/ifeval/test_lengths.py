@@ -51,7 +51,7 @@ def test_sentences_are_compared_with_the_threshold(threshold, relation, expected
         ("   ", 0, True),
     ],
 )
-def test_paragraphs_are_parted_by_three_asterisks(response, paragraphs, expected):
+def test_paragraphs_are_separated_by_three_asterisks(response, paragraphs, expected):
     check = CHECKS["length_constraints:number_paragraphs"]
 
     assert check(response, num_paragraphs=paragraphs) is expected

@@ -29,7 +29,7 @@ def test_a_prompt_counts_only_when_all_its_instructions_are_followed():
     ]
 
 
-def test_silence_cut_by_the_token_limit_is_truncated_and_still_counts_its_instructions():
+def test_an_empty_truncated_answer_still_counts_its_instructions():
     score = IfEval()(Sample("a", fields=FIELDS), Output.of("", stop_reason="length"))
 
     assert (score.outcome, score.details["asked"], score.details["loose"]) == (

@@ -66,7 +66,7 @@ def test_all_instructions_followed_make_the_prompt_followed():
     assert verdict.prompt_loose
 
 
-def test_the_eight_versions_are_the_response_less_lines_and_asterisks():
+def test_the_eight_versions_drop_lines_and_asterisks():
     assert loose_versions("*a*\nb*\nc") == (
         "*a*\nb*\nc",
         "b*\nc",
@@ -146,7 +146,7 @@ ODD = st.text(
 
 
 @given(ODD)
-def test_no_response_makes_a_check_raise_and_loose_never_falls_behind_strict(response):
+def test_no_response_makes_a_check_raise_and_loose_is_never_below_strict(response):
     pytest.importorskip("langdetect")
 
     verdict = follows(response, ALL_IDS, ALL_ARGUMENTS)

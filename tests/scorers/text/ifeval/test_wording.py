@@ -17,7 +17,7 @@ FRENCH = "Le petit chat dort sur la chaise pendant que les enfants jouent dans l
         ("costs 3x50", ["3.5"], False),
     ],
 )
-def test_every_keyword_is_wanted_literally_and_in_any_case(
+def test_every_keyword_is_matched_literally_and_in_any_case(
     response, keywords, expected
 ):
     assert CHECKS["keywords:existence"](response, keywords=keywords) is expected
@@ -97,9 +97,7 @@ def test_a_letter_of_two_characters_is_a_fault_of_the_data():
         ("Nothing here at all", 0),
     ],
 )
-def test_capital_words_are_counted_as_the_official_tokenizer_parts_them(
-    response, count
-):
+def test_capital_words_are_counted_with_the_official_tokenizer(response, count):
     check = CHECKS["change_case:capital_word_frequency"]
 
     assert check(response, capital_frequency=count, capital_relation="at least")
@@ -133,7 +131,7 @@ def test_only_the_ascii_comma_is_a_comma(response, expected):
         ("1234", False, False),
     ],
 )
-def test_letter_case_checks_want_english_in_one_case(response, upper, lower):
+def test_letter_case_checks_require_english_in_one_case(response, upper, lower):
     pytest.importorskip("langdetect")
 
     assert CHECKS["change_case:english_capital"](response) is upper

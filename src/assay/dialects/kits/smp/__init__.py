@@ -1,1 +1,73 @@
-"""`smp`, the helpers of both kits: reading and writing, names of files, images, texts, the machine."""
+"""`smp` of both toolkits: helpers that user files import with a star, and the libraries that come with them."""
+
+import importlib
+import importlib.util
+from types import ModuleType
+from typing import Any
+
+from . import file, images, log, misc
+from .file import *  # noqa: F403
+from .images import *  # noqa: F403
+from .images import concat_images_ulmeval as concat_images_ulmeval
+from .images import concat_images_vlmeval as concat_images_vlmeval
+from .log import *  # noqa: F403
+from .log import names_for as names_for
+from .misc import *  # noqa: F403
+from .misc import build_option_str as build_option_str
+from .misc import gpt_key_set as gpt_key_set
+
+logger = log.get_logger()
+PLACES = {
+    "abc": "abc", "argparse": "argparse", "base64": "base64", "copy": "copy", "cp": "copy", "csv": "csv",
+    "datetime": "datetime", "hashlib": "hashlib", "io": "io", "json": "json", "logging": "logging", "math": "math",
+    "mimetypes": "mimetypes", "mp": "multiprocessing", "os": "os", "osp": "os.path", "pickle": "pickle", "re": "re",
+    "random": "random", "rd": "random", "shutil": "shutil", "sh": "shutil", "string": "string",
+    "subprocess": "subprocess", "sys": "sys", "time": "time", "warnings": "warnings", "np": "numpy", "pd": "pandas",
+    "requests": "requests", "Image": "PIL.Image", "plt": "matplotlib.pyplot", "sns": "seaborn",
+    "validators": "validators",
+    "JSONDecoder": "json:JSONDecoder", "OrderedDict": "collections:OrderedDict", "Optional": "typing:Optional",
+    "Path": "pathlib:Path", "Pool": "multiprocessing:Pool", "current_process": "multiprocessing:current_process",
+    "defaultdict": "collections:defaultdict", "partial": "functools:partial", "tabulate": "tabulate:tabulate",
+    "tabulate_formats": "tabulate:tabulate_formats", "tqdm": "tqdm:tqdm", "uuid4": "uuid:uuid4", "decord": "decord",
+    "scan_cache_dir": "huggingface_hub:scan_cache_dir", "bg": "sty:bg", "ef": "sty:ef", "rs": "sty:rs",
+}  # fmt: skip
+"""Short names and their origin. A name whose library is not installed is not offered."""
+
+
+def offered(*modules: ModuleType) -> list[str]:
+    """Return what a star import takes: the names of modules, and the short names of installed libraries."""
+    names = [
+        name
+        for module in modules
+        for name in getattr(module, "__all__", vars(module))
+        if name[0] != "_"
+    ]
+    return names + [
+        name
+        for name, target in PLACES.items()
+        if _is_installed(target.partition(":")[0].partition(".")[0])
+    ]
+
+
+def _is_installed(top: str) -> bool:
+    try:
+        return importlib.util.find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def __getattr__(name: str) -> Any:
+    """Load a library that a star import provides, on demand."""
+    if name not in PLACES:
+        raise AttributeError(f"the toolkit's smp has no {name!r}")
+    module_name, _, attribute = PLACES[name].partition(":")
+    try:
+        imported = importlib.import_module(module_name)
+    except ImportError as error:
+        raise AttributeError(
+            f"{module_name} is not installed: pip install 'assay[guests]'"
+        ) from error
+    return getattr(imported, attribute) if attribute else imported
+
+
+__all__ = ["logger", *offered(file, images, log, misc)]

@@ -1,7 +1,7 @@
 """Images as base64 and back, their sizes, several in one, and rows shown in a notebook.
 
-By default an image comes back pixel by pixel as it went in. With upstream's rules it becomes a JPEG, its shorter edge
-at least `$VLMEVAL_MIN_IMAGE_EDGE` (100), its text at most `$VLMEVAL_MAX_IMAGE_SIZE` long.
+By default an image is restored pixel by pixel. With upstream's rules it becomes a JPEG with a shorter edge of at least
+`$VLMEVAL_MIN_IMAGE_EDGE` (100) and a text of at most `$VLMEVAL_MAX_IMAGE_SIZE` characters.
 """
 
 import base64
@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import base64_images
-from ..rules import as_upstream
-from .files import md5
-from .texts import toliststr
+from ..state import as_upstream
+from .file import md5
+from .misc import build_option_str as build_option_str
+from .misc import gpt_key_set as gpt_key_set
+from .misc import toliststr
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
@@ -25,7 +27,6 @@ __all__ = [
     "decode_base64_to_image_file",
     "encode_image_file_to_base64",
     "encode_image_to_base64",
-    "isimg",
     "mmqa_display",
     "read_ok",
     "rescale_img",
@@ -42,7 +43,7 @@ def encode_image_to_base64(
     fmt: str | None = None,
     max_file_size: float = LARGEST,
 ) -> str:
-    """An image as base64; `target_size` above 0 bounds its longer side."""
+    """Return an image as base64; `target_size` above 0 limits its longer side."""
     if not as_upstream():
         return base64_images.encode_image_to_base64(img, target_size, fmt or "PNG")
     kind = fmt or "JPEG"
@@ -74,7 +75,7 @@ def encode_image_file_to_base64(
     fmt: str | None = None,
     max_file_size: float = LARGEST,
 ) -> str:
-    """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
+    """Return an image file as base64: its own bytes, unless it must be smaller or of another format."""
     if not as_upstream():
         return base64_images.encode_image_file_to_base64(image_path, target_size, fmt)
     from PIL import Image
@@ -85,7 +86,7 @@ def encode_image_file_to_base64(
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
-    """The Pillow image of a base64 text or a data URL; upstream's has no transparency."""
+    """Return the Pillow image of a base64 text or a data URL; with upstream's rules without transparency."""
     image = base64_images.decode_base64_to_image(base64_string, target_size)
     return image.convert("RGB") if as_upstream() and image.mode in ALPHA else image
 
@@ -93,7 +94,7 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilIma
 def decode_base64_to_image_file(
     base64_string: str, image_path: str | Path, target_size: int = -1
 ) -> None:
-    """Writes the image of a base64 text to a file; upstream's is always encoded anew."""
+    """Write the image of a base64 text to a file; with upstream's rules it is always encoded again."""
     if not as_upstream():
         base64_images.decode_base64_to_image_file(
             base64_string, image_path, target_size
@@ -105,13 +106,8 @@ def decode_base64_to_image_file(
     decode_base64_to_image(base64_string, target_size).save(image_path)
 
 
-def isimg(s: str) -> bool:
-    """Whether a text is an existing file or an http URL."""
-    return os.path.exists(s) or s.startswith("http")
-
-
 def read_ok(img_path: str) -> bool:
-    """Whether an image can be opened and has an area."""
+    """Return True if an image can be opened and has an area."""
     from PIL import Image
 
     try:
@@ -122,7 +118,7 @@ def read_ok(img_path: str) -> bool:
 
 
 def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImage":
-    """An image of a given width or height; the other side, given as -1, follows."""
+    """Return an image of a given width or height; the other side, given as -1, follows."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
     width, height = img.size
@@ -132,7 +128,7 @@ def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImag
 
 
 def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
-    """An image with both sides times `factor`."""
+    """Return an image with both sides multiplied by `factor`."""
     return img.resize((int(img.width * factor), int(img.height * factor)))
 
 
@@ -142,7 +138,7 @@ def concat_images(
     mode: str = "h",
     return_image: bool = False,
 ) -> Any:
-    """Images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
+    """Return images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
     from PIL import Image
 
     opened: list[Any] = [Image.open(path) for path in images]
@@ -155,14 +151,14 @@ def concat_images(
     )
     size = (sum(widths), max(heights)) if mode == "h" else (max(widths), sum(heights))
     joined = Image.new("RGB", size)
-    for place, image in enumerate(opened):
+    for index, image in enumerate(opened):
         joined.paste(
             image,
-            (sum(widths[:place]), 0) if mode == "h" else (0, sum(heights[:place])),
+            (sum(widths[:index]), 0) if mode == "h" else (0, sum(heights[:index])),
         )
     if return_image:
         return joined
-    # The name is upstream's; a file that another user made under it is not written to.
+    # The name is upstream's. A file that another user created under it is not written to.
     path = os.path.join(tempfile.gettempdir(), md5("\n".join(images)) + ".jpg")
     handle, part = tempfile.mkstemp(suffix=".jpg", dir=tempfile.gettempdir())
     with os.fdopen(handle, "wb") as target:
@@ -171,31 +167,12 @@ def concat_images(
     return path
 
 
-def stack_image(imgs: Sequence[Any], shape: tuple[int, int] = (1, 3)) -> Any:
-    """Arrays of pixels as one, in rows and columns; gaps are grey. The documented revision's."""
-    import numpy
-    from PIL import Image
-
-    rows, columns = shape
-    if len(imgs) > rows * columns:
-        raise AssertionError(f"{len(imgs)} images do not fit into {rows} x {columns}")
-    height, width = imgs[0].shape[:2]
-    sized = [
-        numpy.asarray(Image.fromarray(image).resize((width, height))) for image in imgs
-    ]
-    sized += [numpy.full((height, width, 3), 127, numpy.uint8)] * (
-        rows * columns - len(sized)
-    )
-    return numpy.vstack(
-        [
-            numpy.hstack(sized[row * columns : (row + 1) * columns])
-            for row in range(rows)
-        ]
-    )
+concat_images_vlmeval = concat_images_ulmeval = concat_images
+"""The toolkits' names of this function."""
 
 
 def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
-    """Prints a row and, in a notebook, shows its images."""
+    """Print a row and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
     cells = toliststr(row.pop("image")) if "image" in row else []
     paths = [] if cells or "image_path" not in row else toliststr(row.pop("image_path"))

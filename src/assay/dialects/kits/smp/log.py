@@ -1,14 +1,40 @@
-"""Loggers by name, and the two calls by which upstream's scripts set them up."""
+"""Loggers by name, and the two calls that upstream's scripts use to set them up."""
 
 import logging
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any, TextIO
 
+__all__ = [
+    "ROOT_LOGGER_NAME",
+    "get_logger",
+    "logger_initialized",
+    "setup_logger",
+    "setup_subprocess_logger",
+]
+
+ROOT_LOGGER_NAME = "vlmeval"
 _FORMAT = logging.Formatter(
     "[%(asctime)s] %(levelname)s - %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
 )
+GUEST_MODULE = "assay_guest_"
+"""How the names of users' modules start in this process; log lines show the users' own names."""
 logger_initialized: dict[str, bool] = {}
-"""Names that have a handler of their own."""
+"""Names of loggers with their own handler."""
+
+
+class StderrHandler(logging.StreamHandler[TextIO]):
+    """Write to the standard error of the moment; used until a script sets up its own console."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+        self.setFormatter(_FORMAT)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        """The current standard error."""
+        return sys.stderr
 
 
 def get_logger(
@@ -18,11 +44,19 @@ def get_logger(
     file_mode: str = "w",
     root: str = "vlmeval",
 ) -> logging.Logger:
-    """A logger of that name below the kit's; with `log_file` it also writes there."""
+    """Return a logger of that name below the toolkit's; with `log_file` it also writes there.
+
+    Its lines go to standard error until a script calls `setup_logger`.
+    """
+    if name is not None and name.startswith(GUEST_MODULE):
+        name = name.partition(f".{root}.")[2] or name
     full = root if not name else name if name.startswith(root) else f"{root}.{name}"
+    base = logging.getLogger(root)
+    if not base.handlers:
+        base.addHandler(StderrHandler())
+        base.setLevel(logging.INFO)
+        base.propagate = False
     logger = logging.getLogger(full)
-    if not logging.getLogger(root).handlers and not logger.handlers:
-        logger.addHandler(logging.NullHandler())
     if log_file is not None and not any(
         getattr(h, "baseFilename", None) == log_file for h in logger.handlers
     ):
@@ -38,9 +72,10 @@ def setup_logger(
     console: bool = True,
     reset: bool = False,
 ) -> logging.Logger:
-    """The kit's own logger, with a console and a file as asked; one that is set up already stays."""
+    """Return the toolkit's own logger, with a console and a file as requested, unless it is already set up."""
     logger = logging.getLogger("vlmeval")
-    if logger.handlers and not reset:
+    is_default = all(isinstance(h, StderrHandler) for h in logger.handlers)
+    if not is_default and not reset:
         return logger
     logger.handlers.clear()
     handlers: list[logging.Handler] = (
@@ -52,7 +87,7 @@ def setup_logger(
 
 
 def setup_subprocess_logger(log_file: str) -> logging.Logger:
-    """The kit's own logger in a child process: everything into one file."""
+    """Return the toolkit's own logger in a child process, which writes everything into one file."""
     logger = logging.getLogger("vlmeval")
     logger.handlers.clear()
     return _with(logger, [_file_handler(log_file)], "DEBUG")
@@ -73,3 +108,10 @@ def _with(
     logger.setLevel(level)
     logger.propagate = False
     return logger
+
+
+def names_for(guest: Any) -> dict[str, Any]:
+    """Return `get_logger` for the files of one toolkit, whose loggers are below its name."""
+    kits = guest.dialect.split("+")
+    root = ROOT_LOGGER_NAME if ROOT_LOGGER_NAME in kits else kits[0]
+    return {"get_logger": partial(get_logger, root=root)}

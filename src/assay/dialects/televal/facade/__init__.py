@@ -1,1 +1,1 @@
-"""The modules of a TELEVAL checkout that user files import, as `src.…`; each translates to assay's own nouns."""
+"""The modules of a TELEVAL checkout that user files import as `src.…`, translated to assay's own types."""

@@ -1,4 +1,4 @@
-"""`src.config`: what an infer_task and an eval_task are made of."""
+"""`src.config`: the configurations of an infer_task and an eval_task."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ RefsType = list[Any]
 
 @dataclass
 class EvalTaskCfg:
-    """How predictions are judged and summed up, by names of the registry."""
+    """How predictions are judged and summarized, by names of the registry."""
 
     evaluator: str
     summarizer: str
@@ -33,12 +33,12 @@ class InferTaskCfg:
     use_model_history: bool = True
     """Off: a dialogue goes on from the reference answers."""
     save_latest_only: bool = False
-    """Only the last round of a dialogue is kept and judged."""
+    """Whether only the last round of a dialogue is recorded and judged."""
 
 
 @dataclass
 class DatasetRuntimeCtx:
-    """One dataset of a task while it runs: where its rows come from, and where what is made of them goes."""
+    """One dataset of a task while it runs: the source of its rows, and the targets of its files."""
 
     name: str
     loader: BatchLoader

@@ -1,7 +1,7 @@
-"""`src.dataset`: rows of a JSONL file or of Parquet with audio clips in it, in batches.
+"""`src.dataset`: rows of a JSONL file or of Parquet with audio clips, in batches.
 
-The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates a loader itself, see what
-TELEVAL shows them: all rows in a table, `df`, whose gaps are `nan`.
+The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates a loader itself, see the
+same as in TELEVAL: all rows in a table, `df`, with `nan` for missing values.
 """
 
 import json
@@ -15,9 +15,9 @@ from typing import Any
 from ....core import Audio, DataError, UsageError, library
 from ....store.file_ledger import own_file
 from ...protocol import is_upstream
-from ..audio import AudioFolder, audio_bytes, file_stem
 from ..eras import SEED, era_here
 from ..references import decoded, encoded
+from ..spoken import AudioFolder, audio_bytes, file_stem
 from .utils import TupleJSONLConverter, load_and_process_parquet_dataset
 
 AUDIO_COLUMNS = (
@@ -29,12 +29,15 @@ Row = dict[str, Any]
 
 
 class NoSuchData(UsageError, NotImplementedError):
-    """A path that leads to no rows."""
+    """A path without rows."""
 
 
 @dataclass(eq=False)
 class BatchLoader:
-    """Rows in lists of `batch_size`; clips in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
+    """Rows in lists of `batch_size`.
+
+    Clips in Parquet become WAV files (one channel, 16 kHz) and are named by path.
+    """
 
     file: str | Path
     key_col: str = "key"
@@ -53,12 +56,14 @@ class BatchLoader:
 
     def __post_init__(self) -> None:
         if not isinstance(self.do_infer, bool):
-            # The first era has no `do_infer`: by position, the columns come one place earlier.
-            columns = (self.do_infer, self.ref_col, self.query_col)
-            self.do_infer, (self.ref_col, self.query_col, self.extra_col) = (
-                True,
-                columns,
-            )  # type: ignore[assignment]
+            # The first era has no `do_infer`: as positional arguments, the columns come one position earlier.
+            columns: tuple[Any, Any, Any] = (
+                self.do_infer,
+                self.ref_col,
+                self.query_col,
+            )
+            self.do_infer = True
+            self.ref_col, self.query_col, self.extra_col = columns
         source = self.file
         self.file = _place(source)
         self.extra_col = (
@@ -78,7 +83,7 @@ class BatchLoader:
             self._assay_df = self._assay_table()
 
     def _assay_check_place(self, source: str | Path) -> None:
-        """Raises at once for what can hold no rows; a name on the hub is asked for when rows are wanted."""
+        """Raise early for a path that cannot hold rows; a name on the hub is checked when rows are read."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
@@ -108,7 +113,7 @@ class BatchLoader:
 
     @property
     def source(self) -> Path | Callable[[], Iterator[Row]]:
-        """What the runner reads: the file itself, so that it streams and knows it again, or a function of rows."""
+        """What the runner reads: the file itself, which it can stream and identify, or a function that yields rows."""
         path = Path(self.file)
         if path.exists() and not self.start and not self.limit:
             return path
@@ -131,7 +136,7 @@ class BatchLoader:
         self._assay_df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
-        """A row with its tuples restored and its clips named by path, and those clips by the path they will have."""
+        """Return a row with its tuples restored and its clips named by path, and the clips by their future paths."""
         columns = dict(row)
         if self.tuple_decode:
             for name, value in columns.items():
@@ -164,17 +169,17 @@ class BatchLoader:
         )
 
     def cleanup(self) -> None:
-        """Deletes temporary audio clips."""
+        """Delete temporary audio clips."""
         self.sounds.close()
 
     @staticmethod
     def load_jsonl(file: str | Path, tuple_decode: bool = True) -> list[Any]:
-        """All rows of a JSONL file."""
+        """Return all rows of a JSONL file."""
         return TupleJSONLConverter.load_file(file, tuple_decode)
 
     @staticmethod
     def load_json(file: str | Path) -> list[Any]:
-        """All rows of a JSON file: a list of them, or one."""
+        """Return all rows of a JSON file, which holds a list or a single object."""
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
         if not isinstance(rows, (list, dict)):
             raise ValueError(f"{file} holds neither a list nor an object")
@@ -183,7 +188,7 @@ class BatchLoader:
     def _process_parquet_records(
         self, repo_data_dir: str, save_audio_root: str | None, **options: Any
     ) -> list[Row]:
-        """All rows of Parquet files, their audio clips written; a subclass may read them another way."""
+        """Return all rows of Parquet files and write their audio clips; a subclass may override it."""
         if not is_upstream("televal"):
             return list(self._assay_ready())
         path = Path(repo_data_dir)
@@ -229,8 +234,23 @@ class BatchLoader:
                 )
             yield columns
 
+    def first_rows(self, number: int) -> list[Row]:
+        """Return the first rows of a local file; none for data on the hub."""
+        if self._assay_df is not None:
+            return list(self._assay_df.head(number).to_dict(orient="records"))
+        if not Path(self.file).exists():
+            return []
+        from ....datasets.files import open_files
+
+        rows: list[Row] = []
+        for shard in open_files(Path(self.file), None, "dataset")[0]:
+            for _, _, row in islice(shard.rows(), number - len(rows)):
+                if not isinstance(row, DataError):
+                    rows.append(dict(row))  # type: ignore[arg-type]
+        return rows
+
     def write_audio(self, path: str, audio: Audio) -> Path:
-        """The file of an audio clip that so far was only named."""
+        """Write the file of an audio clip that was only named so far."""
         return self.sounds.put(audio, Path(path).stem)[0]
 
     def _assay_cut(self) -> Iterator[Row]:
@@ -250,12 +270,12 @@ class BatchLoader:
                 yield dict(row)  # type: ignore[arg-type]
 
     def _assay_from_hub(self) -> Iterator[Row]:
-        """`org/repo/sub/folder` on the hub: the Parquet files of that folder, audio clips undecoded."""
+        """Yield the rows of `org/repo/sub/folder` on the hub: the Parquet files of that folder, clips undecoded."""
         parts = str(self.file).removeprefix("hf://").strip("/").split("/")
         yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
 
     def _assay_place_audio(self, row: Row) -> dict[str, Audio]:
-        found: dict[str, Audio] = {}
+        clips: dict[str, Audio] = {}
         for name in row:
             data = (
                 audio_bytes(row[name])
@@ -281,12 +301,12 @@ class BatchLoader:
                 path = str(self.sounds.put(audio, Path(path).stem)[0].resolve())
                 audio = Audio(Path(path), name=path)
             row[name] = path
-            found[path] = audio
-        return found
+            clips[path] = audio
+        return clips
 
 
 class BatchSaver:
-    """A JSONL file that is written line by line, tuples kept."""
+    """Writes a JSONL file line by line, preserving tuples."""
 
     def __init__(self, file: str | Path, overwrite: bool = True) -> None:
         self.file = own_file(file) if overwrite else Path(file)
@@ -295,14 +315,14 @@ class BatchSaver:
             self.file.unlink(missing_ok=True)
 
     def save_one(self, item: Mapping[str, Any]) -> None:
-        """Adds one line."""
+        """Add one line."""
         if self.file.suffix.lower() != ".jsonl":
             raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
         with self.file.open("a", encoding="utf-8") as lines:
             lines.write(TupleJSONLConverter.dumps(item) + "\n")
 
     def save_all(self, items: list[Mapping[str, Any]]) -> None:
-        """Writes all lines anew, or all rows of a Parquet file."""
+        """Rewrite all lines, or all rows of a Parquet file."""
         suffix = self.file.suffix.lower()
         if suffix == ".parquet":
             table_of([encoded(item) for item in items]).to_parquet(
@@ -319,7 +339,7 @@ class BatchSaver:
             )
 
     def save_parquet(self, df: Any, columns: Any = None) -> None:
-        """The rows of a table of pandas, or some of its columns."""
+        """Write the rows of a pandas table, or some of its columns."""
         rows = df.to_dict(orient="records")
         self.save_all(
             [
@@ -330,7 +350,7 @@ class BatchSaver:
 
 
 def table_of(rows: list[Any]) -> Any:
-    """Rows as a table whose texts are objects, as all versions of pandas up to 2 have it."""
+    """Return rows as a table with object columns for texts, as in pandas up to 2."""
     pandas = library(
         "pandas",
         "pandas, which `df` and iterating a BatchLoader need,",
@@ -343,7 +363,7 @@ def table_of(rows: list[Any]) -> Any:
 
 
 def hub_rows(repository: str, files: str) -> Iterator[Row]:
-    """The rows of Parquet files on the hub, audio clips undecoded."""
+    """Yield the rows of Parquet files on the hub, audio clips undecoded."""
     datasets = library("datasets", "datasets, which fetches from the hub,", "assay[hf]")
     rows: Any = datasets.load_dataset(
         repository, data_files={"test": files}, split="test", streaming=True
@@ -355,7 +375,7 @@ def hub_rows(repository: str, files: str) -> Iterator[Row]:
 
 
 def _place(file: str | Path) -> str | Path:
-    """A file of the user's; the first era takes `name` for `name.jsonl`."""
+    """Return the path of a user's file; the first era takes `name` for `name.jsonl`."""
     if "://" in str(file):
         return file
     path = Path(file).expanduser()
@@ -364,14 +384,17 @@ def _place(file: str | Path) -> str | Path:
 
 
 def _holds_bytes(cell: Any) -> bool:
-    """Whether a cell is an audio clip under a name of its own: bytes, or the struct that Hugging Face writes."""
+    """Return True if a cell is an audio clip: bytes, or the struct that Hugging Face writes."""
     return isinstance(cell, (bytes, bytearray)) or (
         isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes)
     )
 
 
 def _structured(text: str) -> Any:
-    """An answer that Parquet holds as JSON text; only lists and marked tuples are read, plain text stays."""
+    """Parse an answer that Parquet holds as JSON text.
+
+    Only lists and marked tuples are parsed, plain text stays.
+    """
     if text[:1] not in "[{":
         return text
     try:

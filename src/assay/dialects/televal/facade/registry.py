@@ -1,6 +1,6 @@
-"""`src.registry`: the entries of a registry by kind and name, built when they are asked for.
+"""`src.registry`: the entries of a registry by kind and name, built on demand.
 
-`registry` is the one beside the guest's `src/`; `Registry([folder, …])` is any other.
+`registry` is the one beside the user's `src/`; `Registry([folder, …])` is any other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
 
 
 def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
-    """A method of a registry that gives what a name of one kind stands for."""
+    """Return a registry method that builds the entry of a name; `what` is its docstring."""
 
     def get(self: "Registry", name: str, **kwargs: Any) -> Any:
         return self._dereference(
@@ -31,12 +31,12 @@ def _getter(kind: str, what: str, **fixed: Any) -> Callable[..., Any]:
 
 
 def _entries_of(kind: str) -> Any:
-    """The entries of one kind, as an attribute of a registry."""
+    """Return a property with the entries of one kind."""
     return property(lambda registry: registry._entries[kind])
 
 
 class Registry:
-    """Entries of some registry folders; a name stands for one thing of its kind."""
+    """Entries of some registry folders; a name is unique within its kind."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Registry:
 
     @cached_property
     def _entries(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+        by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         for folder in self._registry_paths:
             try:
                 entries = list(read_tree(folder).all())
@@ -88,20 +88,20 @@ class Registry:
                     _as_upstream(fault) if is_upstream("televal") else fault
                 ) from fault
             for entry in entries:
-                if entry.name in found[entry.kind]:
+                if entry.name in by_kind[entry.kind]:
                     twice = UsageError(
                         f"{entry.kind} {entry.name!r} is defined twice",
                         where=entry.at(),
                     )
                     raise _as_upstream(twice) if is_upstream("televal") else twice
-                found[entry.kind][entry.name] = {
+                by_kind[entry.kind][entry.name] = {
                     "args": dict(entry.args),
                     "key": entry.name,
                     "group": entry.file.name.partition(".")[0],
                     "registry_path": folder,
                     **({"cls": entry.cls} if entry.cls else {}),
                 }
-        return found
+        return by_kind
 
     _model = _entries_of("model")
     _dataset = _entries_of("dataset")
@@ -113,14 +113,14 @@ class Registry:
 
 
 def _as_upstream(fault: AssayError) -> Exception:
-    """The kind of error that upstream raises for a fault of its YAML files."""
+    """Return the kind of error that upstream raises for a fault in its YAML files."""
     return (
         AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
     )
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """`registry` and `DEFAULT_PATHS` of one guest: the folder beside its `src/`."""
+    """Return `registry` and `DEFAULT_PATHS` for one user's checkout: the folder beside its `src/`."""
     folder = guest.root / "registry"
     make = utils.names_for(guest)["make_object"]
     return {"registry": Registry([folder], make), "DEFAULT_PATHS": [folder]}

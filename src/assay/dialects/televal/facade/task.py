@@ -1,11 +1,11 @@
-"""`src.task`: the two stages as a script calls them; they run as `assay televal` does, with the same files."""
+"""`src.task`: the two stages as a script calls them; they run like `assay televal`, with the same files."""
 
 from pathlib import Path
 from typing import Any
 
 
 class BaseTask:
-    """One mode of one infer_task, by the options of `main.py`."""
+    """One mode of one infer_task, with the options of `main.py`."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class BaseTask:
         self.kwargs = kwargs
 
     def run(self) -> Any:
-        """Runs it, and gives the result; the files lie under `save_dir`."""
+        """Run the stage and return the result; its files are under `save_dir`."""
         from ....runner.events import Silent
         from ....runner.options import RunOptions
         from ..command import Asked, execute, truth
@@ -53,11 +53,11 @@ class EvalTask(BaseTask):
 
 
 class Pipeline:
-    """Makes a stage by its mode."""
+    """Creates a stage by its mode."""
 
     @staticmethod
     def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
-        """The stage of a mode."""
+        """Return the stage of a mode."""
         if mode not in STAGES:
             raise ValueError(f"mode is infer or eval, not {mode!r}")
         return STAGES[mode](mode, task, save_dir, **kwargs)
@@ -67,7 +67,7 @@ STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """`Pipeline` of one guest: its registry lies beside its `src/`."""
+    """Return `Pipeline` for one user's checkout, whose registry is beside its `src/`."""
 
     class OwnPipeline(Pipeline):
         @staticmethod

@@ -1,4 +1,4 @@
-"""`src.utils`: the parallel evaluator, retries, references that keep their tuples, and Parquet with audio clips."""
+"""`src.utils`: the parallel evaluator, retries, references with tuples, and Parquet with audio clips."""
 
 import functools
 import importlib
@@ -13,8 +13,9 @@ from typing import Any
 
 from ....core import Audio, library
 from ...protocol import is_upstream
-from ..audio import RATE
+from ..eras import supplied
 from ..references import decoded, encoded
+from ..spoken import RATE
 
 DEFAULT_WORKERS = 4
 
@@ -27,11 +28,11 @@ class TupleEncoder:
 
 
 class TupleJSONLConverter:
-    """JSON lines whose tuples survive."""
+    """JSON lines that preserve tuples."""
 
     @staticmethod
     def load_file(path: str | Path, tuple_decode: bool = True) -> list[Any]:
-        """All lines of a file."""
+        """Return all lines of a file."""
         with open(path, encoding="utf-8") as lines:
             return [
                 TupleJSONLConverter.loads(line) if tuple_decode else json.loads(line)
@@ -40,21 +41,22 @@ class TupleJSONLConverter:
 
     @staticmethod
     def loads(line: str) -> Any:
-        """One line."""
+        """Parse one line."""
         return decoded(json.loads(line))
 
     @staticmethod
     def dumps(value: Any) -> str:
-        """A value as one line."""
+        """Format a value as one line."""
         return json.dumps(encoded(value), ensure_ascii=False)
 
 
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
 ) -> Callable[[Callable[..., Any]], Callable[..., list[Any]]]:
-    """Lets `evaluate` be written for one prediction: called with lists, it is run in threads and keeps their order.
+    """Allow `evaluate` to be written for one prediction: called with lists, it runs in threads and keeps their order.
 
-    The pool has `self.max_workers` threads, `default_workers` where that is missing. assay itself calls the single form
+    The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself
+    calls the single form
     and keeps the pool full over the whole run.
     """
 
@@ -99,14 +101,14 @@ def parallel_batch(
 
 
 def workers_of(evaluator: Any, default: int) -> int:
-    """How many threads an evaluator asks for."""
+    """Return the number of threads that an evaluator asks for."""
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
 
 def retry(
     max_retries: int = 3, sleep_second: float = 5, default: Any = None
 ) -> Callable[[Any], Any]:
-    """Calls a function again when it raises, with a pause between; the last error comes out."""
+    """Repeat a function that raises, with a pause between attempts; the last error is raised."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -114,7 +116,7 @@ def retry(
             for attempt in range(max_retries):
                 try:
                     return function(*values, **options)
-                except Exception:  # whatever a user's function raises is worth another try; the last error comes out
+                except Exception:  # any exception of a user's function is retried; the last one is raised
                     if attempt + 1 >= max_retries:
                         raise
                     time.sleep(sleep_second)
@@ -126,12 +128,12 @@ def retry(
 
 
 def make_object(class_name: str, **kwargs: Any) -> Any:
-    """What a dotted path names, called with the arguments."""
+    """Call what a dotted path names with the arguments."""
     return _made(importlib.import_module, class_name, kwargs)
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """`make_object` of one guest: its own modules are found too."""
+    """Return `make_object` for one user's checkout, which also finds the user's modules."""
     return {
         "make_object": lambda class_name, **kwargs: _made(
             guest.import_module, class_name, kwargs
@@ -143,11 +145,12 @@ def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) 
     module, dot, name = class_name.rpartition(".")
     if not dot:
         raise ValueError(f"{class_name!r} is no dotted class path")
-    return getattr(load(module), name)(**options)
+    with supplied(class_name):
+        return getattr(load(module), name)(**options)
 
 
 def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> Any:
-    """An audio clip, by path or as bytes, as a tensor of one channel at a rate."""
+    """Return an audio clip, given by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
         raise ValueError(
             f"an audio clip is a path or bytes, not a {type(source).__name__}"
@@ -179,7 +182,7 @@ def _resampled(source: str | bytes, rate: int) -> Any:
 
 
 def parse_repo_and_pattern(path: str) -> dict[str, str]:
-    """Where Parquet files lie: in a folder here, or in one of a repository on the hub."""
+    """Split the location of Parquet files: a local folder, or a folder of a repository on the hub."""
     if os.path.exists(path):
         return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
     parts = path.strip("/").split("/")
@@ -203,8 +206,8 @@ def load_and_process_parquet_dataset(
     tuple_decode: bool = True,
     extra_audio_keys: list[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of Parquet files; clips become WAV files in a folder and are named by path, one that is there stays."""
-    from ..audio import as_wav, audio_bytes
+    """Return the rows of Parquet files; clips are written as WAV files, unless they exist, and named by path."""
+    from ..spoken import as_wav, audio_bytes
     from .dataset import hub_rows, table_of
 
     files = (
@@ -241,12 +244,12 @@ def load_and_process_parquet_dataset(
 def _local_rows(folder: str, files: str) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as parquet
 
-    found = (
+    matching = (
         [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob(files))
     )
-    if not found:
+    if not matching:
         raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
-    for file in found:
+    for file in matching:
         for batch in parquet.ParquetFile(file).iter_batches():
             yield from batch.to_pylist()
 

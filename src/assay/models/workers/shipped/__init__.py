@@ -1,1 +1,1 @@
-"""The workers that ship, one class a file; each runs in another process and imports nothing of assay."""
+"""The shipped workers, one class a file. Each runs in another process and imports nothing of assay."""

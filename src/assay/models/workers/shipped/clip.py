@@ -2,7 +2,7 @@
 
 A plain text beside an image is answered with `{"cosine": 0.31}`; the JSON `{"features": true}` with
 `{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats. `model` is a folder or a
-hub id of a CLIP model as transformers has it.
+hub id of a CLIP model in transformers' format.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 class Clip:
     """One CLIP model."""
 
-    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by whoever starts this file
+    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 
     def __init__(
         self,
@@ -35,19 +35,19 @@ class Clip:
         self.longest = int(self.model.config.text_config.max_position_embeddings)
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """A cosine, or features."""
+        """Return a cosine, or features."""
         features = self.image_features(request.image())
         if request.asked.get("features"):
             values = features[0].float().cpu().numpy().astype("<f4")
             return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
         if not request.text.strip():
-            raise ValueError("there is no text to hold the image against")
+            raise ValueError("there is no text to compare the image with")
         return {
             "cosine": float((unit(features) @ unit(self.words([request.text])).T)[0, 0])
         }
 
     def image_features(self, image: Any) -> Any:
-        """Projected features of one image, as a row."""
+        """Return the projected features of one image as a row."""
         import torch
 
         inputs = self.processor(images=image, return_tensors="pt").to(self.device)
@@ -58,7 +58,10 @@ class Clip:
             return self.model.visual_projection(vision.pooler_output)
 
     def words(self, texts: list[str]) -> Any:
-        """Projected features of texts, a row each; what is longer than the model reads is cut, as everyone does."""
+        """Return the projected features of texts, one row each.
+
+        A text beyond the model's limit is cut, as is usual.
+        """
         import torch
 
         inputs = self.processor(
@@ -76,6 +79,6 @@ class Clip:
 
 
 def unit(rows: Any) -> Any:
-    """Rows of length 1."""
+    """Scale rows to length 1."""
     rows = rows.float()
     return rows / rows.norm(dim=-1, keepdim=True)

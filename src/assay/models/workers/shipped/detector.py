@@ -1,10 +1,10 @@
-"""Objects in an image, by one of three families of models; their colours by CLIP.
+"""Find objects in an image with one of three families of models, and their colours with CLIP.
 
 Asked `{"classes": ["cat", "dog"], "colors": true}` beside an image, it answers
 `{"detections": {"cat": [{"box": [x1, y1, x2, y2], "score": 0.97, "color": "red"}], "dog": []}}`, boxes in pixels.
-`model` is a folder or hub id of: an instance segmenter (Mask2Former, as official GenEval has it), a detector with fixed
-classes (DETR and its kin), or a zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model that
-says colours: of the object cut out by its mask over grey where there is a mask, else of its box.
+`model` is a folder or hub id of an instance segmenter (Mask2Former, as in official GenEval), a detector with fixed
+classes (such as DETR), or a zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model for
+colours. It sees the object cut out by its mask over grey if there is a mask, else the object's box.
 """
 
 from __future__ import annotations
@@ -30,24 +30,17 @@ PHRASES = (
 )
 GREY = "#999"
 OTHER_NAMES = {
-    "computer mouse": "mouse",
-    "tv remote": "remote",
-    "computer keyboard": "keyboard",
-    "hair drier": "hair dryer",
-    "airplane": "aeroplane",
-    "motorcycle": "motorbike",
-    "couch": "sofa",
-    "tv": "tvmonitor",
-    "potted plant": "pottedplant",
-    "dining table": "diningtable",
-}
+    "computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard", "hair drier": "hair dryer",
+    "airplane": "aeroplane", "motorcycle": "motorbike", "couch": "sofa", "tv": "tvmonitor",
+    "potted plant": "pottedplant", "dining table": "diningtable",
+}  # fmt: skip
 """Names of GenEval's classes, and what other label sets call the same thing."""
 
 
 class Detector:
     """One detector, and perhaps a CLIP model for colours."""
 
-    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by whoever starts this file
+    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 
     def __init__(
         self,
@@ -68,7 +61,7 @@ class Detector:
             text_threshold,
         )
         config = transformers.AutoConfig.from_pretrained(model, revision=revision)
-        # In this order: DETR is listed among the segmenters as well.
+        # The order matters: DETR is listed among the segmenters as well.
         families = {
             "zero_shot": transformers.AutoModelForZeroShotObjectDetection,
             "fixed": transformers.AutoModelForObjectDetection,
@@ -108,51 +101,50 @@ class Detector:
         self.clip = Colors(clip, device, dtype) if clip else None
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """What was found of the classes that were asked for, the surest first."""
+        """Return the detected objects of the requested classes, the most certain first."""
         image = request.image()
         names = [str(name) for name in request.asked.get("classes") or ()]
         if not names:
             raise ValueError('no classes to look for: ask with {"classes": ["cat"]}')
-        found = self.find(image, names)
+        detections = self.find(image, names)
         if request.asked.get("colors"):
             if self.clip is None:
                 raise ValueError(
                     "colours are asked for and no CLIP model was given: option clip=PATH"
                 )
-            for name, things in found.items():
-                for thing in things:
-                    thing["color"] = self.clip.name(image, thing, name)
+            for name, objects in detections.items():
+                for item in objects:
+                    item["color"] = self.clip.name(image, item, name)
         width, height = image.size
-        for things in found.values():
-            for thing in things:
-                thing.pop("mask", None)
-                thing["box"] = [
+        for objects in detections.values():
+            for item in objects:
+                item.pop("mask", None)
+                item["box"] = [
                     min(max(edge, 0), (width, height)[i % 2])
-                    for i, edge in enumerate(thing["box"])
+                    for i, edge in enumerate(item["box"])
                 ]
-        return {"detections": found}
+        return {"detections": detections}
 
     def _fixed(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
-        """Of a detector that knows its classes by number."""
-        wanted = {self.number_of(name): name for name in names}
+        """Detect objects with a model whose classes have numbers."""
+        class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
         (result,) = self.processor.post_process_object_detection(
             outputs, threshold=self.threshold, target_sizes=[image.size[::-1]]
         )
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        detections: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(
             result["scores"], result["labels"], result["boxes"], strict=True
         ):
-            if int(label) in wanted:
-                found[wanted[int(label)]].append(
-                    {"box": box.tolist(), "score": float(score)}
-                )
-        return ranked(found)
+            name = class_names.get(int(label))
+            if name is not None:
+                detections[name].append({"box": box.tolist(), "score": float(score)})
+        return ranked(detections)
 
     def _zero_shot(
         self, image: Any, names: list[str]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Of a detector that is told in words what to look for."""
+        """Detect objects with a model that takes class names as text."""
         is_grounded = self.model.config.model_type in (
             "grounding-dino",
             "mm-grounding-dino",
@@ -174,22 +166,27 @@ class Detector:
             target_sizes=[image.size[::-1]],
             **further,
         )
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        detections: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(
             result["scores"], result["text_labels"], result["boxes"], strict=True
         ):
-            # Grounding DINO gives back the words it grounded, at times of two classes at once: those count for neither.
+            # Grounding DINO returns the words it grounded, sometimes of two classes at once: those count for neither.
             meant = [name for name in names if name == label] or [
                 name for name in names if name in str(label)
             ]
             if len(meant) == 1:
-                found[meant[0]].append({"box": box.tolist(), "score": float(score)})
-        return ranked(found)
+                detections[meant[0]].append(
+                    {"box": box.tolist(), "score": float(score)}
+                )
+        return ranked(detections)
 
     def _segments(
         self, image: Any, names: list[str]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Of an instance segmenter: a box is what its mask spans, a score the class's times the mask's own."""
+        """Detect objects with an instance segmenter.
+
+        A box encloses the mask; a score is the class's times the mask's.
+        """
         import torch
 
         outputs = self._look(image)
@@ -201,9 +198,9 @@ class Detector:
             mode="bilinear",
             align_corners=False,
         )[0]
-        found: dict[str, list[dict[str, Any]]] = {}
+        detections: dict[str, list[dict[str, Any]]] = {}
         for name in names:
-            found[name] = []
+            detections[name] = []
             scores = classes[:, self.number_of(name)]
             for query in (scores > self.threshold).nonzero().flatten().tolist():
                 mask = masks[query] > 0
@@ -220,13 +217,16 @@ class Detector:
                     int(columns[-1]) + 1,
                     int(rows[-1]) + 1,
                 ]
-                found[name].append(
+                detections[name].append(
                     {"box": box, "score": sure, "mask": mask.cpu().numpy()}
                 )
-        return ranked(found)
+        return ranked(detections)
 
     def number_of(self, name: str) -> int:
-        """The class a name stands for; one the detector was never taught cannot be judged missing."""
+        """Return the number of a class.
+
+        Raise for a class that the detector does not know, since it cannot be judged missing.
+        """
         for label in (name, OTHER_NAMES.get(name, name)):
             if label.lower() in self.labels:
                 return self.labels[label.lower()]
@@ -246,7 +246,7 @@ class Detector:
 
 
 class Colors:
-    """The colour of an object: the one of ten whose phrases CLIP finds nearest."""
+    """Chooses the colour of an object: the one of ten whose phrases are nearest according to CLIP."""
 
     def __init__(self, model: str, device: str, dtype: str) -> None:
         import torch
@@ -262,7 +262,7 @@ class Colors:
         self._known: dict[str, Any] = {}
 
     def name(self, image: Any, thing: dict[str, Any], name: str) -> str:
-        """The colour of one thing that was found."""
+        """Return the colour of one detected object."""
         import torch
 
         inputs = self.processor(images=cut_out(image, thing), return_tensors="pt").to(
@@ -276,7 +276,7 @@ class Colors:
         return COLORS[int((features @ self._words(name).T).argmax())]
 
     def _words(self, name: str) -> Any:
-        """One row for each colour: the mean of its phrases, each of length 1, brought to length 1."""
+        """Return one row for each colour: the normalized mean of its normalized phrases."""
         import torch
 
         if name not in self._known:
@@ -301,7 +301,7 @@ class Colors:
 
 
 def cut_out(image: Any, thing: dict[str, Any]) -> Any:
-    """The object over grey where its mask is known, cropped to its box."""
+    """Crop the object to its box, over grey if its mask is known."""
     from PIL import Image
 
     if thing.get("mask") is not None:
@@ -310,14 +310,15 @@ def cut_out(image: Any, thing: dict[str, Any]) -> Any:
         )
     left, top, right, bottom = (round(edge) for edge in thing["box"])
     width, height = image.size
-    left, top = min(max(left, 0), width - 1), min(max(top, 0), height - 1)
-    return image.crop(
-        (left, top, min(max(right, left + 1), width), min(max(bottom, top + 1), height))
-    )
+    left = min(max(left, 0), width - 1)
+    top = min(max(top, 0), height - 1)
+    right = min(max(right, left + 1), width)
+    bottom = min(max(bottom, top + 1), height)
+    return image.crop((left, top, right, bottom))
 
 
 def ranked(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """The surest first."""
+    """Sort the objects of each class by score, highest first."""
     return {
         name: sorted(things, key=lambda thing: -thing["score"])
         for name, things in found.items()

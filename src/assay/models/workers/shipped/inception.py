@@ -1,10 +1,11 @@
-"""Inception-v3 features of an image, as FID takes them: 2,048 numbers after the last pooling.
+"""Inception-v3 features of an image for FID: 2,048 numbers after the last pooling.
 
-Shown an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
-layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, as in
-`Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details are the port's and not torchvision's: averages
-leave the padding out, and the last block takes the maximum. Images are brought to 299 x 299 without smoothing and to
-values from -1 to 1.
+Given an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is
+a file in the layout
+of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, such as
+`Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details follow the port and not torchvision: averages
+exclude the padding, and the last block takes the maximum. Images are resized to 299 x 299 without smoothing and scaled
+to values from -1 to 1.
 """
 
 from __future__ import annotations
@@ -13,23 +14,18 @@ import base64
 from typing import Any
 
 SIDE = 299
-# Blocks as branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the order they stand;
+# Blocks are branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the listed order;
 # `pool` and `max` are poolings before a branch, `double` ends a branch in two convolutions side by side.
 STEM = (
-    ("Conv2d_1a_3x3", (32, 3, 2, 0)),
-    ("Conv2d_2a_3x3", (32, 3, 1, 0)),
-    ("Conv2d_2b_3x3", (64, 3, 1, 1)),
-    ("max", None),
-    ("Conv2d_3b_1x1", (80, 1, 1, 0)),
-    ("Conv2d_4a_3x3", (192, 3, 1, 0)),
-    ("max", None),
-)
+    ("Conv2d_1a_3x3", (32, 3, 2, 0)), ("Conv2d_2a_3x3", (32, 3, 1, 0)), ("Conv2d_2b_3x3", (64, 3, 1, 1)), ("max", None),
+    ("Conv2d_3b_1x1", (80, 1, 1, 0)), ("Conv2d_4a_3x3", (192, 3, 1, 0)), ("max", None),
+)  # fmt: skip
 
 
 class Inception:
     """The network up to its last pooling."""
 
-    accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by whoever starts this file
+    accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
     def __init__(self, weights: str, device: str = "cpu") -> None:
         self.device = device
@@ -41,14 +37,14 @@ class Inception:
             )
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """The features of the image."""
+        """Return the features of the image."""
         values = (
             self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
         )
         return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
 
     def tensor(self, image: Any) -> Any:
-        """The image as the network takes it."""
+        """Convert an image to the network's input."""
         import torch
 
         width, height = image.size
@@ -62,7 +58,7 @@ class Inception:
         return sized * 2 - 1
 
     def features(self, values: Any) -> Any:
-        """2,048 numbers an image."""
+        """Return 2,048 numbers for each image."""
         import torch
 
         with torch.inference_mode():
@@ -101,7 +97,7 @@ class Inception:
         return torch.cat(outputs, 1)
 
     def convolve(self, name: str, values: Any, shape: Any) -> Any:
-        """A convolution, its batch statistics, and what is below zero cut off."""
+        """Apply a convolution, batch normalization and ReLU."""
         from torch.nn import functional
 
         _, _, stride, padding = shape
@@ -118,7 +114,7 @@ class Inception:
 
 
 def blocks() -> list[tuple[str, list[list[tuple[str, Any]]]]]:
-    """The eleven blocks in order."""
+    """Return the eleven blocks in order."""
     listed = [
         (f"Mixed_5{letter}", _wide(pool))
         for letter, pool in zip("bcd", (32, 64, 64), strict=True)
@@ -217,7 +213,7 @@ def _split() -> list[list[tuple[str, Any]]]:
 
 
 def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
-    """Every convolution with the shape of its weights: channels out and in, height, width."""
+    """Return the weight shape of every convolution: channels out and in, height, width."""
     shapes: dict[str, tuple[int, int, int, int]] = {}
 
     def note(name: str, inputs: int, form: Any) -> int:
@@ -245,13 +241,13 @@ def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
 
 
 def names_of_weights() -> list[str]:
-    """Every tensor the network needs."""
+    """Return the names of all tensors that the network needs."""
     parts = ("conv.weight", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")
     return [f"{name}.{part}" for name in shapes_of_weights() for part in parts]
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """The tensors of a file; nothing else is ever unpacked from it."""
+    """Load the tensors of a file; nothing else is unpickled."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 

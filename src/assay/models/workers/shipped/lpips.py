@@ -1,9 +1,9 @@
-"""LPIPS: how far two images are apart in the features of AlexNet, weighed by learned heads (arXiv 1801.03924, v0.1).
+"""LPIPS: the distance of two images in the features of AlexNet, weighted by learned heads (arXiv 1801.03924, v0.1).
 
-Shown two images of one size, it answers `{"distance": 0.21}`. `backbone` is a file with AlexNet's weights under
+Given two images of one size, it answers `{"distance": 0.21}`. `backbone` is a file with AlexNet's weights under
 torchvision's names (`features.0.weight`, …), `heads` the published linear heads (`lin0.model.1.weight`, …); both as
-.pth or .safetensors. Features are made of length 1 at each place, squared differences weighed by channel, averaged over
-places and summed over five layers.
+.pth or .safetensors. Features are scaled to length 1 at each position, squared differences are weighted by channel,
+averaged over positions and summed over five layers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 SHIFT, SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
-# (place among torchvision's layers, channels in, channels out, kernel, stride, padding, whether pooling comes first)
+# (index among torchvision's layers, channels in, channels out, kernel, stride, padding, whether pooling comes first)
 CONVOLUTIONS = (
     (0, 3, 64, 11, 4, 2, False),
     (3, 64, 192, 5, 1, 2, True),
@@ -22,28 +22,31 @@ CONVOLUTIONS = (
 
 
 class Lpips:
-    """The distance of two images."""
+    """Measures the distance of two images."""
 
-    accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by whoever starts this file
+    accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by the parent process
 
     def __init__(self, backbone: str, heads: str, device: str = "cpu") -> None:
         self.device = device
-        self.backbone, found = weights_of(backbone, device), weights_of(heads, device)
+        self.backbone, head_weights = (
+            weights_of(backbone, device),
+            weights_of(heads, device),
+        )
         self.heads = [
-            _entry(found, f"lin{place}.model.1.weight", heads)
-            for place in range(len(CONVOLUTIONS))
+            _entry(head_weights, f"lin{index}.model.1.weight", heads)
+            for index in range(len(CONVOLUTIONS))
         ]
-        for place, inputs, outputs, kernel, _, _, _ in CONVOLUTIONS:
+        for index, inputs, outputs, kernel, _, _, _ in CONVOLUTIONS:
             shape = tuple(
-                _entry(self.backbone, f"features.{place}.weight", backbone).shape
+                _entry(self.backbone, f"features.{index}.weight", backbone).shape
             )
             if shape != (outputs, inputs, kernel, kernel):
                 raise ValueError(
-                    f"{backbone} is no AlexNet: features.{place}.weight is {shape}"
+                    f"{backbone} is not an AlexNet: features.{index}.weight is {shape}"
                 )
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """The distance."""
+        """Return the distance."""
         images = request.images()
         if len(images) != 2:
             raise ValueError(f"compares two images, got {len(images)}")
@@ -56,7 +59,7 @@ class Lpips:
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
 
     def tensor(self, image: Any) -> Any:
-        """An image as values from -1 to 1, shifted and scaled as the heads were trained with."""
+        """Convert an image to values from -1 to 1, shifted and scaled as in the training of the heads."""
         import torch
 
         values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(
@@ -73,7 +76,7 @@ class Lpips:
         return (plain - shift) / scale
 
     def distance(self, one: Any, other: Any) -> float:
-        """The sum over layers of the mean weighed difference."""
+        """Sum the mean weighted difference over all layers."""
         import torch
 
         total = 0.0
@@ -86,15 +89,15 @@ class Lpips:
         return total
 
     def layers(self, values: Any) -> list[Any]:
-        """What AlexNet sees after each of its five convolutions."""
+        """Return AlexNet's features after each of its five convolutions."""
         from torch.nn import functional
 
         layers = []
-        for place, _, _, _, stride, padding, pools in CONVOLUTIONS:
+        for index, _, _, _, stride, padding, pools in CONVOLUTIONS:
             if pools:
                 values = functional.max_pool2d(values, 3, 2)
             weight, bias = (
-                self.backbone[f"features.{place}.{name}"] for name in ("weight", "bias")
+                self.backbone[f"features.{index}.{name}"] for name in ("weight", "bias")
             )
             values = functional.relu(
                 functional.conv2d(values, weight, bias, stride=stride, padding=padding)
@@ -104,7 +107,7 @@ class Lpips:
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """The tensors of a file; nothing else is ever unpacked from it."""
+    """Load the tensors of a file; nothing else is unpickled."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 
@@ -121,5 +124,5 @@ def _entry(weights: dict[str, Any], name: str, path: str) -> Any:
 
 
 def _unit(features: Any) -> Any:
-    """Features of length 1 at each place."""
+    """Scale features to length 1 at each position."""
     return features / ((features**2).sum(1, keepdim=True).sqrt() + 1e-10)

@@ -1,10 +1,12 @@
-"""Questions about an image: how probable is yes?
+"""Questions about an image, answered by the probability of yes.
 
-Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the question whether the
+Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the
+question whether the
 figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1": "yes"},
-"yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as T2I-CompBench takes it from
-BLIP; the answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP for VQA,
-a classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
+"yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as in
+T2I-CompBench with BLIP; the
+answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP for VQA, a
+classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ SHOWN = 'Does this figure show "{}"? Please answer yes or no.'
 
 
 class Vqa:
-    """One model that answers yes or no."""
+    """A model that answers yes or no."""
 
-    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by whoever starts this file
+    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 
     def __init__(
         self,
@@ -56,12 +58,12 @@ class Vqa:
         self.model = kind.from_pretrained(model, **options).to(device).eval()
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """Probabilities of yes, by question or for the whole text."""
+        """Return the probabilities of yes, by question or for the whole text."""
         image = request.image()
         questions = request.asked.get("questions")
         if questions is None:
             if not request.text.strip():
-                raise ValueError("there is no text to hold the image against")
+                raise ValueError("there is no text to compare the image with")
             yes, _ = self.weigh(image, self.question.format(request.text))
             return {"score": yes}
         weighed = {
@@ -79,7 +81,7 @@ class Vqa:
         }
 
     def _blip(self, image: Any, question: str) -> tuple[float, float]:
-        """The decoder's first word after its start."""
+        """Read yes and no from the decoder's first word after its start."""
         import torch
 
         inputs = self.processor(images=image, text=question, return_tensors="pt").to(
@@ -108,7 +110,7 @@ class Vqa:
         return self._yes_and_no(decoder.logits[0, -1], ("yes",), ("no",))
 
     def _classifier(self, image: Any, question: str) -> tuple[float, float]:
-        """The answers yes and no among all the classifier knows."""
+        """Read yes and no from the classifier's answers."""
         import torch
 
         labels = {
@@ -127,7 +129,7 @@ class Vqa:
         return float(probable[labels["yes"]]), float(probable[labels["no"]])
 
     def _writer(self, image: Any, question: str) -> tuple[float, float]:
-        """The first token a model would write."""
+        """Read yes and no from the first token that a model would write."""
         import torch
 
         turn = {
@@ -135,7 +137,7 @@ class Vqa:
             "content": [{"type": "image"}, {"type": "text", "text": question}],
         }
         text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
-        # What the template wrote at its beginning would else be written a second time.
+        # The template may have written the first token already; it must not be added twice.
         bos = self.processor.tokenizer.bos_token
         how = {"add_special_tokens": False} if bos and text.startswith(bos) else {}
         inputs = self.processor(images=image, text=text, return_tensors="pt", **how).to(
@@ -153,9 +155,9 @@ class Vqa:
     def _yes_and_no(
         self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]
     ) -> tuple[float, float]:
-        """The probabilities of the first tokens of the two words, each spelling once.
+        """Sum the probabilities of the first tokens of the two words, each spelling once.
 
-        A token with which both begin, as a blank on its own, speaks for neither.
+        A token with which both begin, such as a single blank, counts for neither.
         """
         tokenizer = self.processor.tokenizer
         probable = logits.float().softmax(-1)

@@ -1,1 +1,1 @@
-"""Executors: a model in several copies, in processes of this machine or as Ray actors of many."""
+"""A model in several copies: in processes of this machine, or as Ray actors on many machines."""

@@ -1,4 +1,4 @@
-"""What is asked of executors, checked before anything is written; and the spread of a model made from it."""
+"""Check the settings of executors before anything is written, and make the spread of a model."""
 
 import importlib.util
 import inspect
@@ -9,8 +9,8 @@ from typing import Any
 
 from ....core import AssayError, MissingExtra, UsageError, digest_of
 from ...options import RunOptions
-from ...plan.cell import Cell
 from ...plan.models import trusted_model
+from ...plan.planned_task import PlannedTask
 from ..retry import RetryPolicy
 from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares
@@ -21,12 +21,12 @@ SECONDS_TO_REACH = 5.0
 
 
 def is_spread(run: RunOptions) -> bool:
-    """Whether a run asks for replicas."""
+    """Return True if a run asks for replicas."""
     return run.replicas is not None or run.executor is not None
 
 
-def check_spread(run: RunOptions, cells: Sequence[Cell]) -> None:
-    """Refuses what cannot be spread: wrong numbers, no Ray, models that only this process has."""
+def check_spread(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
+    """Raise for settings that cannot work: wrong numbers, no Ray, models that only this process has."""
     if run.address is not None and run.executor != "ray":
         raise UsageError("--address names a Ray cluster", fix="add --executor ray")
     if not is_spread(run):
@@ -48,11 +48,12 @@ def check_spread(run: RunOptions, cells: Sequence[Cell]) -> None:
         _check_ray(run.address)
     else:
         shares(run.replicas or 1, run.gpus_per_replica)
-    for cell in cells:
-        _check_cell(cell, run)
+    for planned in planned_tasks:
+        _check_planned(planned, run)
 
 
 def _check_ray(address: str | None) -> None:
+    """Raise if Ray is missing or no cluster answers at the address."""
     if not _has_ray():
         raise MissingExtra("Ray", "'assay[ray]'", where="--executor ray")
     if address in (None, "auto", "local"):
@@ -79,15 +80,16 @@ def _has_ray() -> bool:
     return importlib.util.find_spec("ray") is not None
 
 
-def _check_cell(cell: Cell, run: RunOptions) -> None:
-    where = f"model {cell.model_name!r}"
+def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
+    """Raise if a replica could not build the same model."""
+    where = f"model {planned.model_name!r}"
     what, fix = (
         "a replica builds its model from its name, and",
         "name it as file.py:name, or run without replicas",
     )
     try:
         json.dumps(dict(run.model_args))
-        copy = trusted_model(cell.model_name, run)
+        copy = trusted_model(planned.model_name, run)
     except TypeError as error:
         raise UsageError(
             f"its options cannot be sent to a replica: {error}", where=where
@@ -96,18 +98,18 @@ def _check_cell(cell: Cell, run: RunOptions) -> None:
         raise UsageError(
             f"{what} cannot build this one", where=where, fix=fix
         ) from error
-    if digest_of(dict(copy.identity)) != digest_of(dict(cell.model.identity)):
+    if digest_of(dict(copy.identity)) != digest_of(dict(planned.model.identity)):
         raise UsageError(f"{what} gets another one", where=where, fix=fix)
 
 
 async def make_spread(
-    cell: Cell,
+    planned: PlannedTask,
     run: RunOptions,
     say: Callable[[str], None],
     whisper: Callable[[str], None],
 ) -> Spread:
-    """The replicas of a cell's model, not started yet; `whisper` is told what matters only while the run goes on."""
-    model = cell.model
+    """Return the replicas of a model, not started yet. `whisper` shows lines that matter only during the run."""
+    model = planned.model
     is_async = inspect.iscoroutinefunction(model.generate)
     window = (
         run.concurrency
@@ -115,7 +117,7 @@ async def make_spread(
         or (DEFAULT_WINDOW if is_async else 1)
     )
     source = ModelSource(
-        cell.model_name, _options(run, cell.model_name), model.identity, window
+        planned.model_name, _options(run, planned.model_name), model.identity, window
     )
     executor: Executor
     if run.executor == "ray":
@@ -129,7 +131,7 @@ async def make_spread(
         executor = Processes(replicas, run.gpus_per_replica)
     if run.batch_size == "auto":
         whisper(
-            f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for"
+            f"{planned.model_name}: --batch_size auto: each replica takes what its memory has room for"
         )
     batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
     policy = RetryPolicy(wrong_seconds=run.give_up_after)
@@ -137,7 +139,7 @@ async def make_spread(
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:
-    """What a model is built from, of all options."""
+    """Return the options from which a replica builds its model."""
     bare = RunOptions(
         models=(name,),
         model_args=run.model_args,

@@ -1,4 +1,4 @@
-"""Replicas as processes of this machine, each with its share of the GPUs and of the cores."""
+"""Replicas as processes of this machine, each with its share of GPUs and cores."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ class Processes:
         self._environment = shares(replicas, gpus_per_replica)
 
     async def start(self, number: int) -> "Process":
-        """A new process."""
+        """Start a process."""
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
@@ -35,19 +35,19 @@ class Processes:
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what user code prints is for people; the run's own stdout may be one JSON document
+                stdout=2,  # output of user code is for people; the stdout of the run may be one JSON document
                 env={**os.environ, **self._environment[number - 1]},
-                start_new_session=True,  # Ctrl-C is for the driver, which lets what is in flight come back
+                start_new_session=True,  # Ctrl-C is for the driver, which lets requests in flight come back
             )
         reader, writer = await asyncio.open_connection(sock=ours)
         return Process(process, reader, writer)
 
     async def watch(self) -> None:
-        """This machine is there as long as the run is."""
+        """Wait for ever: this machine exists as long as the run does."""
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
-        """Nothing beside the processes."""
+        """Do nothing: each process is closed by itself."""
 
 
 class Process:
@@ -69,7 +69,7 @@ class Process:
         self._listening = asyncio.ensure_future(self._listen(reader))
 
     async def ask(self, frame: bytes) -> bytes:
-        """Sends a frame and waits for its answer."""
+        """Send a frame, and return its answer."""
         if self._ended is not None:
             raise ReplicaLost(self._ended)
         self._number += 1
@@ -81,14 +81,14 @@ class Process:
             self._writer.write(frame)
             await self._writer.drain()
         except ConnectionError:
-            pass  # whoever listens learns how it ended, and says so
+            pass  # `_listen` finds out how the process ended
         try:
             return await answer
         finally:
             self._calls.pop(number, None)
 
     async def close(self) -> None:
-        """Asks the model to close, then ends the process."""
+        """Close the model, then end the process."""
         if self._ended is None:
             try:
                 await asyncio.wait_for(
@@ -97,7 +97,7 @@ class Process:
             except (ReplicaLost, TimeoutError):
                 pass
         self._listening.cancel()
-        self._writer.transport.abort()  # it ends itself when it sees that; what was not sent yet, nobody waits for
+        self._writer.transport.abort()  # the process ends when it sees this; unsent frames are not needed
         try:
             with suppress(OSError):
                 await self._writer.wait_closed()
@@ -105,6 +105,7 @@ class Process:
             self._end()
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
+        """Read answers until the process ends."""
         try:
             while True:
                 number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
@@ -120,11 +121,11 @@ class Process:
                     waiting.set_exception(ReplicaLost(how))
 
     def _end(self) -> str:
-        """Makes sure that the process is gone, and says how it went."""
+        """Make sure that the process has ended, and return how."""
         try:
             code = self._process.wait(
                 0.2
-            )  # one that ended by itself may take a moment to be reaped
+            )  # a process that ended by itself may take a moment to be reaped
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
@@ -134,7 +135,7 @@ class Process:
 
 
 def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
-    """What the environment of each replica has of its own: which GPUs it sees, how many threads it starts."""
+    """Return the environment of each replica: which GPUs it sees, and how many threads it starts."""
     threads = (
         {}
         if "OMP_NUM_THREADS" in os.environ
@@ -147,19 +148,19 @@ def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]
             f"a replica cannot have {gpus_per_replica} GPUs",
             fix="a whole number, or a part of one GPU",
         )
-    there = gpus()
-    if replicas * gpus_per_replica > len(there):
+    devices_here = gpus()
+    if replicas * gpus_per_replica > len(devices_here):
         raise UsageError(
-            f"{replicas} replicas with {gpus_per_replica:g} GPUs each, and this machine shows {len(there)}",
+            f"{replicas} replicas with {gpus_per_replica:g} GPUs each, and this machine shows {len(devices_here)}",
             fix="fewer --replicas, a smaller --gpus_per_replica, or --executor ray for several machines",
         )
     parts = []
-    for place in range(replicas):
-        first = int(place * gpus_per_replica)
+    for index in range(replicas):
+        first = int(index * gpus_per_replica)
         devices = (
-            there[first : first + int(gpus_per_replica)]
+            devices_here[first : first + int(gpus_per_replica)]
             if gpus_per_replica >= 1
-            else there[first : first + 1]
+            else devices_here[first : first + 1]
         )
         parts.append(
             {
@@ -171,17 +172,17 @@ def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]
 
 
 def gpus() -> list[str]:
-    """The GPUs this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
+    """Return the GPUs this process may use, in the form of `CUDA_VISIBLE_DEVICES`."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [name.strip() for name in named.split(",") if name.strip()]
     return [
-        str(place) for place, _ in enumerate(sorted(Path("/dev").glob("nvidia[0-9]*")))
+        str(index) for index, _ in enumerate(sorted(Path("/dev").glob("nvidia[0-9]*")))
     ]
 
 
 def _cores_each(replicas: int) -> int:
-    """All threads of all replicas together are as many as there are cores: more only wait for each other."""
+    """Return the threads per replica, so that all replicas together have as many as there are cores."""
     return (
         max(1, len(os.sched_getaffinity(0)) // replicas)
         if hasattr(os, "sched_getaffinity")

@@ -1,7 +1,7 @@
-"""Replicas as Ray actors: on a cluster that is there, or on a local one started for the run.
+"""Replicas as Ray actors, on an existing cluster or on a local one that is started for the run.
 
-An actor that finds no room waits for it, so that replicas join while the run goes on, as when nodes are added. Frames
-are plain bytes (`wire`); the nodes need assay installed, and whatever the model needs.
+An actor without free resources waits for them, so that replicas join during the run, as when nodes
+are added. Frames are plain bytes (`wire`). The nodes need assay, and everything the model needs.
 """
 
 import asyncio
@@ -18,7 +18,10 @@ from .server import Server
 AUTH_MODE = "RAY_AUTH_MODE"
 SECONDS_BETWEEN_LOOKS = 5.0
 LONGEST_ABSENCE = 30.0
-"""How long the head node may not answer; Ray ends every process of its cluster after a minute, this one included."""
+"""Seconds for which the head node may not answer.
+
+Ray ends every process of its cluster after a minute, this one included.
+"""
 
 
 class RayActors:
@@ -35,14 +38,14 @@ class RayActors:
         options = {
             "num_cpus": 1,
             "num_gpus": gpus_per_replica or 0,
-            "max_restarts": 0,  # a new actor must load its model first: the driver starts it
-            "scheduling_strategy": "SPREAD",  # the loss of one node then costs the fewest replicas
+            "max_restarts": 0,  # the driver starts a new actor, which must load its model first
+            "scheduling_strategy": "SPREAD",  # so that losing one node costs few replicas
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
-        """The nodes without which nothing goes on, in words, and where each answers."""
+        """By description: the addresses of the nodes that the run cannot do without."""
         self._auth_mode = auth_mode
-        """As it was before Ray was joined."""
+        """The authentication mode before Ray was started."""
         self._actor: Any = ray.remote(**options)(Server)
 
     @classmethod
@@ -53,13 +56,13 @@ class RayActors:
         gpus_per_replica: float | None,
         say: Callable[[str], None],
     ) -> "tuple[RayActors, int]":
-        """The executor, and how many replicas: what was asked for, else what the cluster has room for."""
+        """Return the executor and the number of replicas: as asked for, else as many as the cluster has room for."""
         import ray
 
         thread = mode = None
         if not ray.is_initialized():
-            # Ray would put its signal handlers in place of the run's, hence a thread. It must live as long as the
-            # cluster: what it starts ends with it.
+            # Ray would replace the run's signal handlers, hence a thread. It must live as long as the
+            # cluster: processes that it starts end with it.
             thread = Threads(1, "ray")
             mode = os.environ.get(AUTH_MODE)
             try:
@@ -82,13 +85,13 @@ class RayActors:
         return executor, replicas or max(1, room)
 
     async def start(self, number: int) -> "Actor":
-        """A new actor; its first answer comes when there is room for it."""
+        """Start an actor. Its first answer comes when there are resources for it."""
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
-        """Looks now and then for the two nodes without which no actor starts, and soon none answers.
+        """Check regularly that the nodes are there without which no actor can start or answer.
 
-        Ray is not asked: with its head gone, a question to it ends the process after a minute.
+        Ray is not asked: without its head node, a question to it ends the process after a minute.
         """
         clock = asyncio.get_running_loop().time
         last_seen = dict.fromkeys(self.needed, clock())
@@ -104,7 +107,7 @@ class RayActors:
                     )
 
     async def close(self) -> None:
-        """Leaves the cluster; one that was started for the run ends."""
+        """Leave the cluster. One that was started for the run ends."""
         import ray
 
         if self._thread is not None:
@@ -122,7 +125,7 @@ class Actor:
         self._handle = handle
 
     async def ask(self, frame: bytes) -> bytes:
-        """Sends a frame and waits for its answer."""
+        """Send a frame, and return its answer."""
         from ray.exceptions import RayError
 
         try:
@@ -134,26 +137,27 @@ class Actor:
         return answer
 
     async def close(self) -> None:
-        """Ends the actor, wherever it is."""
+        """End the actor."""
         import ray
 
         ray.kill(self._handle)
 
 
 def _connect(address: str | None, replicas: int | None) -> None:
+    """Join a cluster, or start one on this machine."""
     import ray
     from ray.exceptions import RayError
 
     os.environ.setdefault(
         "RAY_USAGE_STATS_ENABLED", "0"
-    )  # nothing is reported to anyone
+    )  # no usage statistics are sent
     settings: dict[str, Any] = {
         "address": address,
         "log_to_driver": False,
         "logging_level": "ERROR",
     }
     if address in (None, "local"):
-        # Cores are only counted there: every replica that was asked for finds room.
+        # Cores are only counted here, so every replica that was asked for can start.
         cores = max(replicas or 1, os.cpu_count() or 1)
         settings = {
             **settings,
@@ -173,6 +177,7 @@ def _connect(address: str | None, replicas: int | None) -> None:
 
 
 def _needed(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the addresses of the head node and of Ray on this machine."""
     import ray
 
     here = ray.get_runtime_context()
@@ -186,6 +191,7 @@ def _needed(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 async def _answers(address: str) -> bool:
+    """Return True if something accepts a connection at the address."""
     host, _, port = address.rpartition(":")
     try:
         async with asyncio.timeout(SECONDS_BETWEEN_LOOKS):
@@ -197,9 +203,9 @@ async def _answers(address: str) -> bool:
 
 
 def _restore_auth_mode(mode: str | None) -> None:
-    """Undoes what starting a cluster does to this process.
+    """Undo a change that starting a cluster makes to this process.
 
-    Ray then demands tokens in it from then on, also of the actors of another cluster that has none: they would all die.
+    Ray would demand tokens from then on, also from the actors of another cluster without tokens: they would all die.
     """
     if os.environ.get(AUTH_MODE) == mode:
         return
@@ -208,13 +214,15 @@ def _restore_auth_mode(mode: str | None) -> None:
     else:
         os.environ[AUTH_MODE] = mode
     raylet: Any = importlib.import_module("ray._raylet")
-    if hasattr(raylet, "AuthenticationTokenLoader"):  # else a Ray that knows no tokens
+    if hasattr(
+        raylet, "AuthenticationTokenLoader"
+    ):  # older versions of Ray have no tokens
         raylet.Config.initialize(
             ""
-        )  # first: whoever still looks for the token must not miss it
+        )  # first, so that a concurrent reader finds the token
         raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of what Ray says: the rest is where it looked."""
+    """Return the first line of an error. The rest says where Ray looked."""
     return next(iter(str(error).strip().splitlines()), "")

@@ -1,7 +1,7 @@
-"""A replica as the driver sees it: jobs in, outputs out, whatever carries the frames.
+"""A replica as seen by the driver: jobs in, outputs out, over any channel.
 
-A dialogue's state never leaves the replica that made it: the driver holds a token in its place, and the replica forgets
-the state once nobody holds the token any more.
+The state of a dialogue never leaves the replica that made it. The driver has a token instead, and
+the replica drops the state once the token is garbage collected.
 """
 
 import os
@@ -18,37 +18,37 @@ from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
 
 
 class ReplicaLost(Exception):
-    """A replica is gone, with all that it was asked; `str()` says how it ended."""
+    """A replica has died, with all its requests; `str()` says how."""
 
 
 class ClusterLost(ErrorBudgetExceeded):
-    """No replica can be had any more: the run was stopped, what was answered is kept."""
+    """No replica can be started any more: the run was stopped, its answers are kept."""
 
 
 class Channel(Protocol):
-    """What carries frames to one replica and back; raises `ReplicaLost` once it is gone."""
+    """Carries frames to one replica and back. Raises `ReplicaLost` once the replica is gone."""
 
     by_path: bool
-    """Whether the replica sees the same files, so that media need not be sent."""
+    """True if the replica sees the same files, so that media need not be sent."""
 
     async def ask(self, frame: bytes) -> bytes: ...
     async def close(self) -> None: ...
 
 
 class Executor(Protocol):
-    """Starts replicas somewhere."""
+    """Starts replicas."""
 
     async def start(self, number: int) -> Channel:
-        """A replica that runs, its model not loaded; may take until there is room for it."""
+        """Start a replica without loading its model. It may wait for free resources."""
 
     async def watch(self) -> None:
-        """Goes on while replicas can be had; then raises `ClusterLost`."""
+        """Run while replicas can be started, then raise `ClusterLost`."""
 
     async def close(self) -> None: ...
 
 
 class Held:
-    """Stands for a state that a replica keeps."""
+    """Token for a state that a replica keeps."""
 
     __slots__ = ("__weakref__", "token")
 
@@ -57,7 +57,7 @@ class Held:
 
 
 class Replica:
-    """One copy of the model, loaded."""
+    """One loaded copy of the model."""
 
     def __init__(self, number: int, channel: Channel) -> None:
         self.number = number
@@ -68,9 +68,9 @@ class Replica:
     async def load(
         cls, number: int, channel: Channel, model: "ModelSource"
     ) -> "Replica":
-        """The replica once its model is loaded; a model that is another one there is refused."""
+        """Load the model of a replica. Raise if it is not the same model as here."""
         where = f"replica {number} of model {model.name!r}"
-        head, _ = await _asked(channel, model.to_plain(), EMPTY, where)
+        head, _ = await _ask(channel, model.to_plain(), EMPTY, where)
         if head["identity"] != model.identity:
             raise UsageError(
                 "the model built there is not the one built here (other code, weights or options)",
@@ -80,10 +80,10 @@ class Replica:
         return cls(number, channel)
 
     async def faults(self, request: Request) -> list[str]:
-        """What is wrong with how its model renders a prompt, as that says itself."""
+        """Return the model's warnings about how it renders a prompt."""
         blobs: dict[str, Any] = {}
         plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
-        head, _ = await _asked(
+        head, _ = await _ask(
             self._channel,
             {"call": "look", "request": plain},
             blobs,
@@ -92,7 +92,7 @@ class Replica:
         return list(head["faults"])
 
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
-        """The outputs, how many memory had room for where it had none for all, and the seconds it took."""
+        """Return the outputs, how many requests fit into memory if not all did (else 0), and the seconds."""
         blobs: dict[str, Any] = {}
         requests = []
         for job in jobs:
@@ -102,7 +102,7 @@ class Replica:
             requests.append(plain)
         released, self._released = self._released, []
         frame = {"call": "ask", "requests": requests, "released": released}
-        head, answer_blobs = await _asked(
+        head, answer_blobs = await _ask(
             self._channel, frame, blobs, f"replica {self.number}"
         )
         media = media_of(answer_blobs)
@@ -110,6 +110,7 @@ class Replica:
         return outputs, head["fits"], head["seconds"]
 
     def _output(self, plain: Mapping[str, Any], media: Mapping[str, Any]) -> Output:
+        """Return an output with a token for its state."""
         output = output_of_plain(plain, media)
         if "state" not in plain:
             return output
@@ -118,22 +119,23 @@ class Replica:
         return replace(output, state=state)
 
     async def close(self) -> None:
-        """Lets the model close what it opened, and ends the replica."""
+        """Close the model, and end the replica."""
         await self._channel.close()
 
 
-async def _asked(
+async def _ask(
     channel: Channel, head: Mapping[str, Any], blobs: Mapping[str, Any], where: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a replica answers to a frame; raises what it cannot go on with."""
-    answer, media = unpack(await channel.ask(pack(head, blobs)))
+    """Send a frame to a replica. Return the answer, or raise the error that it reports."""
+    frame = pack(head, blobs)
+    answer, media = unpack(await channel.ask(frame))
     if "fault" in answer:
         raise_fault(answer["fault"], where)
     return answer, media
 
 
 class ModelSource:
-    """What a replica builds its copy from: a name and options, never the thing itself."""
+    """What a replica builds its model from: a name and options."""
 
     def __init__(
         self,
@@ -146,15 +148,15 @@ class ModelSource:
         self.identity = digest_of(dict(identity))
         self._options = options
         self.window = window
-        """Requests that one replica has at once."""
+        """Requests in flight at one replica."""
 
     def to_plain(self) -> dict[str, Any]:
-        """The frame that loads it."""
+        """Return the frame that loads the model."""
         return {
             "call": "load",
             "model": self.name,
             "options": dict(self._options),
             "threads": self.window,
             "folder": os.getcwd(),
-            "path": [os.path.abspath(place) for place in sys.path],
+            "path": [os.path.abspath(folder) for folder in sys.path],
         }

@@ -1,7 +1,7 @@
 """The replica's side: builds the model from its name, answers frames, and keeps the states of dialogues.
 
-A frame asks for one thing: `load`, `look`, `ask` or `close`. A fault that ends the run goes back as data; a model that
-fails a request gives an output that says so, as everywhere.
+A frame asks for one thing: `load`, `look`, `ask` or `close`. An error that ends the run is sent
+back as data. A failed request is an output with an error, as everywhere.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
 
 
 class Server:
-    """One model at work for a driver elsewhere."""
+    """One model that works for a driver in another process."""
 
     def __init__(self) -> None:
         self._model: Model | None = None
@@ -41,7 +41,7 @@ class Server:
         self._tokens = itertools.count(1)
 
     async def handle(self, frame: bytes) -> bytes:
-        """The answer to one frame."""
+        """Return the answer to one frame."""
         head, blobs = unpack(frame)
         try:
             if head["call"] == "load":
@@ -55,7 +55,8 @@ class Server:
             return pack({"fault": _fault(error)})
 
     async def _load(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        # Relative paths and neighbours of the user's files mean the same here as where the run was started.
+        # Relative paths and modules beside the user's files mean the same here as where the run was started.
+        """Build and load the model."""
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [
@@ -77,19 +78,22 @@ class Server:
     async def _look(
         self, head: Mapping[str, Any], blobs: Mapping[str, Any]
     ) -> dict[str, Any]:
+        """Return the model's warnings about a prompt."""
         assert self._model is not None and self._threads is not None
         request = request_from_plain(head["request"], media_of(blobs))
         try:
-            found = await self._threads.submit(
-                self._model.preflight, request.prompt, request.options.stop
-            )  # type: ignore[attr-defined]
+            preflight = self._model.preflight  # type: ignore[attr-defined]
+            faults = await self._threads.submit(
+                preflight, request.prompt, request.options.stop
+            )
         except AssayError:
             raise
         except Exception as error:
             raise blamed(ModelError, error, "looking at the first prompt") from error
-        return {"faults": [str(fault) for fault in found]}
+        return {"faults": [str(fault) for fault in faults]}
 
     async def _ask(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> bytes:
+        """Answer requests."""
         for token in head.get("released", ()):
             self._states.pop(token, None)
         media = media_of(blobs)
@@ -109,9 +113,11 @@ class Server:
         return pack({"outputs": plain, "fits": fits, "seconds": seconds}, output_blobs)
 
     def _state(self, plain: Mapping[str, Any]) -> Any:
+        """Return the state that a request continues."""
         return self._states[plain["state"]] if "state" in plain else None
 
     async def _answers(self, requests: Sequence[Request]) -> tuple[list[Output], int]:
+        """Return the outputs, and how many requests fit into memory if not all did (else 0)."""
         assert self._model is not None and self._threads is not None
         if inspect.iscoroutinefunction(self._model.generate):
             return [await call_async(self._model, request) for request in requests], 0
@@ -124,12 +130,13 @@ class Server:
 
 
 def _fault(error: AssayError) -> dict[str, Any]:
+    """Return an error as data."""
     kind = "usage" if isinstance(error, UsageError) else "model"
     what = error.what if error.where is None else f"{error.where}: {error.what}"
     return {"kind": kind, "what": what, "fix": error.fix}
 
 
 def raise_fault(fault: Mapping[str, Any], where: str) -> None:
-    """Raises what a replica could not go on with."""
+    """Raise the error that a replica reported."""
     kind = UsageError if fault["kind"] == "usage" else ModelError
     raise kind(fault["what"], where=where, fix=fault["fix"])

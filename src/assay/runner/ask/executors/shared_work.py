@@ -1,58 +1,60 @@
-"""Work shared by replicas: who may take what, and where the requests of a dead replica go.
+"""Work shared by replicas: which replica may take which request, and where the requests of a dead replica go.
 
-A replica takes neighbouring rows, so that what they have in common is computed once. A dialogue stays with the replica
-that began it. When that one dies, a dialogue whose history is sent each round goes on elsewhere with the round that was
-lost; one that the replica remembered starts again whole. A request that was there when replicas died is handed out in
-smaller company, then alone, on another replica where there is one; after the third death it is a failure of its own.
+A replica takes neighbouring rows, so that their shared prefix is computed once. A dialogue stays with the replica
+that began it. If that replica dies, a dialogue whose history is sent with each round continues elsewhere with the
+lost round; one that the replica remembered starts again. A request that was in flight when replicas died is asked
+again in a smaller batch, then alone, on another replica if there is one. After the third death it counts as failed.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..work import Job, JobQueue, Work
 
 MOST_DEATHS = 3
-"""Replicas that may die on a request before it counts as a failure."""
+"""Deaths of replicas on one request before it counts as failed."""
 SMALLER = 8
-"""How many times smaller the batch is in which a request is asked again after a death."""
+"""After a death, a request is asked again in a batch smaller by this factor."""
 
 Place = tuple[str, int, int]
-"""Sample, epoch and round: a driver may ask several things about one sample at once."""
+"""Sample, epoch and round. A driver may ask several questions about one sample at once."""
 
 
 class SharedWork(Work):
-    """Jobs still to do, by several replicas, known by their numbers from 1."""
+    """Jobs still to do by several replicas, which are numbered from 1."""
 
     def __init__(
         self,
-        jobs: Iterator[Job | None],
+        rows: Iterator[Any],
+        job_of: Callable[[Any], Job | None] = lambda row: row,
         *,
         begin_again: Callable[[Job], Job],
         remembers: bool = False,
         whole_dialogues: bool = False,
         is_behind: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(jobs, is_behind=is_behind)
+        super().__init__(rows, job_of, is_behind=is_behind)
         self._begin_again = begin_again
         self._remembers = remembers
-        """Whether the model itself keeps a dialogue's history, so that its rounds mean nothing to another replica."""
+        """True if the model keeps the history of a dialogue itself, so that no other replica can continue it."""
         self._one_dialogue = whole_dialogues
         self._open: dict[int, int] = {}
-        """The replicas that may take jobs, with how many each has."""
+        """By replica that may take jobs: how many it has."""
         self._alone: set[int] = set()
-        """Those that have a job for which they take no other."""
+        """Replicas with a job that must be asked alone."""
         self._at: dict[Place, int] = {}
-        """Where the jobs in flight are."""
+        """By job in flight: its replica."""
 
     def open(self, replica: int) -> None:
-        """A replica is ready."""
+        """Let a replica that is ready take jobs."""
         self._open[replica] = 0
         self._changed.set()
 
     def take_for(
         self, replica: int, most: int, with_media: int | None = None
     ) -> list[Job]:
-        """Up to `most` jobs for a replica; empty when there are none for it just now."""
+        """Return up to `most` jobs for a replica; empty if there are none for it now."""
         jobs: list[Job] = []
         if self.stopped or replica not in self._open or not self._may_take(replica):
             return jobs
@@ -76,27 +78,30 @@ class SharedWork(Work):
         return jobs
 
     def _may_take(self, replica: int) -> bool:
+        """Return True if the replica may take another job."""
         return replica not in self._alone
 
     def _next_for(self, replica: int) -> Job | None:
-        place = self._ready_for(replica)
-        if place is None:
-            return self._next_row()
-        job = self._ready[place]
-        del self._ready[place]
+        """Return the next job for a replica, or None."""
+        index = self._ready_for(replica)
+        if index is None:
+            return self._next_of_rows()
+        job = self._ready[index]
+        del self._ready[index]
         return job
 
     def _ready_for(self, replica: int) -> int | None:
-        """Where the first job that waits for this replica stands: its own dialogues before what others left."""
-        found = None
-        for place, job in enumerate(self._ready):
+        """Return the index of the first waiting job for this replica: its own dialogues first, then free jobs."""
+        first_free = None
+        for index, job in enumerate(self._ready):
             if job.home == replica:
-                return place
-            if found is None and not job.home and self._suits(job, replica):
-                found = place
-        return found
+                return index
+            if first_free is None and not job.home and self._suits(job, replica):
+                first_free = index
+        return first_free
 
     def _suits(self, job: Job, replica: int) -> bool:
+        """Return True if a job may go to this replica, after the deaths it has been through."""
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
         return replica not in job.died_on or all(
@@ -104,7 +109,7 @@ class SharedWork(Work):
         )
 
     async def more_for(self, replica: int) -> bool:
-        """Waits until there may be jobs for a replica; `False` when none can come, or the replica was closed."""
+        """Wait until there may be jobs for a replica. Return False if none can come, or the replica was closed."""
         while not self.stopped and replica in self._open:
             if self._may_take(replica):
                 has_rows = not self._is_exhausted and not self._is_behind()
@@ -117,46 +122,46 @@ class SharedWork(Work):
         return False
 
     async def ending(self) -> None:
-        """Waits until no more jobs will be handed out: all are done, or the work was stopped."""
+        """Wait until no more jobs will be handed out: all are done, or the work was stopped."""
         while not self.stopped and not self.is_done():
             self._changed.clear()
             await self._changed.wait()
 
     def put(self, job: Job) -> None:
-        """The next round of a dialogue: for the replica that answered the one before."""
+        """Queue the next round of a dialogue for the replica that answered the round before."""
         job.home = self._at.get((job.sample.id, job.epoch, job.round - 1), 0)
         super().put(job if job.home else self._freed(job))
 
     def again(self, job: Job) -> None:
-        """Another try of a job that is still counted as in flight."""
+        """Queue another try of a job that is still counted as in flight."""
         replica = self._leave(job)
         if replica and job.round:
             job.home = replica
         super().again(job if replica else self._freed(job))
 
     def settled(self, jobs: Sequence[Job]) -> None:
-        """These jobs came back for good."""
+        """Record that these jobs came back for good."""
         for job in jobs:
             self._leave(job)
         self.finished(len(jobs))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """These jobs were taken and not asked: they are the next to be taken."""
+        """Put back jobs that were taken and not asked. They are taken next."""
         self._ready.extendleft(self._freed(job) for job in reversed(jobs))
         self.settled(jobs)
 
     def close(self, replica: int) -> None:
-        """A replica is gone: the rounds that wait for it go elsewhere."""
+        """Remove a replica. Rounds that wait for it go elsewhere."""
         self._open.pop(replica, None)
         self._alone.discard(replica)
-        self._at = {place: at for place, at in self._at.items() if at != replica}
-        for place, job in enumerate(self._ready):
-            if job.home == replica:
-                self._ready[place] = self._freed(job)
+        self._at = {job: other for job, other in self._at.items() if other != replica}
+        for index, waiting in enumerate(self._ready):
+            if waiting.home == replica:
+                self._ready[index] = self._freed(waiting)
         self._changed.set()
 
     def died(self, replica: int, jobs: Sequence[Job]) -> list[Job]:
-        """A replica died on these jobs: they go elsewhere; returns those on which too many have died."""
+        """Record that a replica died on these jobs, and queue them again. Return those on which too many have died."""
         self.close(replica)
         for job in jobs:
             job.died_on = (*job.died_on, replica)
@@ -164,7 +169,7 @@ class SharedWork(Work):
         return [job for job in jobs if len(job.died_on) >= MOST_DEATHS]
 
     def _freed(self, job: Job) -> Job:
-        """The same job for any replica; what was only remembered is asked anew."""
+        """Return the job for any replica. If only its old replica knew the history, return the first round."""
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):
             return job
@@ -173,6 +178,7 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
+        """Remove a job from its replica, and return the replica's number."""
         replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
@@ -181,9 +187,9 @@ class SharedWork(Work):
 
 
 class StandingShares(SharedWork):
-    """Jobs that come as they are asked for, until it is stopped: few, where rows of data are many.
+    """Jobs that arrive by calls, until the work is stopped. They are few, compared with rows of data.
 
-    They are split evenly, and a replica that is busy takes no more while another is idle.
+    They are split evenly. A busy replica takes no more while another is idle.
     """
 
     def __init__(self, jobs: JobQueue, *, is_behind: Callable[[], bool]) -> None:
@@ -193,7 +199,7 @@ class StandingShares(SharedWork):
     def take_for(
         self, replica: int, most: int, with_media: int | None = None
     ) -> list[Job]:
-        """As of any shared work; an idle replica leaves the other idle ones their part."""
+        """Return up to `most` jobs for a replica, leaving the other idle replicas their share."""
         idle = sum(not busy for busy in self._open.values())
         jobs = super().take_for(
             replica,
@@ -201,7 +207,7 @@ class StandingShares(SharedWork):
             with_media,
         )
         if jobs:
-            self._changed.set()  # it is idle no more: whoever left the rest to it may take of it
+            self._changed.set()  # it is no longer idle: the others may take what is left
         return jobs
 
     def _may_take(self, replica: int) -> bool:

@@ -1,8 +1,9 @@
-"""The spread: drives all replicas of one model over the work of a task; the driver alone writes.
+"""A spread runs the replicas of one model on the work of a task. Only the driver writes to disk.
 
-Each replica has a loop that starts it, keeps it busy and replaces it when it dies. They share one work, so that a slow
-replica takes less of it and one that comes late, or comes back, takes what is left. Replicas of an endpoint ask one
-server with one key, so they share one patience: how many ask at once, who waits for a server that is gone.
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one
+work, so that a slow replica takes less of it, and one that starts late takes what is left. Replicas
+of an endpoint ask one server with one key, so they share one queue, which limits the requests in
+flight and waits for a server that is gone.
 """
 
 import asyncio
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....core import Model, ModelError, Output
-from ...events import CellProgress
-from ..retry import Patience, RetryPolicy, Stopped, tries_again
+from ...events import TaskProgress
+from ..retry import RetryPolicy, ServerQueue, Stopped, tries_again
 from ..sizing import BatchSize
-from ..work import Answers, Desk, Job, Work
+from ..work import Answers, Job, Sink, Work
 from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
 
@@ -36,9 +37,9 @@ class Spread:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     say: Callable[[str], None] = lambda line: None
     whisper: Callable[[str], None] = lambda line: None
-    """For whoever watches; of no interest once the run is done."""
+    """Shows lines that are of no interest once the run is done."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
-    """What is asked of the first replica that is ready, before any request; once."""
+    """Called once with the first replica that is ready, before any request."""
 
     def __post_init__(self) -> None:
         self.is_async = inspect.iscoroutinefunction(self.model.generate)
@@ -46,24 +47,24 @@ class Spread:
             Slot(number, self.source.window, self.batch_size)
             for number in range(1, self.replicas + 1)
         ]
-        self._patience = Patience(1)
+        self._queue = ServerQueue(1)
         self._rng = random.Random(0)
 
-    def watched_by(self, progress: CellProgress) -> None:
-        """Shows its replicas there from now on."""
+    def watched_by(self, progress: TaskProgress) -> None:
+        """Show the replicas in this progress from now on."""
         progress.replicas = {slot.number: slot.state for slot in self._slots}
         for slot in self._slots:
             slot.progress = progress
 
-    async def run(self, work: Work, desk: Desk) -> None:
-        """Works until there is nothing left, or the work was stopped and what was in flight came back."""
+    async def run(self, work: Work, sink: Sink) -> None:
+        """Work until nothing is left, or until the work is stopped and the requests in flight came back."""
         assert isinstance(work, SharedWork)
-        self._patience = Patience(
+        self._queue = ServerQueue(
             sum(slot.window for slot in self._slots), self.policy, say=self.whisper
         )
-        work.when_stopped(self._patience.stop)
+        work.when_stopped(self._queue.stop)
         serving = {
-            asyncio.ensure_future(self._serve(slot, work, desk)): slot
+            asyncio.ensure_future(self._serve(slot, work, sink)): slot
             for slot in self._slots
         }
         ending = asyncio.ensure_future(work.ending())
@@ -88,7 +89,7 @@ class Spread:
             await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
-        """Waits for the replicas that are at work; one that only now starts has nothing to do."""
+        """Wait for the replicas that are at work. Those that are still starting are not needed."""
         for running, slot in serving.items():
             if slot.replica is None:
                 running.cancel()
@@ -97,6 +98,7 @@ class Spread:
                 raise outcome
 
     def _give_up(self) -> None:
+        """Raise because no replica could be loaded."""
         how = next((slot.ended for slot in self._slots if slot.ended), "")
         raise ModelError(
             f"every replica died {MOST_STARTS} times while it loaded (the last: {how})",
@@ -104,8 +106,8 @@ class Spread:
             fix="ask the model without --replicas to see why; fewer replicas need less memory",
         )
 
-    async def _serve(self, slot: "Slot", work: SharedWork, desk: Desk) -> None:
-        """One replica from its start to the end of the work, as often as it must be started."""
+    async def _serve(self, slot: "Slot", work: SharedWork, sink: Sink) -> None:
+        """Keep one replica running until the work ends, starting it again when it dies."""
         while slot.failed_starts < MOST_STARTS:
             try:
                 replica = await self._started(slot)
@@ -121,7 +123,7 @@ class Spread:
                 await greet(replica)
             work.open(slot.number)
             feeding = [
-                asyncio.ensure_future(self._feed(slot, replica, work, desk))
+                asyncio.ensure_future(self._feed(slot, replica, work, sink))
                 for _ in range(slot.window)
             ]
             try:
@@ -143,13 +145,14 @@ class Spread:
         slot.note("lost")
 
     async def _started(self, slot: "Slot") -> Replica:
+        """Return the running replica of a slot, or wait until it is loaded."""
         if slot.replica is not None:
             return slot.replica
         slot.note("starting")
         if slot.starting is None:
             slot.starting = asyncio.ensure_future(self._start(slot))
         try:
-            # It goes on loading when the task is done before: the next task will need it.
+            # It goes on loading if the task ends first: the next task needs it.
             slot.replica = await asyncio.shield(slot.starting)
         except asyncio.CancelledError:
             raise
@@ -160,6 +163,7 @@ class Spread:
         return slot.replica
 
     async def _start(self, slot: "Slot") -> Replica:
+        """Start a replica and load its model."""
         channel = await self.executor.start(slot.number)
         try:
             return await Replica.load(slot.number, channel, self.source)
@@ -168,9 +172,9 @@ class Spread:
             raise
 
     async def _feed(
-        self, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+        self, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
     ) -> None:
-        """Asks a replica until there is nothing left for it or it dies."""
+        """Ask a replica until nothing is left for it, or it dies."""
         while True:
             jobs = self._take(slot, work)
             if not jobs:
@@ -180,16 +184,16 @@ class Spread:
                 return
             slot.note("working")
             if self.is_async:
-                await self._ask_one(jobs[0], slot, replica, work, desk)
+                await self._ask_one(jobs[0], slot, replica, work, sink)
             else:
-                await self._ask_while_there_are(jobs, slot, replica, work, desk)
+                await self._ask_while_there_are(jobs, slot, replica, work, sink)
             if slot.replica is not replica:
                 return
 
     async def _ask_one(
-        self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+        self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
     ) -> None:
-        """One request, tried again where that may help; it leaves a replica that died while it only waited."""
+        """Ask for one request, with retries. If the replica dies while the request waits, another one takes it."""
         is_there = False
 
         async def once() -> Output:
@@ -203,7 +207,7 @@ class Spread:
             return outputs[0]
 
         assert slot.gone is not None
-        answer = asyncio.ensure_future(self._patience.ask(once))
+        answer = asyncio.ensure_future(self._queue.send(once))
         try:
             either: set[asyncio.Future[Any]] = {answer, slot.gone}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -216,11 +220,11 @@ class Spread:
             return
         except ReplicaLost as lost:
             slot.died(str(lost))
-            self._fail(work.died(slot.number, [job]), str(lost), work, desk)
+            self._fail(work.died(slot.number, [job]), str(lost), work, sink)
             return
         finally:
             answer.cancel()
-        self._hand_in(answers, work, desk)
+        self._hand_in(answers, work, sink)
 
     async def _ask_while_there_are(
         self,
@@ -228,9 +232,9 @@ class Spread:
         slot: "Slot",
         replica: Replica,
         work: SharedWork,
-        desk: Desk,
+        sink: Sink,
     ) -> None:
-        """Batch after batch; the next one is taken while one is answered, and on its way before that is scored."""
+        """Ask batch after batch. The next one is taken while one is answered, and sent before that one is scored."""
         answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:
@@ -241,21 +245,21 @@ class Spread:
                     slot.died(str(lost))
                     failed = work.died(slot.number, jobs)
                     work.give_back(upcoming)
-                    self._fail(failed, str(lost), work, desk)
+                    self._fail(failed, str(lost), work, sink)
                     return
                 answers = [
                     pair
                     for pair in zip(jobs, outputs, strict=True)
                     if not tries_again(work, *pair, self.policy, self._rng)
                 ]
-                desk.keep(answers)
+                sink.keep(answers)
                 if work.stopped:
                     work.give_back(upcoming)
                     upcoming = []
                 if upcoming:
                     answer = asyncio.ensure_future(self._ask(slot, replica, upcoming))
                 try:
-                    desk.judge(answers)
+                    sink.judge(answers)
                 finally:
                     work.settled([job for job, _ in answers])
                 jobs = upcoming
@@ -263,6 +267,7 @@ class Spread:
             answer.cancel()
 
     def _take(self, slot: "Slot", work: SharedWork) -> list[Job]:
+        """Take jobs for a replica."""
         if self.is_async:
             return work.take_for(slot.number, 1)
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
@@ -270,33 +275,35 @@ class Spread:
     async def _ask(
         self, slot: "Slot", replica: Replica, jobs: Sequence[Job]
     ) -> list[Output]:
+        """Ask a replica for a batch, and learn from the time it took."""
         slot.progress.meter.begun += len(jobs)
         outputs, fits, seconds = await replica.ask(jobs)
         slot.sizes.learn(len(jobs), fits, seconds)
         return outputs
 
-    def _hand_in(self, answers: Answers, work: SharedWork, desk: Desk) -> None:
+    def _hand_in(self, answers: Answers, work: SharedWork, sink: Sink) -> None:
+        """Write and score answers."""
         try:
-            desk.keep(answers)
-            desk.judge(answers)
+            sink.keep(answers)
+            sink.judge(answers)
         finally:
             work.settled([job for job, _ in answers])
 
     def _fail(
-        self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk
+        self, jobs: Sequence[Job], how: str, work: SharedWork, sink: Sink
     ) -> None:
-        """Requests on which too many replicas have died are failures of their own; the run goes on."""
+        """Fail requests on which too many replicas have died. The run goes on."""
         if not jobs:
             return
         message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
         self._hand_in(
             [(job, Output.failed("replica", message, retryable=False)) for job in jobs],
             work,
-            desk,
+            sink,
         )
 
     async def close(self) -> None:
-        """Ends all replicas."""
+        """End all replicas."""
         starting = [slot.starting for slot in self._slots if slot.starting is not None]
         for task in starting:
             task.cancel()
@@ -309,7 +316,7 @@ class Spread:
 
 
 class Slot:
-    """The place of one replica, whichever process or actor fills it."""
+    """The slot of one replica. A replica that died is replaced in the same slot."""
 
     def __init__(self, number: int, window: int, batch_size: int | None) -> None:
         self.number = number
@@ -317,20 +324,20 @@ class Slot:
         self.sizes = BatchSize(batch_size)
         self.replica: Replica | None = None
         self.gone: asyncio.Future[None] | None = None
-        """Done once the replica that is there now has died."""
+        """Done once the current replica has died."""
         self.starting: asyncio.Future[Replica] | None = None
         self.failed_starts = 0
         self.ended = ""
-        """How its last replica died."""
+        """How the last replica died."""
         self.state = "starting"
-        self.progress = CellProgress("", "")
+        self.progress = TaskProgress("", "")
 
     def note(self, state: str) -> None:
-        """Says what the replica does, for whoever watches."""
+        """Show the state of the replica."""
         self.state = self.progress.replicas[self.number] = state
 
     def died(self, how: str) -> None:
-        """Its replica is gone."""
+        """Record that the replica has died."""
         self.replica = None
         self.ended = how
         if self.gone is not None and not self.gone.done():

@@ -1,7 +1,8 @@
-"""The wire: requests and outputs as bytes between the driver and its replicas.
+"""Requests and outputs as bytes between the driver and its replicas.
 
-Plain data only, as MessagePack: nothing that is read can run code, whoever sent it. Media go beside the requests, each
-once a frame: by path where both sides see the same files, else by their bytes.
+The format is MessagePack with plain data only, so that nothing that is read can run code. Media
+travel beside the requests, each once per frame: by path if both sides see the same files, else by
+their bytes.
 """
 
 import json
@@ -13,23 +14,25 @@ from typing import Any
 
 from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
 from ....core.media import MEDIA_KINDS
+from ....core.reasoning import ThinkTags
 from ....core.record import (
     messages_from_plain,
     output_from_plain,
     output_to_plain,
     prompt_to_plain,
 )
+from ....core.tools import read_tools
 from ....store.journal import as_plain
 
 HEAD = struct.Struct("!QQ")
-"""What stands before a frame where they follow each other: the number of the call, and how many bytes come."""
+"""Header of a frame in a stream: the number of the call, and the length in bytes."""
 
 Blobs = dict[str, Any]
 """Media by digest: their kind, and their bytes or their path."""
 
 
 def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
-    """One frame."""
+    """Return one frame."""
     import msgspec
 
     encode = msgspec.msgpack.Encoder(enc_hook=as_plain).encode
@@ -47,19 +50,20 @@ def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
 
 
 def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a frame holds: its head, and its media."""
+    """Return the head and the media of a frame."""
     import msgspec
 
-    kind, head, blobs = msgspec.msgpack.decode(
-        frame, type=tuple[str, bytes, dict[str, Any]]
-    )
-    return (msgspec.msgpack.decode(head) if kind == "m" else json.loads(head)), blobs
+    layout = tuple[str, bytes, dict[str, Any]]
+    kind, head, blobs = msgspec.msgpack.decode(frame, type=layout)
+    if kind == "m":
+        return msgspec.msgpack.decode(head), blobs
+    return json.loads(head), blobs
 
 
 def request_to_plain(
     request: Request, blobs: Blobs, *, by_path: bool
 ) -> dict[str, Any]:
-    """A request; its media are added to `blobs`. What only the record needs to know stays behind."""
+    """Return a request as plain data, and add its media to `blobs`. What only the journal needs is left out."""
     prompt = request.prompt
     for medium in prompt.media:
         _add(medium, blobs, by_path)
@@ -71,6 +75,12 @@ def request_to_plain(
         "draw": request.draw,
         "hints": dict(request.hints),
     }
+    if prompt.tools:
+        usual["tools"] = [tool.to_plain() for tool in prompt.tools]
+        usual["tool_choice"] = prompt.tool_choice
+        usual["parallel_calls"] = [prompt.parallel_calls]
+    if request.think_tags is not None:
+        usual["think_tags"] = [request.think_tags]
     return {
         "messages": prompt_to_plain(prompt),
         "key": request.key,
@@ -86,13 +96,16 @@ def request_to_plain(
 def request_from_plain(
     plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None
 ) -> Request:
-    """The request that `request_to_plain` was given, with the state its model keeps for it."""
+    """Return the request from plain data, with the state that its model keeps for it."""
     continuations = plain.get("continuations")
     prompt = Prompt(
         messages_from_plain(plain["messages"], media),
         tuple(plain.get("produces", ("text",))),
         None if continuations is None else tuple(continuations),
         bool(plain.get("rolling", False)),
+        tools=read_tools(plain.get("tools", ())),
+        tool_choice=plain.get("tool_choice"),
+        parallel_calls=plain.get("parallel_calls", [None])[0],
     )
     options = GenerateOptions(**plain.get("options", {}))
     hints = plain.get("hints", EMPTY)
@@ -106,11 +119,18 @@ def request_from_plain(
         plain["key"],
         plain.get("id", ""),
         plain.get("draw", ""),
+        _think_tags(plain),
     )
 
 
+def _think_tags(plain: Mapping[str, Any]) -> ThinkTags:
+    """Return how reasoning is marked; it is sent in a list, since False would be left out."""
+    [tags] = plain.get("think_tags", (None,))
+    return tuple(tags) if isinstance(tags, list) else tags
+
+
 def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, Any]]:
-    """Outputs without their states; the media that were made are added to `blobs`."""
+    """Return outputs as plain data, without their states. Media are added to `blobs`."""
     plain_outputs = []
     for output in outputs:
         for candidate in output.candidates:
@@ -124,7 +144,7 @@ def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, 
 
 
 def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Output:
-    """One output that `outputs_to_plain` was given."""
+    """Return one output from plain data."""
     output = output_from_plain(plain, media)
     if output.error is not None and "retry_after" in plain:
         return replace(
@@ -134,7 +154,7 @@ def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Out
 
 
 def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
-    """The media of a frame by digest."""
+    """Return the media of a frame by digest."""
     return {
         digest: MEDIA_KINDS[kind](source, name=name)
         for digest, (kind, source, name) in blobs.items()
@@ -142,6 +162,7 @@ def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
 
 
 def _add(medium: Media, blobs: Blobs, by_path: bool) -> None:
+    """Add a medium to the media of a frame, once."""
     digest = medium.digest
     if digest not in blobs:
         is_file = by_path and isinstance(medium.source, os.PathLike)

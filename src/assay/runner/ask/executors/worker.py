@@ -1,6 +1,6 @@
-"""A replica in a process of its own: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
+"""A replica in its own process: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
 
-Frames come and go over a socket it inherits; when the driver is gone, so is the process, whatever its model is doing.
+Frames go over an inherited socket. When the driver is gone, the process ends, whatever its model is doing.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from .wire import HEAD
 
 
 async def serve(channel: socket.socket) -> None:
-    """Answers frames until the driver closes its end."""
+    """Answer frames until the driver closes its end."""
     reader, writer = await asyncio.open_connection(sock=channel)
     server = Server()
     calls: set[asyncio.Task[None]] = set()
@@ -35,11 +35,13 @@ async def serve(channel: socket.socket) -> None:
             call.add_done_callback(_end_if_broken)
     except (asyncio.IncompleteReadError, ConnectionError):
         sys.stderr.flush()
-        os._exit(0)  # a model may be at work in a thread: nobody waits for it any more
+        os._exit(
+            0
+        )  # a model may be at work in a thread: its answer is not needed any more
 
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
-    """An error of our own ends the replica: the driver then knows, and gives its requests to another."""
+    """End the replica after an error in assay itself: the driver then gives its requests to another."""
     if not call.cancelled() and (error := call.exception()) is not None:
         sys.stderr.write(
             f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n"
@@ -49,7 +51,7 @@ def _end_if_broken(call: "asyncio.Task[None]") -> None:
 
 
 def main() -> None:
-    """Serves the socket whose number is the only argument."""
+    """Serve the socket whose number is the only argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     asyncio.run(serve(socket.socket(fileno=int(sys.argv[1]))))
 

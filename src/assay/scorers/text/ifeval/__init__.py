@@ -1,4 +1,4 @@
-"""IFEval: does a response follow verifiable instructions, decided by code alone."""
+"""IFEval: does a response follow verifiable instructions? Code alone decides."""
 
 from .checks import CHECKS
 from .verdict import Verdict, follows, loose_versions

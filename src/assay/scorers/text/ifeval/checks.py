@@ -1,7 +1,7 @@
 """The 25 IFEval instructions and the check of each.
 
-A check takes the response and the instruction's own arguments by name, spelled as in the data, and says
-whether the response follows. What a check accepts is the official checker's choice, also where it surprises.
+A check takes the response and the instruction's own arguments by name, spelled as in the data. It returns True if the
+response follows the instruction. Checks accept what the official checker accepts, even where that is surprising.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
 
 
 def check_for(instruction_id: str) -> Check:
-    """The check of an instruction; an unknown one is a `ValueError` with the nearest known."""
+    """Return the check of an instruction. Raise `ValueError` with the nearest known name if it is unknown."""
     try:
         return CHECKS[instruction_id]
     except KeyError:

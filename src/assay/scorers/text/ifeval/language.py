@@ -1,7 +1,7 @@
 """The language of a text, by `langdetect`, made repeatable.
 
-The official checker calls `langdetect` unseeded, so its verdict on short or mixed texts changes from run to
-run. Here a detector of our own is seeded; the library's shared one is left as it is.
+The official checker calls `langdetect` unseeded, so its verdict on short or mixed texts changes from run to run. This
+module seeds a detector of its own, and leaves the library's shared one as it is.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def detect_language(text: str) -> str | None:
-    """The ISO 639-1 code `langdetect` gives (`zh-cn`, `zh-tw` for Chinese); `None` if nothing can be told."""
+    """Return the ISO 639-1 code by `langdetect` (`zh-cn`, `zh-tw` for Chinese), or `None` if it finds no language."""
     detector = _factory().create()
     detector.append(text)
     try:
@@ -20,9 +20,12 @@ def detect_language(text: str) -> str | None:
 
 
 def is_language(text: str, code: str) -> bool:
-    """A text without any sign of a language counts as following, as in the official checker."""
-    found = detect_language(text)
-    return found is None or found == code
+    """Return True if a text is in a language.
+
+    As in the official checker, a text without any sign of a language follows.
+    """
+    detected = detect_language(text)
+    return detected is None or detected == code
 
 
 @cache
@@ -35,6 +38,7 @@ def _factory() -> Any:
 
 
 def _langdetect(module: str) -> Any:
+    """Return a module of `langdetect`. Raise `ImportError` with a fix if it is not installed."""
     try:
         return import_module(f"langdetect.{module}")
     except ImportError as missing:

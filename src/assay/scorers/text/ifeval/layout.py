@@ -1,7 +1,6 @@
-"""Checks on form: lists, highlights, sections, titles, JSON, how a response begins and ends.
+"""Checks on form: lists, highlights, sections, titles, JSON, the beginning and the end of a response.
 
-The patterns never span an unbounded stretch that is scanned again from the next start, so that a megabyte of
-asterisks or brackets costs one pass.
+No pattern scans an unbounded span again from each start, so that a megabyte of asterisks or brackets costs one pass.
 """
 
 import json
@@ -21,50 +20,56 @@ _POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
 
 
 def has_placeholders(response: str, *, num_placeholders: int) -> bool:
-    """At least so many `[...]`, each on one line."""
+    """Return True if there are at least `num_placeholders` placeholders `[...]`, each on one line."""
     return (
         sum(_bracket_pairs(line) for line in response.split("\n")) >= num_placeholders
     )
 
 
 def has_postscript(response: str, *, postscript_marker: str) -> bool:
-    """The marker anywhere, whatever its case; the two usual ones also with a blank after a period."""
+    """Return True if the marker is anywhere, in any case. The two usual ones may have a blank after a period."""
     marker = postscript_marker.strip()
     pattern = _POSTSCRIPTS.get(marker) or re.escape(marker.lower())
     return re.search(pattern, response.lower()) is not None
 
 
 def has_bullets(response: str, *, num_bullets: int) -> bool:
-    """Exactly so many lines that begin with one `*` or with `-`; a `---` rule counts, as officially."""
+    """Return True if exactly `num_bullets` lines begin with one `*` or with `-`.
+
+    A `---` rule counts, as officially.
+    """
     stars = sum(1 for _ in _STAR_BULLET.finditer(response))
     dashes = sum(1 for _ in _DASH_BULLET.finditer(response))
     return stars + dashes == num_bullets
 
 
 def is_constrained_response(response: str) -> bool:
-    """One of the three allowed answers somewhere in the response."""
+    """Return True if one of the three allowed answers is somewhere in the response."""
     return any(option in response for option in _CONSTRAINED_RESPONSES)
 
 
 def has_highlights(response: str, *, num_highlights: int) -> bool:
-    """At least so many `*highlights*` or `**highlights**` that are not blank, each on one line."""
-    found = sum(
+    """Return True if at least `num_highlights` non-blank `*highlights*` or `**highlights**` are each on one line."""
+    count = sum(
         1
         for pattern in (_HIGHLIGHT, _DOUBLE_HIGHLIGHT)
         for match in pattern.finditer(response)
         if match.group(1).strip()
     )
-    return found >= num_highlights
+    return count >= num_highlights
 
 
 def has_sections(response: str, *, section_spliter: str, num_sections: int) -> bool:
-    """At least so many headings such as `SECTION 1`; the argument's spelling is the data's."""
+    """Return True if there are at least `num_sections` headings such as `SECTION 1`.
+
+    The data spell it `section_spliter`.
+    """
     heading = re.compile(rf"{re.escape(section_spliter.strip())}\s?\d+")
     return sum(1 for _ in heading.finditer(response)) >= num_sections
 
 
 def is_json(response: str) -> bool:
-    """The whole response is one JSON value, with or without a Markdown fence around it."""
+    """Return True if the whole response is one JSON value, with or without a Markdown fence around it."""
     text = response.strip()
     for fence in _OPENING_FENCES:
         text = text.removeprefix(fence)
@@ -79,12 +84,15 @@ def is_json(response: str) -> bool:
 
 
 def has_title(response: str) -> bool:
-    """A line with `<<something>>`."""
+    """Return True if a line has a title `<<something>>`."""
     return any(_title(line) for line in response.split("\n"))
 
 
 def has_two_responses(response: str) -> bool:
-    """Two different answers parted by `******`, which may also stand before the first and after the last."""
+    """Return True for two different answers separated by `******`.
+
+    The mark may also be before the first and after the last.
+    """
     parts = [part.strip() for part in response.split("******")]
     if not all(parts[1:-1]):
         return False
@@ -93,22 +101,23 @@ def has_two_responses(response: str) -> bool:
 
 
 def repeats_prompt(response: str, *, prompt_to_repeat: str) -> bool:
-    """The prompt comes first, word for word but for letter case."""
+    """Return True if the response begins with the prompt, word for word, in any case."""
     return response.strip().lower().startswith(prompt_to_repeat.strip().lower())
 
 
 def ends_with(response: str, *, end_phrase: str) -> bool:
-    """The phrase is the last thing said, whatever its case; quotation marks may close after it."""
+    """Return True if the response ends with the phrase, in any case. Quotation marks may follow it."""
     return response.strip().strip('"').lower().endswith(end_phrase.strip().lower())
 
 
 def is_quoted(response: str) -> bool:
-    """The whole of it stands between two double quotation marks."""
+    """Return True if the whole response is between two double quotation marks."""
     text = response.strip()
     return len(text) > 1 and text.startswith('"') and text.endswith('"')
 
 
 def _bracket_pairs(line: str) -> int:
+    """Return the number of `[...]` on a line."""
     pairs, position = 0, 0
     while (opening := line.find("[", position)) >= 0 and (
         closing := line.find("]", opening)
@@ -119,6 +128,7 @@ def _bracket_pairs(line: str) -> int:
 
 
 def _title(line: str) -> str:
+    """Return the text between `<<` and `>>` on a line; empty if there is none."""
     opening, closing = line.find("<<"), line.rfind(">>")
     if opening < 0 or closing < opening:
         return ""

@@ -1,4 +1,4 @@
-"""Checks on how much was written: words, sentences, paragraphs."""
+"""Checks on the length of a response: words, sentences, paragraphs."""
 
 from .relations import holds
 from .sentences import count_sentences
@@ -8,19 +8,22 @@ _WORD_ENDS = ".,?!'\""
 
 
 def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool:
-    """At least, or less than, so many words."""
+    """Return True if there are at least, or less than, `num_words` words."""
     return holds(count_words(response), relation, num_words)
 
 
 def has_number_of_sentences(
     response: str, *, num_sentences: int, relation: str
 ) -> bool:
-    """At least, or less than, so many sentences."""
+    """Return True if there are at least, or less than, `num_sentences` sentences."""
     return holds(count_sentences(response), relation, num_sentences)
 
 
 def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
-    """Exactly so many paragraphs between `***` dividers; an empty one is allowed only at either end."""
+    """Return True for exactly `num_paragraphs` paragraphs between `***` dividers.
+
+    Only the first and the last part may be empty.
+    """
     parts = [part.strip() for part in response.split("***")]
     if not all(parts[1:-1]):
         return False
@@ -30,10 +33,11 @@ def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
 def nth_paragraph_starts_with(
     response: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str
 ) -> bool:
-    """Exactly so many paragraphs between blank lines, the n-th (from 1) opening with the word.
+    """Return True for exactly `num_paragraphs` paragraphs, of which the n-th (from 1) begins with the word.
 
-    As in the official checker the n-th is looked up among all stretches between blank lines, while only
-    those with content are counted.
+    Blank lines separate paragraphs. As in the official checker, the n-th is looked up among all
+    parts between blank lines,
+    while only those with content are counted.
     """
     if nth_paragraph < 1:
         raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")
@@ -45,12 +49,12 @@ def nth_paragraph_starts_with(
 
 
 def _first_word(paragraph: str) -> str | None:
-    """The first word in small letters, without quotes before it and cut at the first mark inside it."""
+    """Return the first word in lower case, without quotes before it and cut at the first mark inside it."""
     tokens = paragraph.split(maxsplit=1)
     if not tokens:
         return None
     word = tokens[0].lstrip("'").lstrip('"')
     cut = next(
-        (place for place, letter in enumerate(word) if letter in _WORD_ENDS), len(word)
+        (index for index, letter in enumerate(word) if letter in _WORD_ENDS), len(word)
     )
     return word[:cut].lower()

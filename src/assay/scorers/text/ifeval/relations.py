@@ -1,10 +1,13 @@
-"""The two comparisons IFEval knows: `less than` and `at least`."""
+"""The two relations of IFEval: `less than` and `at least`."""
 
 RELATIONS = ("less than", "at least")
 
 
 def holds(count: int, relation: str, threshold: int) -> bool:
-    """Whether `count` stands in `relation` to `threshold`; an unknown relation is a fault of the data."""
+    """Return True if `count` has the relation to `threshold`.
+
+    Raise `ValueError` for a relation that IFEval does not have.
+    """
     if relation == "less than":
         return count < threshold
     if relation == "at least":

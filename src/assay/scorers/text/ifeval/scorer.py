@@ -1,7 +1,8 @@
 """IFEval as a scorer: all instructions of a prompt followed, strictly and loosely.
 
-`details` keeps the verdict on each instruction: the accuracy over instructions pools those, since prompts have from
-one to three.
+`details` has the verdict on each instruction. The accuracy over instructions pools those, since
+prompts have from one to
+three.
 """
 
 import importlib.util
@@ -18,13 +19,13 @@ from .verdict import follows
 @scorers.register("ifeval")
 @dataclass(frozen=True)
 class IfEval:
-    """`prompt_strict` and `prompt_loose` of one response; the summarizer `instructions` adds both by instruction."""
+    """`prompt_strict` and `prompt_loose` of one response. The summarizer `instructions` adds both by instruction."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "instructions")
 
     def __post_init__(self) -> None:
-        # Without it only some rows could be judged: better refused before the run than half a result after it.
+        # Without the library only some rows could be scored, so that the run is refused before it starts.
         if importlib.util.find_spec("langdetect") is None:
             raise MissingExtra(
                 "langdetect, which scorer 'ifeval' tells languages by,",

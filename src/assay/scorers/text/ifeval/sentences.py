@@ -1,23 +1,23 @@
 """Sentence counting for English prose, without trained data.
 
-The official checker asks nltk's trained Punkt model, whose tables we do not ship. This splitter follows what
-that model does to text and replaces its learned tables by short lists (common abbreviations
-it knows too, and common opening words):
+The official checker uses nltk's trained Punkt model, whose tables are not included here. This
+splitter behaves like that
+model, with short lists in place of the learned tables (common abbreviations it knows too, and common opening words):
 
-- a run of `.`, `?` or `!` ends a sentence where white space or a bracket, quote, asterisk or colon follows;
-  closing quotes and brackets stay with the sentence they close;
+- a run of `.`, `?` or `!` ends a sentence if white space or a bracket, quote, asterisk or colon follows;
+  closing quotes and brackets belong to the sentence they close;
 - line breaks alone end nothing, while the number of a list item ("1.") before a capital, and a closing `}`
-  or `**` after the last period, each count as a sentence: surprising, but published scores rest on it;
-- after an abbreviation, initials or dots of omission, a period ends a sentence only before a word that
-  often opens one ("The", "However"). "e.g.", "i.e." and "etc." are not among the abbreviations, as in Punkt.
+  or `**` after the last period, each count as a sentence: surprising, but published scores depend on it;
+- after an abbreviation, initials or an ellipsis, a period ends a sentence only before a word that often begins
+  one ("The", "However"). "e.g.", "i.e." and "etc." are not among the abbreviations, as in Punkt.
 
-One pass: each terminator looks at a bounded stretch before it and at one word after it.
+It takes one pass: each terminator looks at a bounded span before it and at one word after it.
 """
 
 import re
 from collections.abc import Iterator
 
-# The look behind and the bounds keep a long row of marks from being read again from each of its members.
+# The lookbehind and the bounds prevent a long row of marks from being scanned again from each mark.
 _TERMINATOR = re.compile(
     r"(?<![.?!]) [.?!]++ (?: [\"')\]}”’»]{1,8} [.?!]++ ){0,3}+ (?= [\s\"')\]}”’»“‘*:;({\[@] )",
     re.VERBOSE,
@@ -25,7 +25,7 @@ _TERMINATOR = re.compile(
 _CLOSING = re.compile(r"\s*+[\"')\]}”’»]++(?=\s|\Z)")
 _GAP = re.compile(r"[\s\"')\]}”’»“‘]*+")
 _WORD = re.compile(r"[^\W_]{0,20}")
-# Bounded: no abbreviation is longer, and reading back to the last blank is quadratic on text without blanks.
+# Bounded: no abbreviation is longer, and a search back to the last blank is quadratic on text without blanks.
 _LOOK_BACK = 16
 _TOKEN_BEFORE = re.compile(r"[^\s\"'()\[\]{}*_“”‘’/-]*\Z")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\Z")
@@ -188,7 +188,7 @@ _OPENERS = frozenset(
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, blanks at their ends removed."""
+    """Return the sentences of `text` in order, without blanks at their ends."""
     ends = [*_boundaries(text), len(text)]
     starts = [0, *ends[:-1]]
     pieces = (text[start:end].strip() for start, end in zip(starts, ends, strict=True))
@@ -196,11 +196,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def count_sentences(text: str) -> int:
-    """How many sentences; a text of blanks has none."""
+    """Return the number of sentences; 0 for a text of blanks."""
     return len(split_sentences(text))
 
 
 def _boundaries(text: str) -> Iterator[int]:
+    """Yield the offset after each sentence but the last."""
     for mark in _TERMINATOR.finditer(text):
         if _ends_sentence(text, mark):
             closing = _CLOSING.match(text, mark.end())
@@ -208,6 +209,7 @@ def _boundaries(text: str) -> Iterator[int]:
 
 
 def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
+    """Return True if a run of marks ends a sentence."""
     run = mark.group()
     if run.strip(
         "."
@@ -225,6 +227,7 @@ def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
 
 
 def _token_before(text: str, end: int) -> str:
+    """Return the token directly before an offset."""
     match = _TOKEN_BEFORE.search(text[max(0, end - _LOOK_BACK) : end])
     return match.group() if match else ""
 
@@ -236,11 +239,12 @@ def _is_abbreviation(token: str) -> bool:
 
 
 def _following(text: str, position: int) -> str:
-    """The next word after blanks and closing or opening quotes; empty before any other mark."""
+    """Return the next word after blanks and quotes; empty before any other mark."""
     gap = _GAP.match(text, position)
     word = _WORD.match(text, gap.end() if gap else position)
     return word.group() if word else ""
 
 
 def _opens(word: str) -> bool:
+    """Return True if a capitalized word often begins a sentence."""
     return word[:1].isupper() and word.lower() in _OPENERS

@@ -1,7 +1,8 @@
 """The verdict on one response: which of its instructions it follows, strictly and loosely.
 
-Strictly: the response as it stands. Loosely: any of eight versions of it, so that a polite opening or closing
-line and Markdown emphasis do not count against the answer. A version without content never follows.
+Strictly: the unchanged response. Loosely: any of eight versions of it, so that a polite first or
+last line and Markdown
+emphasis do not count against the answer. A version without content never follows.
 """
 
 import inspect
@@ -15,19 +16,19 @@ from .checks import check_for
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One entry per instruction, in the order asked."""
+    """One entry per instruction, in the order of the prompt."""
 
     strict: tuple[bool, ...]
     loose: tuple[bool, ...]
 
     @property
     def prompt_strict(self) -> bool:
-        """Whether all instructions are followed as they stand."""
+        """True if the unchanged response follows all instructions."""
         return all(self.strict)
 
     @property
     def prompt_loose(self) -> bool:
-        """Whether each is followed in one of the loose versions."""
+        """True if each instruction is followed by one of the loose versions."""
         return all(self.loose)
 
 
@@ -36,9 +37,9 @@ def follows(
     instruction_ids: Sequence[str],
     kwargs_list: Sequence[Mapping[str, Any]],
 ) -> Verdict:
-    """Judge `response` by each instruction with its arguments; arguments that are `None` count as absent.
+    """Check `response` against each instruction with its arguments; arguments that are `None` count as absent.
 
-    Faults of the data (unknown instruction or relation, missing or foreign argument) raise `ValueError`.
+    Raises `ValueError` for faults of the data: an unknown instruction or relation, a missing or extra argument.
     """
     if len(instruction_ids) != len(kwargs_list):
         raise ValueError(
@@ -58,9 +59,9 @@ def follows(
 
 
 def loose_versions(response: str) -> tuple[str, ...]:
-    """The response; without its first, last, first and last line; and all four without asterisks.
+    """Return the response; without its first, last, and first and last line; and all four without asterisks.
 
-    The response itself comes first; versions that coincide are given once.
+    The response itself comes first. Equal versions are given once.
     """
     lines = response.split("\n")
     shortened = [
@@ -75,10 +76,12 @@ def loose_versions(response: str) -> tuple[str, ...]:
 
 
 def _passes(check: Callable[[str], bool], version: str) -> bool:
+    """Return True if a version has content and passes a check."""
     return bool(version.strip()) and check(version)
 
 
 def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Return a check with its arguments filled in. Raise `ValueError` if they do not fit."""
     check = check_for(instruction_id)
     arguments = {
         name: _whole(value) for name, value in kwargs.items() if value is not None
@@ -93,5 +96,5 @@ def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bo
 
 
 def _whole(value: Any) -> Any:
-    """Tables that hold nulls beside numbers give 3 back as 3.0."""
+    """Return 3 for 3.0: tables with nulls in a column of integers turn them into floats."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,4 +1,4 @@
-"""Checks on the words themselves: keywords, letters, letter case, commas, language."""
+"""Checks on words: keywords, letters, letter case, commas, language."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from .tokens import count_capital_words
 
 
 def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
-    """Every keyword somewhere, whatever its case, also inside a longer word."""
+    """Return True if every keyword is in the response, in any case, also inside a longer word."""
     return all(
         re.search(re.escape(word), response, flags=re.IGNORECASE) for word in keywords
     )
@@ -18,13 +18,16 @@ def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
 def has_keyword_often(
     response: str, *, keyword: str, frequency: int, relation: str
 ) -> bool:
-    """At least, or less than, so often, whatever its case, also inside a longer word."""
+    """Return True if the keyword occurs at least, or less than, `frequency` times.
+
+    Case does not matter, and the keyword may be inside a longer word.
+    """
     count = len(re.findall(re.escape(keyword.strip()), response, flags=re.IGNORECASE))
     return holds(count, relation, frequency)
 
 
 def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
-    """None of the words as a word of its own: `sun` is not in "sunny"."""
+    """Return True if none of the words is in the response as a word of its own: `sun` is not in "sunny"."""
     return not any(
         re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE)
         for word in forbidden_words
@@ -34,7 +37,10 @@ def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
 def has_letter_often(
     response: str, *, letter: str, let_frequency: int, let_relation: str
 ) -> bool:
-    """Letters are counted without regard to case; any single character will do (`#`, `!`)."""
+    """Return True if a letter occurs at least, or less than, so often, in any case.
+
+    It may be any character (`#`, `!`).
+    """
     if len(letter) != 1:
         raise ValueError(f"`letter` must be one character, not {letter!r}")
     return holds(response.lower().count(letter.lower()), let_relation, let_frequency)
@@ -43,25 +49,25 @@ def has_letter_often(
 def has_capital_words(
     response: str, *, capital_frequency: int, capital_relation: str
 ) -> bool:
-    """At least, or less than, so many words in capitals."""
+    """Return True if there are at least, or less than, `capital_frequency` words in capitals."""
     return holds(count_capital_words(response), capital_relation, capital_frequency)
 
 
 def is_english_capital(response: str) -> bool:
-    """English, and no small letter in it."""
+    """Return True if the response is English and has no lower-case letter."""
     return response.isupper() and is_language(response, "en")
 
 
 def is_english_lowercase(response: str) -> bool:
-    """English, and no capital in it."""
+    """Return True if the response is English and has no capital."""
     return response.islower() and is_language(response, "en")
 
 
 def is_in_language(response: str, *, language: str) -> bool:
-    """Written in a language given by its ISO 639-1 code."""
+    """Return True if the response is in the language with this ISO 639-1 code."""
     return is_language(response, language)
 
 
 def has_no_comma(response: str) -> bool:
-    """Only the ASCII comma counts: `，` and `、` are allowed."""
+    """Return True if there is no ASCII comma: `，` and `、` are allowed."""
     return "," not in response

@@ -1,0 +1,676 @@
+"""lmms-eval tasks through assay against `lmms_eval.evaluator.evaluate`: the same requests, media and numbers.
+
+    python lmms_eval_parity.py [--families mme,mmmu] [--first 0 --last 400] [--per_family N] [--verbose]
+
+Needs `lmms_eval` 0.7.3 and what its tasks import. Every task file of the package is tried: it counts as loading if
+lmms-eval itself makes a task of it with made-up rows. Both sides ask one scripted model, whose answer depends on the
+request alone, and one scripted judge. Texts, media (pixels, samples or file contents) and the order of requests are
+compared, then what `process_results` and the aggregations make of the same answers.
+"""
+
+import argparse
+import collections
+import contextlib
+import hashlib
+import io
+import json
+import logging
+import math
+import os
+import re
+import signal
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+from lmms_eval_rows import media_value, written_columns
+from made_up_rows import (
+    MOST_COLUMNS_ADDED,
+    ROWS,
+    STRATEGIES,
+    columns_of,
+    lacking_column,
+    number_of,
+    value_of,
+)
+from PIL import Image
+
+import assay
+from assay.core import Abilities, AssayError, Likelihood, Output, Request
+from assay.dialects.harness.random_state import RandomState
+from assay.dialects.harness.task_index import IndexEntry, installed_index, merged_yaml
+from assay.dialects.lmms_eval import judge_clients, lmms_package
+from assay.dialects.lmms_eval.claims import LIBRARY
+
+# Before the package is imported, which happens when a task is loaded.
+HOME = tempfile.mkdtemp(prefix="lmms_parity_")
+os.environ.update(
+    HF_HOME=HOME,
+    HF_DATASETS_OFFLINE="1",
+    HF_HUB_OFFLINE="1",
+    HF_EVALUATE_OFFLINE="1",
+    TQDM_DISABLE="1",
+    XDG_CACHE_HOME=HOME,
+    API_TYPE="openai",
+)
+
+OWN_STRATEGIES = ("images in lists", "options by letter", "options as text")
+BROKEN = re.compile(
+    r"module '\w+' has no attribute|Resource .*not found|NLTK Downloader|SSL|Max retries"
+)
+"""What lmms-eval says of a task whose file names what its helpers lack, or that downloads something at import."""
+ASKED = 3
+TOLERANCE = 1e-9
+MOST_ALIKE = 5
+JUDGE = """
+from made_up_rows import number_of
+
+
+def judge(prompt):
+    return f"{number_of(prompt) % 5}"
+"""
+
+
+@dataclass
+class Side:
+    """What one of the two tools did with a task."""
+
+    requests: list[str]
+    numbers: dict[str, float]
+
+
+class DoesNotLoad(Exception):
+    """lmms-eval cannot make a task of a file, whatever its rows."""
+
+
+def said(request: str) -> str:
+    """Return what the scripted model generates."""
+    number = number_of(request)
+    return f"The answer is ({'ABCD'[number % 4]}). #### {number % 50}"
+
+
+def weighed(request: str, continuation: str) -> tuple[float, bool]:
+    """Return the loss of a continuation."""
+    number = number_of(f"{request}\0{continuation.strip()}")
+    return (number % 1000) / 100 + 0.5, number % 3 == 0
+
+
+def digest(data: bytes) -> str:
+    """Return a short digest of a medium."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def pixels(image: Any) -> bytes:
+    """Return the size and the pixels of an image."""
+    return repr(image.size).encode() + image.convert("RGBA").tobytes()
+
+
+def samples(array: Any) -> bytes:
+    """Return the samples of a clip, as 16-bit numbers."""
+    numbers = numpy.asarray(array, dtype="float64") * 32768
+    return numpy.clip(numbers.round(), -32768, 32767).astype("<i2").tobytes()
+
+
+class AssayModel:
+    """The scripted model as assay asks it."""
+
+    abilities = Abilities(
+        frozenset({"text", "image", "audio", "video"}),
+        likelihood=True,
+        roles="any",
+        chat=True,
+    )
+    identity: Mapping[str, Any] = {"scripted": "lmms_eval_parity"}
+    batch_size = 1
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        outputs = []
+        for request in requests:
+            text = own_text(request)
+            self.seen.append(f"generate\0{text}\0{request.options.max_tokens}")
+            outputs.append(Output.of(said(text)))
+        return outputs
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        outputs = []
+        for request in requests:
+            text = own_text(request)
+            entries = []
+            for continuation in request.prompt.continuations or ():
+                self.seen.append(f"weigh\0{text}\0{continuation.strip()}")
+                loss, is_greedy = weighed(text, continuation)
+                entries.append(Likelihood(-loss, is_greedy, 1))
+            outputs.append(Output(likelihoods=tuple(entries)))
+        return outputs
+
+
+def own_text(request: Request) -> str:
+    """Return a request of assay as text: roles, texts, and digests of the media."""
+    pieces = []
+    for message in request.messages:
+        pieces.append(f"[{message.role}]")
+        pieces += [own_part(part) for part in message.parts]
+    return "|".join(pieces)
+
+
+def own_part(part: Any) -> str:
+    """Return a part of a prompt of assay as text."""
+    if part.kind == "text":
+        return str(part.text)
+    data = part.data()
+    if part.kind == "image":
+        return f"<image {digest(pixels(Image.open(io.BytesIO(data))))}>"
+    if part.kind == "audio" and data[:4] == b"RIFF":
+        import soundfile
+
+        array, _ = soundfile.read(io.BytesIO(data))
+        return f"<audio {digest(samples(array))}>"
+    return f"<{part.kind} {digest(data)}>"
+
+
+def their_medium(kind: str, value: Any) -> str:
+    """Return a medium of lmms-eval as text."""
+    if hasattr(value, "save"):
+        return f"<image {digest(pixels(value))}>"
+    if isinstance(value, Mapping) and value.get("array") is not None:
+        return f"<audio {digest(samples(value['array']))}>"
+    if isinstance(value, Mapping):
+        named = value.get("url") or value.get("path")
+        return their_medium(str(value.get("type") or kind), named)
+    data = value if isinstance(value, bytes) else Path(value).read_bytes()
+    suffix = "" if isinstance(value, bytes) else Path(value).suffix.lower()
+    if kind == "image" or suffix in (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp"):
+        return f"<image {digest(pixels(Image.open(io.BytesIO(data))))}>"
+    if suffix == ".wav":
+        import soundfile
+
+        return f"<audio {digest(samples(soundfile.read(io.BytesIO(data))[0]))}>"
+    return f"<{kind} {digest(data)}>"
+
+
+def their_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return messages of lmms-eval as text."""
+    pieces = []
+    for message in messages:
+        pieces.append(f"[{message['role']}]")
+        content = message["content"]
+        if isinstance(content, str):
+            pieces.append(content)
+            continue
+        for entry in content:
+            if entry["type"] == "text":
+                pieces.append(entry["text"])
+            else:
+                pieces.append(their_medium(entry["type"], entry["url"]))
+    return "|".join(pieces)
+
+
+def their_plain_text(context: str, visuals: Any) -> str:
+    """Return a text with its media as a simple model gets them: in front, or where it marks them."""
+    waiting = list(visuals or [])
+    pieces, rest = [], context
+    while waiting and "<image>" in rest:
+        before, _, rest = rest.partition("<image>")
+        pieces += [before] if before else []
+        pieces.append(their_medium("image", waiting.pop(0)))
+    if rest or not pieces:
+        pieces.append(rest)
+    in_front = [their_medium("video", visual) for visual in waiting]
+    return "|".join(["[user]", *in_front, *pieces])
+
+
+def scripted_lm() -> Any:
+    """Return the scripted model as lmms-eval asks it."""
+
+    class Scripted(lmms_package.module("api.model").lmms):  # type: ignore[misc]
+        is_simple = False
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[str] = []
+
+        def _say(self, text: str, kwargs: Mapping[str, Any]) -> str:
+            length = kwargs.get("max_new_tokens") or 1024
+            self.seen.append(f"generate\0{text}\0{length}")
+            return said(text)
+
+        def generate_until(self, requests: Any) -> list[str]:
+            answers = []
+            for request in requests:
+                context, ask, kwargs, number, task, split = request.args
+                row = self.task_dict[task][split][number]
+                if callable(ask):
+                    answers.append(self._say(their_text(ask(row)), kwargs))
+                else:
+                    # A task in Python that was not made for chats.
+                    text = their_plain_text(context, kwargs(row))
+                    answers.append(self._say(text, ask))
+            return answers
+
+        def generate_until_multi_round(self, requests: Any) -> list[list[str]]:
+            answers = []
+            for request in requests:
+                _, ask, kwargs, number, task, split = request.args
+                row = self.task_dict[task][split][number]
+                answers.append(self._talk(ask, row, kwargs))
+            return answers
+
+        def _talk(self, ask: Any, row: Any, kwargs: Mapping[str, Any]) -> list[str]:
+            said_so_far: list[str] = []
+            messages, info = ask(row), None
+            while True:
+                said_so_far.append(self._say(their_text(messages), kwargs))
+                following = ask(
+                    row,
+                    round_idx=len(said_so_far),
+                    previous_output=list(said_so_far),
+                    previous_round_info=info,
+                )
+                if not isinstance(following, tuple) or following[1]:
+                    return said_so_far
+                messages, _, _, info = following
+
+        def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
+            answers = []
+            for request in requests:
+                context, ending, visual, number, task, split = request.args
+                row = self.task_dict[task][split][number]
+                text = their_plain_text(context, visual(row))
+                ending = str(ending(row) if callable(ending) else ending)
+                self.seen.append(f"weigh\0{text}\0{ending.strip()}")
+                answers.append(weighed(text, ending))
+            return answers
+
+    return Scripted()
+
+
+class ScriptedJudge(judge_clients.RunJudge):
+    """The judge of `JUDGE` for lmms-eval's own run."""
+
+    def __init__(self) -> None:
+        self._failures: list[str] = []
+
+    def answer(self, request: Mapping[str, Any]) -> str:
+        messages = judge_clients.prompt_of(request).messages
+        return f"{number_of(messages[-1].text) % 5}"
+
+
+def without_retries() -> None:
+    """Let lmms-eval fail at once, and not after five attempts and their pauses."""
+    task_module = lmms_package.module("api.task")
+    for name in ("download", "process_results"):
+        wrapped = getattr(task_module.ConfigurableTask, name)
+        setattr(task_module.ConfigurableTask, name, wrapped.__wrapped__)
+    import huggingface_hub
+
+    huggingface_hub.snapshot_download = lambda *_, **__: HOME
+    task_module.snapshot_download = huggingface_hub.snapshot_download
+
+
+MEDIA_SUFFIXES = (
+    ".mp4",
+    ".webm",
+    ".mkv",
+    ".avi",
+    ".mov",
+    ".wav",
+    ".mp3",
+    ".flac",
+    ".jpg",
+    ".jpeg",
+    ".png",
+)
+
+
+def make_file(name: Any) -> bool:
+    """Write a small medium under a name in the working folder; return False for other names."""
+    if not isinstance(name, str) or not name.lower().endswith(MEDIA_SUFFIXES):
+        return False
+    path = os.path.abspath(name)
+    if not path.startswith(HOME):
+        return False
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    data = media_value(Path(path).suffix.lower(), number_of(path))
+    Path(path).write_bytes(data)
+    return True
+
+
+def make_files_on_demand() -> None:
+    """Let media files that tasks expect in the cache of lmms-eval exist as soon as they are looked for."""
+    original = {name: getattr(os.path, name) for name in ("exists", "isfile")}
+
+    def checked(name: str) -> Any:
+        def check(path: Any) -> bool:
+            if not isinstance(path, int) and not original["exists"](path):
+                make_file(os.fspath(path))
+            return bool(original[name](path))
+
+        return check
+
+    for name in original:
+        setattr(os.path, name, checked(name))
+
+
+def their_manager(entry: IndexEntry) -> Any:
+    """Return a task manager that knows one task, which it reads by lmms-eval's own loader."""
+    manager = lmms_package.module("tasks").TaskManager(include_defaults=False)
+    kind = "python_task" if entry.output_type == "class" else "task"
+    manager._task_index = {entry.name: {"type": kind, "yaml_path": entry.path}}
+    manager._all_tasks = [entry.name]
+    return manager
+
+
+@contextlib.contextmanager
+def serving(splits: Any) -> Iterator[None]:
+    """Give whatever a task downloads these rows."""
+    import datasets
+
+    original = datasets.load_dataset, datasets.load_from_disk
+    datasets.load_dataset = lambda *_, **__: datasets.DatasetDict(splits)
+    datasets.load_from_disk = datasets.load_dataset
+    try:
+        yield
+    finally:
+        datasets.load_dataset, datasets.load_from_disk = original
+
+
+def their_task(entry: IndexEntry, config: Mapping[str, Any], data: Any) -> Any:
+    """Return the task object that lmms-eval makes, from its own loader."""
+    names = ("test_split", "validation_split", "training_split", "fewshot_split")
+    used = {config.get(name) for name in names} - {None}
+    weighs = config.get("output_type") in ("multiple_choice", "loglikelihood")
+    kind = "simple" if weighs else "chat"
+    with (
+        serving(dict.fromkeys(used, data)),
+        judge_clients.placeholder_keys(),
+        judge_clients.replaced_clients(),
+    ):
+        manager = their_manager(entry)
+        loaded = manager.load_task_or_group([entry.name], task_type=kind)
+    return next(iter(loaded.values()))
+
+
+def by_lmms_eval(
+    entry: IndexEntry, config: Mapping[str, Any], data: Any, folder: Path
+) -> Side:
+    """Return the requests and numbers of lmms-eval's own `evaluate`."""
+    evaluator = lmms_package.module("evaluator")
+    state = RandomState()
+    with state.active(), judge_clients.judged_by(ScriptedJudge()):
+        task = their_task(entry, config, data)
+        if task.get_config("num_fewshot") is None:
+            task.set_config(key="num_fewshot", value=0)
+        task.set_fewshot_seed(seed=1234)
+        lm = scripted_lm()
+        lm.task_dict[entry.name] = task.dataset
+        arguments = SimpleNamespace(
+            output_path=str(folder),
+            process_with_media=False,
+            reasoning_tags='[["<think>", "</think>"], ["<analysis>", "</analysis>"]]',
+            log_samples=True,
+            tasks=entry.name,
+            agentic_trace_mode="basic",
+        )
+        results = evaluator.evaluate(
+            lm,
+            {entry.name: task},
+            limit=ASKED,
+            bootstrap_iters=0,
+            log_samples=True,
+            cli_args=arguments,
+            process_docs_parallel=1,
+        )
+    numbers = {}
+    for key, value in results["results"][entry.name].items():
+        metric, comma, filter_name = key.partition(",")
+        is_number = isinstance(value, (int, float, numpy.number))
+        if not comma or "_stderr" in metric or not is_number or metric == "bypass":
+            continue
+        label = metric if filter_name == "none" else key
+        numbers[label] = float(value)
+    return Side(lm.seen, numbers)
+
+
+def by_assay(entry: IndexEntry, data: Path, judge: str) -> Side:
+    """Return the requests and numbers of an assay run."""
+    model = AssayModel()
+    with tempfile.TemporaryDirectory() as output:
+        result = assay.run(
+            f"lmms_eval/{entry.name}",
+            model=model,
+            data=str(data),
+            fewshot_data=str(data),
+            limit=ASKED,
+            output=output,
+            judges={"judge": judge},
+        )
+    numbers = {
+        row.metric: math.nan if row.value is None else row.value
+        for row in result.results
+    }
+    return Side(model.seen, numbers)
+
+
+def rows_for(columns: set[str], strategy: str, kind: str) -> list[dict[str, Any]]:
+    """Return made-up rows; columns with media have small images, clips and file names."""
+    rows = []
+    for number in range(ROWS):
+        row = {}
+        for column in sorted(columns):
+            value = written_columns(column, number, strategy)
+            if value is None:
+                value = value_of(column, number, strategy, kind)
+            row[column] = value
+        rows.append(row)
+    return rows
+
+
+def dataset_of(rows: list[dict[str, Any]]) -> Any:
+    """Return rows as lmms-eval would get them from the hub: audio columns are audio."""
+    import datasets
+
+    dataset = datasets.Dataset.from_list(rows)
+    for name, value in rows[0].items():
+        if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:
+            dataset = dataset.cast_column(name, datasets.Audio())
+    return dataset
+
+
+_helpful: dict[str, str] = {}
+"""By family: the strategy whose rows fitted last."""
+
+
+def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
+    """Return whether both sides agree on a task, or why it could not be tried."""
+    config = merged_yaml(entry.path, LIBRARY)
+    columns = columns_of(entry, config)
+    for key in ("doc_to_visual", "doc_to_choice"):
+        if isinstance(config.get(key), str) and config[key].isidentifier():
+            columns.add(config[key])
+    functions = [function.rpartition("_")[2] for function in entry.functions]
+    kind = next(iter(functions), entry.name.rpartition("_")[2])
+    first = _helpful.get(entry.family)
+    every = (STRATEGIES[0], *OWN_STRATEGIES, *STRATEGIES[1:])
+    strategies = sorted(every, key=lambda name: name != first)
+    reasons: list[str] = []
+    for strategy in strategies:
+        if len(reasons) >= MOST_ALIKE and len(set(reasons)) == 1:
+            break  # other rows would fail alike
+        try:
+            data, theirs = first_side(
+                entry, config, set(columns), strategy, kind, folder
+            )
+        except DoesNotLoad as error:
+            return "does not load", str(error)
+        except Exception as error:  # noqa: BLE001 - the rows are made up: what fails may be anything
+            reasons.append(f"{type(error).__name__}: {error}")
+            continue
+        _helpful[entry.family] = strategy
+        file = folder / "rows.parquet"
+        data.to_parquet(file)
+        try:
+            ours = by_assay(entry, file, judge)
+        except AssayError as error:
+            return "refused by assay", " ".join(str(error).split())
+        return verdict_on(ours, theirs)
+    return "no rows fit", reasons[0]
+
+
+def first_side(
+    entry: IndexEntry,
+    config: Mapping[str, Any],
+    columns: set[str],
+    strategy: str,
+    kind: str,
+    folder: Path,
+) -> tuple[Any, Side]:
+    """Return rows that lmms-eval accepts, and what it does with them; a column that is lacking is added."""
+    for _ in range(MOST_COLUMNS_ADDED):
+        data = dataset_of(rows_for(columns, strategy, kind))
+        try:
+            return data, by_lmms_eval(entry, config, data, folder)
+        except (ImportError, SyntaxError) as error:
+            raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
+        except FileNotFoundError as error:
+            if not make_file(error.filename):
+                raise
+        except SystemExit as error:
+            raise ValueError(f"ends Python: {error}") from error
+        except AssayError as error:
+            raise ValueError(str(error)) from error
+        except Exception as error:
+            if BROKEN.search(str(error)):
+                raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
+            column = lacking_column(error)
+            if column is None or column in columns:
+                raise
+            columns.add(column)
+    raise ValueError("too many columns are lacking")
+
+
+def verdict_on(ours: Side, theirs: Side) -> tuple[str, str]:
+    """Return whether two sides agree, and where they do not."""
+    if ours.requests != theirs.requests:
+        for mine, other in zip(ours.requests, theirs.requests, strict=False):
+            if mine != other:
+                return "requests differ", f"ours {mine!r:.220} theirs {other!r:.220}"
+        counts = f"{len(ours.requests)} and {len(theirs.requests)} requests"
+        return "requests differ", counts
+    wrong = {
+        name: (ours.numbers.get(name), value)
+        for name, value in theirs.numbers.items()
+        if not are_equal(ours.numbers.get(name), value)
+    }
+    return ("numbers differ", str(wrong)) if wrong else ("agree", "")
+
+
+def are_equal(ours: float | None, theirs: float) -> bool:
+    """Return True for equal numbers; what is no finite number has no value in assay."""
+    if ours is None:
+        return False
+    if math.isnan(ours) or not math.isfinite(theirs):
+        return math.isnan(ours) and not math.isfinite(theirs)
+    return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def compare_within(
+    entry: IndexEntry, folder: Path, judge: str, seconds: int
+) -> tuple[str, str]:
+    """Compare one task, quietly and within a time limit."""
+    noise = io.StringIO()
+    previous = signal.signal(signal.SIGALRM, _raise_timeout)
+    signal.alarm(seconds)
+    try:
+        with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
+            return compare(entry, folder, judge)
+    except TimeoutError:
+        return "took too long", ""
+    except Exception as error:  # noqa: BLE001 - one file must not end the comparison of the others
+        return "bench failed", f"{type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _raise_timeout(*_: Any) -> None:
+    raise TimeoutError
+
+
+def tasks_to_try(options: argparse.Namespace) -> list[IndexEntry]:
+    """Return the tasks of the package, family by family."""
+    entries = [
+        entry for entry in installed_index(LIBRARY).values() if entry.kind == "task"
+    ]
+    entries.sort(key=lambda entry: (entry.family, entry.name))
+    if options.families:
+        families = options.families.split(",")
+        entries = [entry for entry in entries if entry.family in families]
+    if options.names:
+        names = options.names.split(",")
+        entries = [entry for entry in entries if entry.name in names]
+    if options.per_family:
+        seen: collections.Counter[str] = collections.Counter()
+        chosen = []
+        for entry in entries:
+            seen[entry.family] += 1
+            if seen[entry.family] <= options.per_family:
+                chosen.append(entry)
+        entries = chosen
+    return entries[options.first : options.last]
+
+
+def main() -> None:
+    """Compare, and print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--families", default="")
+    parser.add_argument("--names", default="")
+    parser.add_argument("--per_family", type=int, default=0, help="0: all")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--last", type=int, default=None)
+    parser.add_argument("--seconds", type=int, default=60, help="for one task")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lmms_package.load_package()
+    lmms_package.module("evaluator")
+    without_retries()
+    make_files_on_demand()
+    logging.disable(logging.CRITICAL)
+    __import__("loguru").logger.remove()
+    counts: collections.Counter[str] = collections.Counter()
+    families: dict[str, set[str]] = collections.defaultdict(set)
+    started = time.monotonic()
+    # Relative names of media are found there.
+    os.chdir(HOME)
+    folder = Path(tempfile.mkdtemp(dir=HOME))
+    judge_file = folder / "parity_judge.py"
+    judge_file.write_text(JUDGE, encoding="utf-8")
+    for entry in tasks_to_try(options):
+        verdict, why = compare_within(
+            entry, folder, f"{judge_file}:judge", options.seconds
+        )
+        counts[verdict] += 1
+        families[entry.family].add(verdict)
+        if verdict != "agree" or options.verbose:
+            line = json.dumps(why[:400], ensure_ascii=False)
+            print(f"{entry.family} {entry.name}: {verdict} {line}", flush=True)
+    agreeing = [name for name, verdicts in families.items() if "agree" in verdicts]
+    loading = sum(counts.values()) - counts["does not load"]
+    print(f"lmms_eval {LIBRARY.version()}, {time.monotonic() - started:.0f} s")
+    for verdict, count in counts.most_common():
+        print(f"  {count:4} tasks: {verdict}")
+    print(f"  {counts['agree']} of {loading} files that load agree")
+    print(f"  {len(agreeing)} of {len(families)} families have a task that agrees")
+
+
+if __name__ == "__main__":
+    main()

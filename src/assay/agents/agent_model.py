@@ -1,0 +1,430 @@
+"""An agent program as a model: the prompt of a sample is its instruction, and what it leaves behind is the answer.
+
+The program runs in a workspace of its own. Its requests go to the model of the run through the recording engine, so
+that every exchange is in the journal and a restarted program gets the same answers in the same order.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from ..core import (
+    Abilities,
+    AssayError,
+    Candidate,
+    Model,
+    Outcome,
+    Output,
+    Prompt,
+    Request,
+    Text,
+)
+from ..core.output import LIMIT
+from ..core.protocols import Conversation, Conversations, ConversationStopped
+from ..sandbox.box import Tier
+from ..sandbox.host_command import AGENT_FOLDER
+from ..sandbox.limits import Execution
+from ..sandbox.running import SandboxError, StoppedError, Stopper
+from ..sandbox.workspace import (
+    ENVIRONMENT,
+    Workspace,
+    WorkspaceEndedError,
+    WorkspaceLimits,
+)
+from ..sandbox.workspace_choice import with_folders, workspace_tier
+from ..tooling.limits import USUAL_LIMITS, SampleLimits
+from .endpoint import Endpoint
+from .environment import Environment, Prepared
+from .program import (
+    AGENT_HOME,
+    ANSWER_FILE,
+    INSTRUCTION_FILE,
+    AgentProgram,
+)
+
+T = TypeVar("T")
+DAY = 24 * 3600.0
+MOST_TEXT = 64 << 10
+"""Largest file whose text is kept in the journal. Of larger ones, size and digest are kept."""
+MOST_FILES = 200
+MOST_FILE_BYTES = 4 << 20
+"""Files of all sizes together that are read from a workspace."""
+MOST_ERROR_TEXT = 4000
+PATCH_SECONDS = 60.0
+DEFAULT_CONCURRENCY = 8
+
+
+@dataclass(eq=False)
+class AgentModel:
+    """A program that asks a model. Its answer is what it prints or writes, with its files and its exit code."""
+
+    program: AgentProgram
+    inner: Model
+    model_name: str
+    limits: SampleLimits = USUAL_LIMITS
+    environment: Environment | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    likelihood_fix: ClassVar[str] = "leave --agent out"
+
+    def __post_init__(self) -> None:
+        self._stopper = Stopper()
+        self._tier: Tier | None = None
+        self._conversations: Conversations | None = None
+
+    @property
+    def abilities(self) -> Abilities:
+        """Text in and out, whatever the model behind it can do."""
+        return Abilities(frozenset({"text"}), frozenset({"text"}))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The program, its limits, and the model that it asks."""
+        limits = self.limits
+        used = [limits.turns, limits.tokens, limits.cost, limits.seconds]
+        return {**self.program.identity, "limits": used, "model": self.inner.identity}
+
+    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+        """Return what an answer depends on besides the prompt: the environment of the sample."""
+        if self.environment is None:
+            return {}
+        return {"environment": self.environment.digest(id)}
+
+    def use(self, conversations: Conversations) -> None:
+        """Ask the inner model through these conversations from now on."""
+        self._conversations = conversations
+
+    def load(self) -> None:
+        """Choose the sandbox, which is attacked before it is used."""
+        if self.program.is_null and self.environment is None:
+            return
+        visible = self.program.visible
+        folders: tuple[str, ...] = ()
+        if self.environment is not None:
+            visible = (*visible, *self.environment.visible())
+            folders = tuple(self.environment.folders())
+        self._tier = with_folders(workspace_tier(), visible, folders)
+
+    def plan_lines(self) -> Sequence[str]:
+        """Return what the plan says about the workspaces before work."""
+        return () if self.environment is None else self.environment.plan_lines()
+
+    def interrupt(self) -> None:
+        """End all programs."""
+        self._stopper.stop()
+
+    async def close(self) -> None:
+        """End all programs."""
+        self._stopper.stop()
+
+    async def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Run the program for each request, and return what it left behind."""
+        return [await self._run(request) for request in requests]
+
+    async def _run(self, request: Request) -> Output:
+        if self._tier is None:
+            return answered("", {"exit_code": 0, "turns": 0})
+        assert self._conversations is not None
+        conversation = self._conversations.begin(request.id, request.repeat)
+        sample = _SampleRun(self, self._tier, request, conversation, self._stopper)
+        return await sample.run()
+
+
+class _SampleRun:
+    """One program at work for one sample."""
+
+    def __init__(
+        self,
+        model: AgentModel,
+        tier: Tier,
+        request: Request,
+        conversation: Conversation,
+        stopper: Stopper,
+    ) -> None:
+        self._model = model
+        self._program = model.program
+        self._environment = model.environment
+        self._tier = tier
+        self._request = request
+        self._conversation = conversation
+        self._stopper = stopper
+        self._thread = ThreadPoolExecutor(1, "agent")
+        self._workspace: Workspace | None = None
+        self._limit: Outcome | None = None
+        self._failure: Exception | None = None
+        """Why the run cannot go on, or was stopped."""
+        self._last_failure: Output | None = None
+        self._seconds = _least(model.limits.seconds, self._task_seconds())
+
+    async def run(self) -> Output:
+        """Run the program, and return its answer or why there is none."""
+        try:
+            return await self._answer()
+        except (StoppedError, ConversationStopped):
+            raise asyncio.CancelledError from None
+        except (SandboxError, WorkspaceEndedError) as error:
+            return Output.failed("sandbox", str(error), retryable=False)
+        except AssayError as error:
+            return Output.failed("data", str(error), retryable=False)
+        finally:
+            if self._workspace is not None:
+                self._workspace.kill()
+                self._thread.submit(self._workspace.close)
+            self._thread.shutdown(wait=False)
+
+    async def _answer(self) -> Output:
+        workspace = await self._in_thread(self._open)
+        prepared = await self._in_thread(lambda: self._prepare(workspace))
+        endpoint = Endpoint(f"assay-{secrets.token_hex(16)}", self._ask)
+        execution: Execution | None = None
+        if not self._program.is_null:
+            listening = await self._in_thread(workspace.listen)
+            port = listening.getsockname()[1]
+            await endpoint.listen(listening)
+            try:
+                execution = await self._in_thread(
+                    lambda: self._execute(workspace, prepared, endpoint.key, port)
+                )
+            finally:
+                await endpoint.close()
+        if self._failure is not None:
+            raise self._failure
+        details = self._details_of(execution, endpoint)
+        if self._last_failure is not None and self._last_failure.error is not None:
+            error = self._last_failure.error
+            return Output.failed(error.kind, error.message, retryable=False)
+        text = ""
+        if not workspace.has_ended:
+            text = await self._in_thread(
+                lambda: self._collect(workspace, prepared, execution, details)
+            )
+        return answered(text, details)
+
+    def _open(self) -> Workspace:
+        """Open the workspace, and put the agent's own files into it."""
+        limits = WorkspaceLimits()
+        if self._environment is not None:
+            limits = self._environment.limits(self._request.id)
+        workspace = Workspace(self._tier, limits, stopper=self._stopper)
+        self._workspace = workspace
+        for name, path in self._program.files.items():
+            mode = path.stat().st_mode & 0o777
+            workspace.write(f"{AGENT_FOLDER}/{name}", path.read_bytes(), mode | 0o444)
+        workspace.write(INSTRUCTION_FILE, instruction_of(self._request.prompt))
+        workspace.exec(["mkdir", "-p", AGENT_HOME])
+        return workspace
+
+    def _prepare(self, workspace: Workspace) -> Prepared:
+        prepared = Prepared()
+        if self._environment is not None:
+            prepared = self._environment.prepare(workspace, self._request.id)
+        workspace.mark(prepared.folder)
+        return prepared
+
+    def _execute(
+        self, workspace: Workspace, prepared: Prepared, key: str, port: int
+    ) -> Execution:
+        """Run the program to its end or to a limit."""
+        program = self._program
+        url = f"http://127.0.0.1:{port}"
+        instruction = instruction_of(self._request.prompt)
+        if program.is_oracle:
+            assert self._environment is not None
+            command = self._environment.solution(workspace, self._request.id)
+            if command is None:
+                raise SandboxError(
+                    f"the sample {self._request.id} has no solution",
+                    fix="leave it out, or use another agent",
+                )
+        else:
+            values = {
+                "instruction": instruction,
+                "instruction_file": INSTRUCTION_FILE,
+                "model": self._model.model_name,
+                "base_url": f"{url}/v1",
+                "id": self._request.id,
+            }
+            command = program.command(values)
+        env = {
+            **endpoint_variables(url, key),
+            "HOME": AGENT_HOME,
+            "ASSAY_MODEL": self._model.model_name,
+            "ASSAY_ID": self._request.id,
+            "ASSAY_ANSWER_FILE": ANSWER_FILE,
+            **prepared.env,
+            **program.env,
+        }
+        stdin = instruction if program.reads_input else ""
+        seconds = DAY if self._seconds is None else self._seconds
+        return workspace.exec(command, stdin, seconds, env, prepared.folder)
+
+    def _collect(
+        self,
+        workspace: Workspace,
+        prepared: Prepared,
+        execution: Execution | None,
+        details: dict[str, Any],
+    ) -> str:
+        """Read files and answer, and let the environment check the work. The agent's processes have been ended."""
+        workspace.end_processes()
+        files = kept_files(workspace, prepared.folder)
+        if files:
+            details["files"] = files
+        patch = repository_patch(workspace, prepared.folder)
+        if patch:
+            details["patch"] = patch
+        stdout = "" if execution is None else as_text(execution.stdout)
+        text = stdout.strip()
+        answer = _read_answer(workspace)
+        if answer is not None:
+            details["stdout"] = stdout[-MOST_ERROR_TEXT:]
+            text = answer
+        if self._environment is not None:
+            workspace.remove(AGENT_FOLDER)
+            details.update(self._environment.check(workspace, self._request.id))
+        return text
+
+    def _details_of(
+        self, execution: Execution | None, endpoint: Endpoint
+    ) -> dict[str, Any]:
+        """Return what is known about the program's run."""
+        used = self._conversation.used
+        details: dict[str, Any] = {"turns": used.turns}
+        if used.tokens:
+            details["tokens"] = used.tokens
+        if endpoint.dropped:
+            details["not_passed_on"] = sorted(endpoint.dropped)
+        if execution is None:
+            return {**details, "exit_code": 0}
+        if execution.ending == "wall_time":
+            self._limit = Outcome.LIMIT_SECONDS
+        elif execution.ending not in ("exited", "killed"):
+            details["ended_by"] = execution.ending
+        details["exit_code"] = execution.returncode
+        if self._limit is not None:
+            details[LIMIT] = self._limit.value
+        if execution.stderr:
+            details["stderr"] = as_text(execution.stderr)[-MOST_ERROR_TEXT:]
+        if execution.truncated:
+            details["output_cut"] = True
+        return details
+
+    async def _ask(self, prompt: Prompt) -> tuple[int, Output]:
+        """Ask the model for one exchange. At a limit, end the program instead."""
+        conversation = self._conversation
+        limit = conversation.used.limit_reached(self._model.limits)
+        if limit is not None:
+            self._limit = limit
+            self._end_program()
+            raise asyncio.CancelledError
+        try:
+            number, output = await conversation.ask(prompt)
+        except Exception as error:  # noqa: BLE001 - raised again once the program has ended
+            self._failure = error
+            self._end_program()
+            raise asyncio.CancelledError from None
+        self._last_failure = None if output.error is None else output
+        return number, output
+
+    def _end_program(self) -> None:
+        if self._workspace is not None:
+            self._workspace.stop_command()
+
+    def _task_seconds(self) -> float | None:
+        if self._environment is None:
+            return None
+        return self._environment.agent_seconds(self._request.id)
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        """Call a function in the thread of this sample."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, call)
+
+
+def instruction_of(prompt: Prompt) -> str:
+    """Return a prompt as an instruction: the text of its only turn, or all turns in order."""
+    spoken = [message for message in prompt.messages if message.parts is not None]
+    if not prompt.is_chat:
+        return prompt.text
+    if all(message.role in ("system", "developer", "user") for message in spoken):
+        return "\n\n".join(message.text for message in spoken)
+    return prompt.text
+
+
+def endpoint_variables(url: str, key: str) -> dict[str, str]:
+    """Return the environment variables by which SDKs and programs find the endpoint."""
+    return {
+        **ENVIRONMENT,
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_API_KEY": key,
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_BASE": url,
+        "ANTHROPIC_API_KEY": key,
+    }
+
+
+def answered(text: str, details: Mapping[str, Any]) -> Output:
+    """Return the answer of a program."""
+    return Output((Candidate((Text(text),), "stop"),), details=details)
+
+
+def kept_files(workspace: Workspace, folder: str) -> dict[str, Any]:
+    """Return the files that a program wrote or changed: texts as they are, others with size and digest."""
+    changes = workspace.changes(folder, MOST_FILE_BYTES, MOST_FILES)
+    file_entries: dict[str, Any] = {}
+    for name, content in changes.files.items():
+        file_entries[name] = _kept_file(content)
+    for name, size in changes.left_out.items():
+        file_entries[name] = {"bytes": size}
+    return file_entries
+
+
+def repository_patch(workspace: Workspace, folder: str) -> str:
+    """Return the changes of the git repository in a folder as a patch; empty if there is none."""
+    # In an index of its own, so that checks find the repository as the program left it.
+    command = (
+        "[ -e .git ] && cp .git/index $GIT_INDEX_FILE && git add -A"
+        " && git -c core.fileMode=false diff --cached --binary HEAD"
+    )
+    settings = {
+        "GIT_INDEX_FILE": "/tmp/assay-index",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }
+    done = workspace.exec(command, b"", PATCH_SECONDS, settings, folder)
+    return as_text(done.stdout) if done.succeeded and not done.truncated else ""
+
+
+def _kept_file(content: bytes) -> Any:
+    """Return a file as text; if it is too large or binary, its size and digest."""
+    if len(content) <= MOST_TEXT and b"\0" not in content:
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    digest = hashlib.sha256(content).hexdigest()
+    return {"bytes": len(content), "sha256": digest}
+
+
+def _read_answer(workspace: Workspace) -> str | None:
+    """Return the text that the program left in its answer file, or None."""
+    try:
+        return as_text(workspace.read(ANSWER_FILE))
+    except AssayError:
+        return None
+
+
+def as_text(data: bytes) -> str:
+    """Return bytes as text, with a mark where they are no UTF-8."""
+    return data.decode("utf-8", "replace")
+
+
+def _least(*limits: float | None) -> float | None:
+    """Return the smallest limit; None if there is none."""
+    limits_set = [limit for limit in limits if limit is not None]
+    return min(limits_set) if limits_set else None

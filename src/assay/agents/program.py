@@ -1,0 +1,185 @@
+"""The program behind `--agent`: which files of this machine it needs, and how it is started in a workspace."""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..code.sources import behind, digest_behind
+from ..code.userfiles import is_reference, split_reference
+from ..core import EMPTY, UsageError, digest_of, nearest
+from ..sandbox.host_command import AGENT_FOLDER, environment_of, host_command
+
+NULL, ORACLE = "null", "oracle"
+BUILT_IN = {
+    NULL: "does nothing",
+    ORACLE: "runs the task's own solution",
+}
+"""Agents without a program, by name."""
+PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
+"""Names that are replaced in a command, written in braces."""
+AGENT_HOME = "/tmp/agent/home"
+INSTRUCTION_FILE = f"{AGENT_FOLDER}/instruction.md"
+ANSWER_FILE = f"{AGENT_FOLDER}/answer"
+"""The file in which a program may leave its answer. Without it, the answer is what it prints."""
+LAUNCHER = f"{AGENT_FOLDER}/launch.py"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgram:
+    """A program that is run for each sample."""
+
+    name: str
+    """Short name, for tables and protocol ids."""
+    words: tuple[str, ...]
+    """The command, with placeholders. Empty for agents without a program."""
+    files: Mapping[str, Path] = field(default_factory=lambda: EMPTY)
+    """Files that are copied into the agent's folder, by their names there."""
+    visible: tuple[str, ...] = ()
+    """Folders of this machine that the program reads, such as the environment it is installed in."""
+    env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Environment variables besides those of the endpoint."""
+    function: str = ""
+    """The function of a Python file that is called; empty for a command."""
+    digest: str = ""
+    """Digest of the command and of the user's files, which decides whether recorded answers still count."""
+
+    @property
+    def is_null(self) -> bool:
+        """True if nothing is run."""
+        return self.name == NULL and not self.words
+
+    @property
+    def is_oracle(self) -> bool:
+        """True if the solution of the task is run."""
+        return self.name == ORACLE and not self.words
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What identifies the agent in keys."""
+        return {"agent": self.name, "digest": self.digest}
+
+    def command(self, values: Mapping[str, str]) -> list[str]:
+        """Return the command with its placeholders filled in. The instruction is never seen by a shell."""
+        filled = []
+        for word in self.words:
+            for name in PLACEHOLDERS:
+                word = word.replace(f"{{{name}}}", values[name])
+            filled.append(word)
+        return filled
+
+    @property
+    def reads_input(self) -> bool:
+        """True if the instruction is passed as standard input, because the command names it nowhere."""
+        joined = " ".join(self.words)
+        return "{instruction}" not in joined and "{instruction_file}" not in joined
+
+
+def read_agent(text: str, args: Mapping[str, Any]) -> AgentProgram:
+    """Return the program of `--agent` with the options of `--agent_args`. Raise `UsageError` if it cannot be run."""
+    env, visible = _read_args(args)
+    if text in BUILT_IN:
+        return AgentProgram(text, (), env=env, digest=text)
+    if is_reference(text) and not any(map(str.isspace, text)):
+        return _python_agent(text, env, visible)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(
+            f"--agent cannot be split into words: {error}",
+            fix="close the quotation marks",
+        ) from error
+    if not words:
+        raise UsageError("--agent is empty", fix='--agent "PROGRAM {instruction}"')
+    return _command_agent(words, env, visible)
+
+
+def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return environment variables and visible folders of `--agent_args`."""
+    env: dict[str, str] = {}
+    visible: list[str] = []
+    for name, value in args.items():
+        if name.startswith("env."):
+            env[name.removeprefix("env.")] = str(value)
+        elif name == "env" and isinstance(value, Mapping):
+            env.update({str(key): str(text) for key, text in value.items()})
+        elif name == "show":
+            paths = value if isinstance(value, list) else str(value).split(":")
+            visible += [_existing(path) for path in paths]
+        else:
+            raise UsageError(
+                f"unknown option {name!r} of the agent",
+                where="--agent_args",
+                fix="show=FOLDER, or env.NAME=VALUE",
+            )
+    return env, tuple(visible)
+
+
+def _existing(path: str) -> str:
+    full = Path(path).expanduser().resolve()
+    if not full.exists():
+        raise UsageError(
+            f"show={path}: there is no such folder",
+            where="--agent_args",
+            fix="name a folder that the agent reads",
+        )
+    return str(full)
+
+
+def _python_agent(
+    text: str, env: Mapping[str, str], visible: tuple[str, ...]
+) -> AgentProgram:
+    """Return the agent that calls a function of a Python file, with the packages of this environment."""
+    path, function = split_reference(text)
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise UsageError(
+            f"--agent {text}: there is no file {path}", fix="check the path"
+        )
+    function = function or "run"
+    if f"def {function}(" not in file.read_text(encoding="utf-8", errors="replace"):
+        raise UsageError(
+            f"--agent {text}: {path} has no function {function!r}",
+            fix=f"def {function}(instruction): …",
+        )
+    top = file.resolve().parent
+    files = {f"source/{file.name}": file.resolve()}
+    for other in sorted(behind(file)[0]):
+        if other.is_relative_to(top):
+            files[f"source/{other.relative_to(top)}"] = other
+    launcher = Path(__file__).with_name("agent_inside.py")
+    files["launch.py"] = launcher
+    words = (sys.executable, LAUNCHER, f"{AGENT_FOLDER}/source/{file.name}", function)
+    environment = environment_of(Path(sys.executable)) or ()
+    return AgentProgram(
+        file.stem,
+        words,
+        files,
+        tuple(dict.fromkeys((*visible, *environment))),
+        env,
+        function,
+        digest_of([digest_behind(file), function, dict(env)])[:16],
+    )
+
+
+def _command_agent(
+    words: Sequence[str], env: Mapping[str, str], visible: tuple[str, ...]
+) -> AgentProgram:
+    """Return the agent that runs a command of this machine."""
+    close = nearest(words[0], BUILT_IN)
+    fix = "install it, give its path, or a function as agent.py:run"
+    if close:
+        fix = f"did you mean {close!r}?"
+    host = host_command(words, visible, "--agent", fix)
+    files = host.files
+    contents = {name: digest_of(path.read_bytes()) for name, path in files.items()}
+    return AgentProgram(
+        Path(words[0]).name,
+        host.words,
+        files,
+        host.visible,
+        env,
+        digest=digest_of([list(words), contents, dict(env)])[:16],
+    )

@@ -1,0 +1,156 @@
+"""What the endpoint of an agent understands: one format per API, each from a request's body to a prompt and back.
+
+A format reads the JSON body of a request, and writes an answer, a stream of events, or an error. Nothing in an answer
+depends on the time or on chance, so that a program that is started again sees the same bytes again.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..core import GenerateOptions, Message, Output, Prompt, Reasoning, Text, shorten
+from ..core.errors import AssayError
+from ..core.message import as_message, link_calls
+from ..core.output import Candidate
+from ..core.tools import ToolCall
+
+
+class BadRequest(ValueError):
+    """The program sent a request that cannot be asked; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One request of a program."""
+
+    prompt: Prompt
+    model: str
+    """The model that the program named. The model of the run answers, whatever the name."""
+    is_stream: bool
+    dropped: tuple[str, ...] = ()
+    """Members of the body that have no counterpart and were not passed on."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the format needs again to write the answer."""
+
+
+class WireFormat(Protocol):
+    """One API that programs use to ask a model."""
+
+    def read(self, body: Mapping[str, Any]) -> WireRequest:
+        """Return the request of a body. Raise `BadRequest` if it cannot be asked."""
+
+    def answer(self, request: WireRequest, output: Output, number: int) -> Any:
+        """Return the body of the answer to exchange `number` of the sample."""
+
+    def events(self, request: WireRequest, output: Output, number: int) -> bytes:
+        """Return the answer as a stream of server-sent events."""
+
+    def error(self, kind: str, message: str) -> Any:
+        """Return the body of an error."""
+
+
+def read_messages(
+    turns: Sequence[Any], earlier: tuple[Message, ...] = ()
+) -> tuple[Message, ...]:
+    """Return the turns as messages after earlier ones.
+
+    Raise `BadRequest` for what cannot be read, or is not contained in the request.
+    """
+    for turn in turns:
+        _refuse_references(turn)
+    try:
+        messages = link_calls((*earlier, *map(as_message, turns)))
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadRequest(f"the messages cannot be read: {shorten(error)}") from error
+    return tuple(_with_content(message) for message in messages)
+
+
+def _with_content(message: Message) -> Message:
+    """Return the message; an empty one gets an empty text, since only the model's own turn has no content."""
+    return Message(message.role, (Text(""),)) if message.parts is None else message
+
+
+def _refuse_references(turn: Any) -> None:
+    """Raise if a turn names media by path or URL: nothing outside the workspace is opened for a program."""
+    content = turn.get("content") if isinstance(turn, Mapping) else None
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return
+    for piece in content:
+        if not isinstance(piece, Mapping):
+            continue
+        for source in _media_sources(piece):
+            if not source.startswith("data:"):
+                raise BadRequest("media must be sent as data URLs")
+        if piece.get("type") == "tool_result":
+            _refuse_references(piece)
+
+
+def _media_sources(piece: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the texts that name the medium of a content part."""
+    for name in ("image_url", "audio_url", "video_url", "image", "audio", "video"):
+        value = piece.get(name)
+        if isinstance(value, Mapping):
+            value = value.get("url")
+        if isinstance(value, str):
+            yield value
+    if piece.get("type") in ("image", "audio", "video"):
+        for name in ("path", "url", "value"):
+            if isinstance(piece.get(name), str):
+                yield piece[name]
+
+
+def read_options(values: Mapping[str, Any]) -> GenerateOptions:
+    """Return the options that are set. Raise `BadRequest` if one is out of range."""
+    set_values = {name: value for name, value in values.items() if value is not None}
+    try:
+        return GenerateOptions().set(**set_values)
+    except (AssayError, TypeError, ValueError) as error:
+        reason = error.what if isinstance(error, AssayError) else error
+        raise BadRequest(str(reason)) from error
+
+
+def require_list(body: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list with at least one element. Raise `BadRequest` if the body has none under this name."""
+    value = body.get(name)
+    if not isinstance(value, list) or not value:
+        raise BadRequest(f"`{name}` must be a list with at least one element")
+    return value
+
+
+def event(data: Any, name: str = "") -> bytes:
+    """Return one server-sent event."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {text}\n\n".encode("utf-8", "replace")
+
+
+def first_candidate(output: Output) -> Candidate:
+    """Return the first answer; an empty one if there is none."""
+    return output.candidates[0] if output.candidates else Candidate(())
+
+
+def reasoning_parts(candidate: Candidate) -> list[Reasoning]:
+    """Return the reasoning of an answer."""
+    return [part for part in candidate.parts if isinstance(part, Reasoning)]
+
+
+def named_calls(candidate: Candidate, number: int) -> list[ToolCall]:
+    """Return the calls of an answer, each with an id that no other exchange of the sample uses."""
+    calls = []
+    for index, call in enumerate(candidate.calls):
+        call_id = call.id or f"call_{number}_{index}"
+        calls.append(ToolCall(call_id, call.name, call.arguments, call.signature))
+    return calls
+
+
+def token_counts(output: Output) -> tuple[int, int, int]:
+    """Return the tokens of the prompt, of the answer, and those of the prompt that were cached; 0 if unknown."""
+    usage = output.usage
+    if usage is None:
+        return 0, 0, 0
+    return (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cached_tokens or 0,
+    )

@@ -1,0 +1,281 @@
+"""Access to the installed `bfcl-eval` package: BFCL's data and checkers, unchanged.
+
+The package pins large libraries that neither data nor checkers need, so it is installed with `--no-deps`. While it is
+imported, small stand-ins take the place of what is missing.
+"""
+
+import ast
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from ..core import MissingExtra
+from ..core.tools import ToolCall
+from ..models.tool_syntaxes import computed
+
+PIP = "--no-deps bfcl-eval==2026.3.23"
+FC, PROMPT = "fc", "prompt"
+"""The two modes: tools are sent as such, or described in BFCL's own system prompt."""
+_LANGUAGES = {"simple_java": "JAVA", "simple_javascript": "JAVASCRIPT"}
+PARSERS_PIP = (
+    "tree_sitter==0.21.3 tree_sitter_java==0.21.0 tree_sitter_javascript==0.21.4"
+)
+_PARSERS = {
+    "java_parser": "parse_java_function_call",
+    "js_parser": "parse_javascript_function_call",
+}
+"""Modules that read Java and JavaScript in mode `prompt`, and the function of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a checker says."""
+
+    is_right: bool
+    error_type: str = ""
+    error: str = ""
+
+
+class Undecoded(ValueError):
+    """The text of an answer holds no calls that BFCL's decoder can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bfcl:
+    """The parts of the package that are used."""
+
+    utils: Any
+    handler_utils: Any
+    checker: Any
+    enums: Any
+    styles: Any
+    type_mappings: Any
+
+    def entries(self, category: str, *, with_hints: bool) -> list[dict[str, Any]]:
+        """Return the questions of a category. Hints for Java and JavaScript are part of what a model is asked."""
+        entries: list[dict[str, Any]] = self.utils.load_dataset_entry(
+            category, include_prereq=False, include_language_specific_hint=with_hints
+        )
+        return entries
+
+    def ground_truths(self, category: str) -> list[Any]:
+        """Return the accepted calls of a category, in the order of its questions."""
+        rows = self.utils.load_ground_truth_entry(category)
+        return [row["ground_truth"] for row in rows]
+
+    def openai_tools(self, functions: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return functions in the spelling of OpenAI, as BFCL sends them: names with `_` for `.`, usual types."""
+        tools: list[dict[str, Any]] = self.handler_utils.convert_to_tool(
+            deepcopy(list(functions)),
+            self.type_mappings.GORILLA_TO_OPENAPI,
+            self.styles.OPENAI_COMPLETIONS,
+        )
+        return tools
+
+    def prompted(
+        self, messages: Sequence[Any], functions: Sequence[Any], sample_id: str
+    ) -> list[dict[str, Any]]:
+        """Return messages with BFCL's system prompt, which describes the functions."""
+        prompted: list[dict[str, Any]] = (
+            self.handler_utils.system_prompt_pre_processing_chat_model(
+                deepcopy(list(messages)), functions, sample_id
+            )
+        )
+        return prompted
+
+    def decode_text(self, text: str, category: str) -> Any:
+        """Return the calls in an answer of mode `prompt`. Raise `Undecoded` if there are none to read."""
+        language = _LANGUAGES.get(category, "PYTHON")
+        if language == "PYTHON":
+            _refuse_computing(text)
+        form = getattr(self.enums.ReturnFormat, language)
+        try:
+            return self.handler_utils.default_decode_ast_prompting(text, form)
+        except Exception as error:
+            raise Undecoded(str(error)) from error
+
+    def decode_executable(self, text: str) -> list[str]:
+        """Return the calls in an answer of mode `prompt` as Python text, which nothing has run yet."""
+        _refuse_computing(text)
+        try:
+            calls = self.handler_utils.default_decode_execute_prompting(text)
+        except Exception as error:
+            raise Undecoded(str(error)) from error
+        return [str(call) for call in calls]
+
+    def check_calls(
+        self,
+        category: str,
+        mode: str,
+        functions: Sequence[Any],
+        decoded: Any,
+        ground_truth: Any,
+    ) -> Verdict:
+        """Return the verdict on decoded calls, as BFCL's runner asks for it."""
+        if not self.utils.is_function_calling_format_output(decoded):
+            words = "Did not output in the specified format."
+            return Verdict(False, "ast_decoder:decoder_wrong_output_format", words)
+        language = getattr(self.enums.Language, _LANGUAGES.get(category, "PYTHON"))
+        result = self.checker.ast_checker(
+            list(functions), decoded, ground_truth, language, category, mode
+        )
+        if result["valid"]:
+            return Verdict(True)
+        return Verdict(
+            False, str(result.get("error_type", "")), str(result.get("error", ""))
+        )
+
+    def is_no_call(self, decoded: Any) -> bool:
+        """Return True if decoded calls count as none in the categories irrelevance and relevance."""
+        return bool(self.utils.is_empty_output(decoded))
+
+
+def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Return calls as BFCL writes decoded ones. Raise `Undecoded` for arguments that are not a JSON object."""
+    decoded: list[dict[str, Any]] = []
+    for call in calls:
+        if isinstance(call.arguments, str):
+            raise Undecoded(f"arguments of {call.name} are no JSON object")
+        decoded.append({call.name: dict(call.arguments)})
+    return decoded
+
+
+@functools.cache
+def load_bfcl() -> Bfcl:
+    """Import what is needed of the package. Raise with what to install if it is missing."""
+    check_installed()
+    with importing():
+        utils = importlib.import_module("bfcl_eval.utils")
+        handler_utils = importlib.import_module("bfcl_eval.model_handler.utils")
+        checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
+        enums = importlib.import_module("bfcl_eval.constants.enums")
+        mappings = importlib.import_module("bfcl_eval.constants.type_mappings")
+    return Bfcl(utils, handler_utils, checker, enums, enums.ModelStyle, mappings)
+
+
+def check_installed() -> None:
+    """Raise with what to install if the package is missing."""
+    if importlib.util.find_spec("bfcl_eval") is None:
+        raise MissingExtra("bfcl-eval, which holds BFCL's data and checkers,", PIP)
+
+
+def check_parser(category: str) -> None:
+    """Raise with what to install if answers of a category in mode `prompt` could not be read."""
+    if category in _LANGUAGES and not _can_parse():
+        raise MissingExtra(f"a parser for BFCL's category {category}", PARSERS_PIP)
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    return importlib.metadata.version("bfcl-eval")
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Give the package what it imports, and a folder of its own for those it creates when imported."""
+    stand_ins = _stand_ins()
+    before = {name: sys.modules.get(name) for name in stand_ins}
+    folder_before = os.environ.get("BFCL_PROJECT_ROOT")
+    with tempfile.TemporaryDirectory(prefix="assay-bfcl-") as folder:
+        os.environ["BFCL_PROJECT_ROOT"] = folder
+        sys.modules.update(stand_ins)
+        try:
+            yield
+        finally:
+            _restore(before)
+            if folder_before is None:
+                del os.environ["BFCL_PROJECT_ROOT"]
+            else:
+                os.environ["BFCL_PROJECT_ROOT"] = folder_before
+
+
+def _restore(modules: Mapping[str, ModuleType | None]) -> None:
+    """Put back the modules that stand-ins replaced. Stand-ins for the package's own modules stay."""
+    for name, module in modules.items():
+        if module is not None:
+            sys.modules[name] = module
+        elif not name.startswith("bfcl_eval."):
+            del sys.modules[name]
+
+
+def _stand_ins() -> dict[str, ModuleType]:
+    # The list of models imports the libraries of every provider; checkers ask it for one setting.
+    models = {
+        FC: SimpleNamespace(underscore_to_dot=True),
+        PROMPT: SimpleNamespace(underscore_to_dot=False),
+    }
+    modules: dict[str, Mapping[str, Any]] = {
+        "bfcl_eval.constants.model_config": {"MODEL_CONFIG_MAPPING": models},
+        # Nothing is written, so nothing needs a lock.
+        "filelock": {"FileLock": _NoLock},
+    }
+    if importlib.util.find_spec("tenacity") is None:
+        names = ("retry", "retry_if_exception_message", "retry_if_exception_type")
+        members = dict.fromkeys((*names, "wait_random_exponential"), _never)
+        modules["tenacity"] = members
+    if not _can_parse():
+        for name, function in _PARSERS.items():
+            # `check_parser` has refused the categories that would call it.
+            modules[f"bfcl_eval.model_handler.parser.{name}"] = {function: _never}
+    return {name: _module(name, members) for name, members in modules.items()}
+
+
+def _module(name: str, members: Mapping[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
+class _NoLock:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> "_NoLock":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def _never(*values: Any, **options: Any) -> Any:
+    raise AssertionError("called by no checker")
+
+
+def _can_parse() -> bool:
+    """Return True if the parsers of Java and JavaScript are installed, in the version that the package uses."""
+    try:
+        is_fitting = importlib.metadata.version("tree_sitter").startswith("0.21.")
+        importlib.metadata.version("tree_sitter_java")
+        importlib.metadata.version("tree_sitter_javascript")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return is_fitting
+
+
+def _refuse_computing(text: str) -> None:
+    """Raise `Undecoded` for a text with expressions other than sums and products of numbers.
+
+    BFCL's decoder runs such expressions as Python. What a model wrote is never run here.
+    """
+    bare = text.strip("`\n ")
+    bare = bare if bare.startswith("[") else f"[{bare}"
+    bare = bare if bare.endswith("]") else f"{bare}]"
+    try:
+        tree = ast.parse(bare.strip().strip("'"), mode="eval")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Lambda):
+                raise Undecoded("a lambda expression")
+            if isinstance(node, ast.BinOp):
+                computed(node)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Undecoded(str(error)) from error

@@ -1,0 +1,154 @@
+"""Rows of image generation and editing: prompts, with source images and target images.
+
+The reader is that of the vision-language tables; here a row needs no image, and `prompt` or `instruction` holds the
+question. Images are base64 in `image` (several in a list), files beside the table, or the hub's own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..core import DataError, GenerateOptions, Image
+from ..datasets import Samples
+from ..datasets.faults import RowFault
+from ..datasets.shards import Row, RowData, ShardOver
+from ..datasets.tsv_images import inline, is_blank
+from .vision_rows import RowOf, Table
+
+FREE = GenerateOptions()
+"""The model's own settings apply, except for the number of images."""
+PROMPTS = {"index": "id", "question": "prompt"}
+EDITS = {"index": "key", "question": "instruction"}
+
+
+def prompts(
+    tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str
+) -> Table:
+    """Return a reader for rows with only a text to draw."""
+    return Table(shows_images=False, tags=tags, aliases={**PROMPTS, **aliases})
+
+
+def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
+    """Return a function that fills a missing column from another one: `renamed(prompt="text")`."""
+
+    def reshape(row: RowOf) -> list[RowOf]:
+        missing = {
+            name: row[other]
+            for name, other in columns.items()
+            if name not in row and other in row
+        }
+        return [{**row, **missing}] if missing else [row]
+
+    return reshape
+
+
+def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
+    """Return a reader for rows with images and an editing instruction."""
+    return Table(
+        shows_images=True, target=target or nothing, aliases={**EDITS, **aliases}
+    )
+
+
+def nothing(row: RowOf) -> None:
+    """Return None, because there is no single right image."""
+    return None
+
+
+def target_image(row: RowOf) -> Image:
+    """Return the image in `target_image`, the expected result of an edit."""
+    cell = row.get("target_image")
+    if isinstance(cell, Mapping):
+        cell = cell.get("bytes")
+    if isinstance(cell, bytes):
+        return Image(cell)
+    if not isinstance(cell, str) or not cell:
+        raise RowFault(
+            "the row has no image to compare with",
+            column="target_image",
+            fix="give it as base64",
+        )
+    return inline(cell)
+
+
+PROPOSITION_COLUMNS = (
+    "proposition_id",
+    "dependency",
+    "category_broad",
+    "category_detailed",
+    "tuple",
+    "question_natural_language",
+)
+
+
+@dataclass(frozen=True)
+class PropositionTable(Table):
+    """A table of prompts, or the official one of propositions."""
+
+    def __call__(self, found: str | Path) -> Samples:
+        samples = super().__call__(found)
+        samples.shards = [Gathered(shard) for shard in samples.shards]
+        return samples
+
+
+@dataclass(frozen=True)
+class Gathered(ShardOver):
+    """A shard that combines the rows of one `item_id`. Rows without one are passed on unchanged."""
+
+    columns: None = None
+    known_length: None = None
+    seekable: bool = False
+
+    def rows(self) -> Iterator[Row]:
+        """Yield prompts with their propositions, each under the number of its first row."""
+        for item, rows in groupby(self.shard.rows(), key=lambda row: item_of(row[2])):
+            if item is None:
+                yield from rows
+                continue
+            together = list(rows)
+            number, offset, _ = together[0]
+            yield (
+                number,
+                offset,
+                self._gather(
+                    item,
+                    number,
+                    [row for _, _, row in together if isinstance(row, Mapping)],
+                ),
+            )
+
+    def _gather(self, item: str, number: int, rows: list[RowOf]) -> RowData:
+        questions = [
+            {name: row.get(name) for name in PROPOSITION_COLUMNS} for row in rows
+        ]
+        if any(
+            is_blank(question["question_natural_language"]) for question in questions
+        ):
+            reason, column = (
+                "a proposition of the prompt asks nothing",
+                "question_natural_language",
+            )
+            return DataError(
+                reason,
+                file=self.name,
+                row=number,
+                column=column,
+                fix="write a question",
+            )
+        return {"id": item, "prompt": rows[0].get("text"), "questions": questions}
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """Return one prompt by reading up to it."""
+        return next(row for row_number, _, row in self.rows() if row_number == number)
+
+
+def item_of(row: RowData) -> str | None:
+    """Return the prompt a proposition belongs to, or `None` for a row that is not a proposition."""
+    if (
+        not isinstance(row, Mapping)
+        or "proposition_id" not in row
+        or "item_id" not in row
+    ):
+        return None
+    return str(row["item_id"])

@@ -1,0 +1,313 @@
+"""Rows with audio clips: how the rows of a speech benchmark become samples and prompts.
+
+Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own audio), `query` (its words), `ref`
+or `answer` (a text; a list, of which any entry counts; `{"__tuple__": true, "items": […]}`, of which all are required),
+options `A`, `B`, … or a list in `choices`. Dialogues have `user_audio1`, `user_text1`, `bot_text1`, and so on by round.
+
+A benchmark may be asked in several input modes: as audio, as audio with a written instruction, and as text. The mode is
+part of the protocol id, because numbers of different modes are different measurements: `webq@audio`, `webq@audio+text`,
+`webq@text`. The text mode serves text models and is the upper bound of the spoken modes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..catalogue.benchmark_names import SUFFIXES
+from ..core import (
+    EMPTY,
+    AllOf,
+    Audio,
+    Media,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    Task,
+    TemplateError,
+    Text,
+)
+from ..datasets import Samples, open_dataset
+from ..datasets.choices import letter_of
+from ..datasets.faults import RowFault
+from ..datasets.files import open_files
+from ..datasets.media import media_of
+from .vision_rows import options_of
+
+RowOf = Mapping[str, Any]
+IDS = ("key", "id", "index", "idx", "uid")
+AUDIO_COLUMNS = ("audio", "audio_path", "context", "wav")
+QUERIES = ("query", "question", "instruction", "prompt")
+TARGETS = ("ref", "answer", "answers", "reference", "target", "text")
+TRANSCRIPTS = ("ref", "text", "sentence", "transcription", "transcript", "answer")
+ROUNDS = "rounds"
+"""The field of a dialogue's sample with the user's words in each round."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A `DataSource.read`: opens a file or hub name and returns samples."""
+
+    target: tuple[str, ...] = TARGETS
+    """Columns that may hold the answer; the first one present is used."""
+    query: tuple[str, ...] = QUERIES
+    options: bool = False
+    """True if rows have options; the target is then a letter."""
+    letters: str = ""
+    """The letters of options inside the question itself, `ABCD`. Their texts are not known separately."""
+    rounds: bool = False
+    """True if rows are dialogues."""
+    tags: tuple[str, ...] = ()
+    """Columns to break the result down by, if a row has them."""
+    cluster: str = ""
+    """A column that says which rows are not independent: one speaker, one sentence."""
+    repeats: bool = False
+    """True if several rows may have one id, as readings of one sentence do in FLEURS."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Columns of the hub's copy by the names used here: `{"choices": "option_list"}`."""
+
+    def __call__(self, found: str | Path) -> Samples:
+        folder: Path | None = None
+        if str(found).startswith(("hub:", "hf://")):
+            shards = open_dataset(found).shards
+        else:
+            path = Path(found)
+            shards, _ = open_files(path, None, str(path))
+            folder = path if path.is_dir() else path.parent
+        return Samples(
+            shards,
+            on_duplicate="suffix" if self.repeats else "error",
+            to_sample=SpokenSample(self, folder),
+            where=str(found),
+        )
+
+
+@dataclass(frozen=True)
+class SpokenSample:
+    """Converts one row to a sample."""
+
+    read: Spoken
+    folder: Path | None
+    """The folder that relative paths of audio clips start from."""
+
+    def __call__(self, row: RowOf) -> Sample:
+        read = self.read
+        row = {
+            **row,
+            **{
+                name: row[there] for name, there in read.aliases.items() if there in row
+            },
+        }
+        texts, clips = self._rounds(row) if read.rounds else self._single(row)
+        if not clips:
+            raise RowFault(
+                "the row has no audio",
+                column=AUDIO_COLUMNS[0],
+                fix="give it a path or bytes in `audio`",
+            )
+        options = options_of(row) if read.options else tuple(read.letters)
+        if read.options and not options:
+            raise RowFault(
+                "the row has no options",
+                column="A",
+                fix="give columns A, B, … or a list in `choices`",
+            )
+        answer = first_of(row, read.target)
+        if options and answer is not None:
+            target: Any = letter_of(answer, options, (), "answer", is_index=False)
+        else:
+            target = reference_of(answer)
+        key = first_of(row, IDS)
+        return Sample(
+            id="" if key is None else str(key),
+            input="\n".join(texts),
+            target=target,
+            choices=options,
+            fields={**row, ROUNDS: texts} if read.rounds else row,
+            media=clips,
+            tags={
+                name: str(row[name])
+                for name in read.tags
+                if row.get(name) not in (None, "")
+            },
+            cluster=str(row[read.cluster])
+            if read.cluster and row.get(read.cluster) is not None
+            else None,
+        )
+
+    def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
+        query = first_of(row, self.read.query)
+        column = next(
+            (name for name in AUDIO_COLUMNS if row.get(name) not in (None, "")), None
+        )
+        clips = () if column is None else media_of(row, ((column, Audio),), self.folder)
+        return [] if query is None else [str(query)], clips
+
+    def _rounds(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
+        texts: list[str] = []
+        columns: list[tuple[str, type[Media]]] = []
+        number = 1
+        while f"user_audio{number}" in row or f"user_text{number}" in row:
+            texts.append(str(row.get(f"user_text{number}") or ""))
+            columns.append((f"user_audio{number}", Audio))
+            number += 1
+        if number < 3:
+            raise RowFault(
+                "the dialogue has fewer than two rounds", column="user_audio2"
+            )
+        clips = media_of(row, columns, self.folder)
+        if clips and len(clips) != len(texts):
+            raise RowFault(
+                "some rounds of the dialogue have audio and some have none",
+                column="user_audio1",
+            )
+        return texts, clips
+
+
+def first_of(row: RowOf, names: Sequence[str]) -> Any:
+    """Return the first non-empty value of some columns."""
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def reference_of(cell: Any) -> Any:
+    """Return an answer as a target: a list means any of its entries, a marked tuple all of them, in any nesting."""
+    if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
+        try:
+            return reference_of(json.loads(cell))
+        except json.JSONDecodeError:
+            return cell
+    if isinstance(cell, Mapping) and cell.get("__tuple__") is True:
+        return AllOf(tuple(reference_of(entry) for entry in cell["items"]))
+    if isinstance(cell, tuple):
+        return AllOf(tuple(reference_of(entry) for entry in cell))
+    if isinstance(cell, list):
+        return tuple(reference_of(entry) for entry in cell)
+    return str(cell) if isinstance(cell, (int, float)) else cell
+
+
+MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The question as an audio clip (with a written instruction in the mode `audio+text`), or as its text."""
+
+    mode: str = AUDIO
+    instruction: str = ""
+    lists_options: bool = False
+    """True to write the options after the question in the mode `text`; in an audio clip they are spoken."""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        text = str(sample.input)
+        if self.lists_options and text:
+            text = "\n".join(
+                [
+                    text,
+                    *(
+                        f"{chr(65 + n)}. {option}"
+                        for n, option in enumerate(sample.choices)
+                    ),
+                ]
+            )
+        audio = sample.media[0] if sample.media else None
+        return Prompt((user_turn(self, sample, text, audio),))
+
+
+@dataclass(frozen=True)
+class HeardRounds:
+    """A dialogue whose user turns are audio clips or their texts. The first turn has the instruction."""
+
+    mode: str = AUDIO
+    instruction: str = ""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return Prompt((self._turn(sample, 0),))
+
+    def next(self, sample: Sample, turns: Sequence[Message]) -> Message | None:
+        """Return the user's next turn, or `None` after the last."""
+        done = sum(message.role == "user" for message in turns)
+        return self._turn(sample, done) if done < len(sample.fields[ROUNDS]) else None
+
+    def _turn(self, sample: Sample, place: int) -> Message:
+        template = self if place == 0 else replace(self, instruction="")
+        audio = sample.media[place] if sample.media else None
+        return user_turn(template, sample, sample.fields[ROUNDS][place], audio)
+
+
+@dataclass(frozen=True)
+class Blind:
+    """Another template without the audio, to measure what can be guessed from the question alone."""
+
+    template: Any
+
+    def __call__(self, sample: Sample) -> Any:
+        return self.template(replace(sample, media=()))
+
+
+def user_turn(
+    template: Heard | HeardRounds, sample: Sample, text: str, audio: Any
+) -> Message:
+    """Return one user turn in the template's mode."""
+    if template.mode == TEXT:
+        if not text:
+            raise TemplateError(
+                "the row has no text of what is said",
+                where=f"sample {sample.id!r}",
+                fix="give a column `query`",
+            )
+        return Message(
+            "user",
+            (
+                Text(
+                    f"{text}\n\n{template.instruction}"
+                    if template.instruction
+                    else text
+                ),
+            ),
+        )
+    if not isinstance(audio, Audio):
+        raise TemplateError(
+            "the row has no audio",
+            where=f"sample {sample.id!r}",
+            fix="give a column `audio`",
+        )
+    parts: tuple[Part, ...] = (audio,)
+    if template.mode == BOTH and template.instruction:
+        parts = (audio, Text(template.instruction))
+    return Message("user", parts)
+
+
+def heard(
+    instruction: str, *modes: str, lists_options: bool = False
+) -> dict[str, Heard]:
+    """Return the template of each mode, all three if none is named."""
+    return {
+        mode: Heard(
+            mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT
+        )
+        for mode in modes or MODES
+    }
+
+
+def in_modes(
+    task: Task, templates: Mapping[str, Any], checked: str, version: str = ""
+) -> tuple[Task, ...]:
+    """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
+
+    A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the
+    protocol ids of a task
+    whose arithmetic changed, so that old and new numbers are not confused.
+    """
+    first = next(iter(templates))
+    return tuple(
+        task.but(
+            name=task.name + ("" if mode == first else SUFFIXES[mode]),
+            template=template,
+            protocol=f"{task.name}@{mode}{version}",
+            needs=task.needs if mode == TEXT else task.needs | {"audio"},
+            description=f"{task.description}, {mode} ({checked})",
+        )
+        for mode, template in templates.items()
+    )

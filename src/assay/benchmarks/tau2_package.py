@@ -1,0 +1,298 @@
+"""τ² of the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
+
+The package runs inside inspect_ai, whose store holds the state of a sample. Each sample here has a store of its own,
+which is made current while a tool or a scorer of the package works.
+"""
+
+import ast
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import MissingExtra
+from ..core.tools import Tool, ToolCall
+
+PIP = "inspect_ai inspect_evals"
+PACKAGE = "inspect_evals.tau2"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where the package has the parts of a domain."""
+
+    instance: str
+    """The name under which the package keeps the agent's messages."""
+    agent_tools: str
+    """`module:list` of the agent's tools."""
+    user_tools: str = ""
+    database: str = ""
+    """`module:class` of a database that is a file; empty if samples build their own."""
+    toolkit: str = ""
+    """`module:class` that works on the database, and the name of its instance in the store."""
+
+
+DOMAINS: Mapping[str, Domain] = {
+    "airline": Domain(
+        "AirlineAgent",
+        "airline.tools:all_airline_tools",
+        database="airline.data_model:FlightDB",
+        toolkit="airline.AirlineAgentTools:AirlineAgentTools:AirlineTools",
+    ),
+    "retail": Domain(
+        "RetailAgent",
+        "retail.tools:all_retail_tools",
+        database="retail.data_model:RetailDB",
+        toolkit="retail.RetailAgentTools:RetailAgentTools:RetailTools",
+    ),
+    "telecom": Domain(
+        "TelecomAgent",
+        "telecom.tools:all_telecom_agent_tools",
+        "telecom.user_tools:all_telecom_user_tools",
+    ),
+}
+READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
+"""Actions that the package's scorer does not repeat."""
+
+
+def check_installed() -> None:
+    """Raise with what to install if a package is missing."""
+    for name in PIP.split():
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtra(f"{name}, which τ² needs,", PIP)
+
+
+def part(name: str) -> Any:
+    """Return a module of the package: `airline.tools`, or an attribute of one: `airline.tools:all_airline_tools`."""
+    module, _, attribute = name.partition(":")
+    loaded = importlib.import_module(f"{PACKAGE}.{module}")
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    return importlib.metadata.version("inspect_evals")
+
+
+def inspect_module(name: str) -> Any:
+    """Return a module of inspect_ai."""
+    return importlib.import_module(f"inspect_ai.{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageTool:
+    """A tool of the package: as a model sees it, and the function that runs it."""
+
+    tool: Tool
+    function: Any
+
+
+@functools.cache
+def package_tools(reference: str) -> dict[str, PackageTool]:
+    """Return tools of the package by name."""
+    tools: dict[str, PackageTool] = {}
+    for make in part(reference):
+        function = make()
+        definition = inspect_module("tool").ToolDef(function)
+        schema = definition.parameters.model_dump(exclude_none=True)
+        tool = Tool(definition.name, definition.description, schema)
+        tools[definition.name] = PackageTool(tool, function)
+    return tools
+
+
+def agent_tools(domain: str) -> dict[str, PackageTool]:
+    """Return the tools of the agent."""
+    return package_tools(DOMAINS[domain].agent_tools)
+
+
+def user_tools(domain: str) -> dict[str, PackageTool]:
+    """Return the tools of the simulated user, which only telecom has."""
+    reference = DOMAINS[domain].user_tools
+    return package_tools(reference) if reference else {}
+
+
+async def run_call(tools: Mapping[str, PackageTool], call: ToolCall) -> tuple[str, str]:
+    """Return the text of a call's result, and the kind of its failure if it failed."""
+    entry = tools.get(call.name)
+    if entry is None:
+        return f"Tool {call.name} not found", "unknown_tool"
+    if isinstance(call.arguments, str):
+        return f"Error parsing the arguments of {call.name}", "bad_arguments"
+    calls = inspect_module("model._call_tools")
+    errors = inspect_module("tool")
+    definition = errors.ToolDef(entry.function)
+    fault = calls.validate_tool_input(dict(call.arguments), definition.parameters)
+    if fault:
+        return str(fault), "bad_arguments"
+    try:
+        values = calls.tool_params(dict(call.arguments), entry.function)
+        return str(await entry.function(**values)), ""
+    except errors.ToolError as error:
+        return str(error.message), "raised"
+
+
+def policy(domain: str) -> str:
+    """Return the policy of a domain, as the agent reads it."""
+    function = part(f"{domain}.agents:get_domain_policy")
+    return str(function(workflow=False) if domain == "telecom" else function())
+
+
+def agent_system_text(domain: str) -> str:
+    """Return the agent's system message: the package's text around the policy.
+
+    The text is part of a function of the package, so it is taken from its source.
+    """
+    source = inspect.getsource(part("common.agents"))
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id != "ChatMessageSystem":
+            continue
+        content = node.keywords[0].value
+        if isinstance(content, ast.JoinedStr):
+            return "".join(_pieces(content, policy(domain)))
+    raise MissingExtra(f"a version of inspect_evals like 0.26 (not {version()})", PIP)
+
+
+def _pieces(text: ast.JoinedStr, value: str) -> Iterator[str]:
+    for piece in text.values:
+        yield str(piece.value) if isinstance(piece, ast.Constant) else value
+
+
+def read_samples(domain: str) -> list[Any]:
+    """Return the package's samples of a domain, of its base split."""
+    read = part(f"{domain}.dataset:read_dataset")
+    return list(read(DOMAINS[domain].instance))
+
+
+class CopiedMembers(dict[str, Any]):
+    """A table of a database whose members are shared until they are asked for by key, and then copied.
+
+    The package changes members only after asking for them by key.
+    """
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        super().__init__(members)
+        self.touched: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        member = super().__getitem__(key)
+        if key in self.touched:
+            return member
+        self.touched.add(key)
+        copied = member.model_copy(deep=True)
+        super().__setitem__(key, copied)
+        return copied
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.touched.add(key)
+        super().__setitem__(key, value)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a copy of a member."""
+        if key not in self:
+            return default
+        return self[key]
+
+    def raw(self, key: str) -> Any:
+        """Return a member without a copy."""
+        return super().get(key)
+
+
+@functools.cache
+def pristine_database(domain: str) -> Any:
+    """Return the database of a domain before anything changed it."""
+    file = part("utils:TAU2_DATA_DIR") / "domains" / domain / "db.json.gz"
+    return part(DOMAINS[domain].database).load(str(file))
+
+
+def fresh_database(domain: str) -> Any:
+    """Return a database that can be changed without changing the pristine one."""
+    pristine = pristine_database(domain)
+    tables = {
+        name: CopiedMembers(getattr(pristine, name))
+        for name in type(pristine).model_fields
+    }
+    return type(pristine).model_construct(**tables)
+
+
+def same_databases(first: Any, second: Any) -> bool:
+    """Return True if two databases are equal as the package compares them, by their JSON."""
+    for name in type(first).model_fields:
+        left, right = getattr(first, name), getattr(second, name)
+        if left.keys() != right.keys():
+            return False
+        for key in left.touched | right.touched:
+            if as_json(left.raw(key)) != as_json(right.raw(key)):
+                return False
+    return True
+
+
+def as_json(member: Any) -> str:
+    """Return a member of a database as JSON."""
+    return json.dumps(member.model_dump(), sort_keys=True, default=str)
+
+
+class SampleStore:
+    """The state of one sample, as the package's tools and scorers read it."""
+
+    def __init__(self, domain: str, task: Any) -> None:
+        self._module = inspect_module("util._store")
+        self.store = self._module.Store()
+        self.domain = domain
+        self.task = task
+        self.use()
+        if domain == "telecom":
+            self._begin_telecom()
+        else:
+            self.database = fresh_database(domain)
+            toolkit(domain, self.database)
+
+    def use(self) -> None:
+        """Make this store the current one, in the task or thread that runs now."""
+        self._module.init_subtask_store(self.store)
+
+    def _begin_telecom(self) -> None:
+        state = self.task.initial_state
+        environment = part("telecom.environment:get_environment")()
+        if state is None:
+            return
+        perform = part("telecom.solver:perform_action")
+        for action in state.initialization_actions or ():
+            perform(environment, action)
+
+
+def toolkit(domain: str, database: Any, instance: str | None = None) -> Any:
+    """Return the package's toolkit on a database, in the current store."""
+    module, name, usual_instance = DOMAINS[domain].toolkit.split(":")
+    kind = part(f"{module}:{name}")
+    key = usual_instance if instance is None else instance
+    prefix = f"{name}:{key}"
+    tools = inspect_module("util").store_as(kind, key)
+    store = tools.store
+    # Set beside its checks, which would copy the whole database.
+    store.set(f"{prefix}:db", database)
+    store.set(f"{prefix}:initialized", True)
+    return tools
+
+
+def expected_database(domain: str, actions: Sequence[Any]) -> Any:
+    """Return the database after the right actions, in a store of its own."""
+    module = inspect_module("util._store")
+    module.init_subtask_store(module.Store())
+    database = fresh_database(domain)
+    tools = toolkit(domain, database, "expected")
+    tool_error = inspect_module("tool").ToolError
+    for action in actions:
+        if action.name in READ_ONLY:
+            continue
+        try:
+            getattr(tools, action.name)(**action.arguments)
+        except tool_error:
+            continue
+    return database

@@ -1,0 +1,251 @@
+"""τ² as tasks: airline, retail and telecom, with data, tools and scorers of the installed `inspect_evals` package.
+
+The model under test is the agent of customer service; a model with the role `user` plays the customer.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core import Message, Output, Prompt, Sample, Score, Task, Text
+from ..core.request import GenerateOptions
+from ..core.tools import Tool, ToolCall, ToolResult
+from ..tooling import SampleContext, text_result
+from ..tooling.simulated_user import MOST_EXCHANGES, USER, UserTalk
+from .tau2_package import (
+    DOMAINS,
+    SampleStore,
+    agent_system_text,
+    agent_tools,
+    check_installed,
+    expected_database,
+    inspect_module,
+    part,
+    read_samples,
+    run_call,
+    same_databases,
+    user_tools,
+    version,
+)
+
+CITATION = "Barres et al. 2025, τ²-bench, arXiv 2506.07982"
+MOST_ANSWERS = 400
+"""Answers of the agent in one sample. The package's own limit is 100 exchanges with the user."""
+
+
+@dataclass(frozen=True)
+class Tau2Rows:
+    """The samples of a domain, read from the installed package."""
+
+    domain: str
+
+    @property
+    def name(self) -> str:
+        """The name used in errors."""
+        return f"inspect_evals, τ² {self.domain}"
+
+    def __call__(self) -> list[Sample]:
+        """Return the samples."""
+        check_installed()
+        system = agent_system_text(self.domain)
+        return [self._sample(entry, system) for entry in read_samples(self.domain)]
+
+    def _sample(self, entry: Any, system: str) -> Sample:
+        user_system, opening = (message.text for message in entry.input)
+        fields = {
+            "domain": self.domain,
+            "task": entry.metadata["task"],
+            "user_system": user_system,
+            "user_opening": opening,
+            "inspect_evals": version(),
+        }
+        target = entry.target
+        if not isinstance(target, str):
+            target = json.dumps(target, ensure_ascii=False)
+        messages = (Message("system", (Text(system),)),)
+        return Sample(str(entry.id), messages, target=target, fields=plain(fields))
+
+
+def plain(value: Any) -> Any:
+    """Return data of the package as JSON values."""
+    return json.loads(json.dumps(value, default=str))
+
+
+@dataclass(frozen=True)
+class Tau2Service:
+    """The tools and the customer of a domain, as a toolbox."""
+
+    domain: str
+    begins = True
+    replies = True
+    needs = (USER,)
+    takes_any_call = True
+    """The package says itself what is wrong with a call."""
+
+    @property
+    def identity(self) -> Any:
+        """What results depend on."""
+        return [self.domain, version()]
+
+    def check(self) -> None:
+        """Raise if a package is missing."""
+        check_installed()
+
+    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+        """Return the tools of the agent."""
+        return tuple(entry.tool for entry in agent_tools(self.domain).values())
+
+    async def open(self, context: SampleContext) -> "Tau2Session":
+        """Begin a sample: its databases and its customer."""
+        return Tau2Session(self.domain, context)
+
+
+class Tau2Session:
+    """One sample of a domain at work."""
+
+    def __init__(self, domain: str, context: SampleContext) -> None:
+        sample = context.sample
+        self._tools = agent_tools(domain)
+        self._user_tools = user_tools(domain)
+        task = part("data_model.tasks:Task").model_validate(sample["task"])
+        self._store = SampleStore(domain, task)
+        self._talk = UserTalk(
+            context.models[USER],
+            sample["user_system"],
+            sample["user_opening"],
+            tuple(entry.tool for entry in self._user_tools.values()),
+            self._run_user_call,
+        )
+        self._exchanges = 1
+        self.state = Tau2State(self._store, self._talk)
+
+    async def begin(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the customer's first message."""
+        first = await self._talk.say()
+        words = self._talk.last if first is None else first
+        messages = (*prompt.messages, Message("user", (Text(words),)))
+        return replace(prompt, messages=messages)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run a call of the agent."""
+        return await self._run(call, self._tools)
+
+    async def _run_user_call(self, call: ToolCall) -> ToolResult:
+        self.state.user_calls.append(call)
+        return await self._run(call, self._user_tools)
+
+    async def _run(self, call: ToolCall, tools: Any) -> ToolResult:
+        self._store.use()
+        text, error = await run_call(tools, call)
+        return text_result(call, text, error)
+
+    async def reply(
+        self, messages: Sequence[Message], output: Output
+    ) -> Sequence[Message] | None:
+        """Return what the customer says to an answer, or None if the conversation is over."""
+        self._talk.hear(output.text)
+        self.state.said.append(output.text)
+        if self._talk.has_ended or self._exchanges >= MOST_EXCHANGES:
+            return None
+        self._exchanges += 1
+        words = await self._talk.say()
+        return None if words is None else [Message("user", (Text(words),))]
+
+    async def close(self) -> None:
+        """Do nothing: the store is dropped with the session."""
+
+
+class Tau2State:
+    """What scorers read of a sample: the databases, and what was said and called."""
+
+    def __init__(self, store: SampleStore, talk: UserTalk) -> None:
+        self.store = store
+        self.talk = talk
+        self.said: list[str] = []
+        """What the agent said to the customer."""
+        self.user_calls: list[ToolCall] = []
+
+
+async def tau2(sample: Sample, output: Output) -> Score:
+    """Return 1 if the databases are as the right actions leave them, and the customer was told what it must be."""
+    state: Tau2State = output.state
+    state.store.use()
+    if sample["domain"] == "telecom":
+        verdicts = [await _by_package(sample, output, "telecom.scorer:telecom_scorer")]
+    else:
+        scorer = "common.scorer:score_communicated_info"
+        verdicts = [_by_database(state), await _by_package(sample, output, scorer)]
+    wrong = [words for is_right, words in verdicts if not is_right]
+    if wrong:
+        return Score(0.0, details={"why": wrong[0]})
+    return Score(1.0)
+
+
+def _by_database(state: Tau2State) -> tuple[bool, str]:
+    store = state.store
+    criteria = store.task.evaluation_criteria
+    if criteria is None or criteria.actions is None:
+        return True, ""
+    expected = expected_database(store.domain, criteria.actions)
+    store.use()
+    is_same = same_databases(expected, store.database)
+    return is_same, "the database differs from that after the right actions"
+
+
+async def _by_package(
+    sample: Sample, output: Output, reference: str
+) -> tuple[bool, str]:
+    """Return the verdict of a scorer of the package."""
+    state: Tau2State = output.state
+    instance = DOMAINS[sample["domain"]].instance
+    models = inspect_module("model")
+    stored = inspect_module("util").store_as(
+        part("common.agents:StoredAgentState"), instance
+    )
+    stored.messages = _assistant_messages(models, output.calls)
+    messages = [models.ChatMessageUser(content=text) for text in state.said]
+    messages += _assistant_messages(models, state.user_calls)
+    task_state = inspect_module("solver").TaskState(
+        model="assay/model",
+        sample_id=sample.id,
+        epoch=1,
+        input="",
+        messages=messages,
+        metadata={"instance": instance, "task": sample["task"]},
+    )
+    scorer = part(reference)()
+    score = await scorer(task_state, inspect_module("scorer").Target(""))
+    return score.value == "C", str(score.explanation or "")
+
+
+def _assistant_messages(models: Any, calls: Sequence[ToolCall]) -> list[Any]:
+    """Return calls as messages of inspect_ai. Unreadable arguments are none."""
+    kind = inspect_module("tool").ToolCall
+    messages = []
+    for number, call in enumerate(calls):
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        tool_call = kind(id=f"call_{number}", function=call.name, arguments=arguments)
+        message = models.ChatMessageAssistant(content="", tool_calls=[tool_call])
+        messages.append(message)
+    return messages
+
+
+def _task(domain: str) -> Task:
+    return Task(
+        f"tau2_{domain}",
+        dataset=Tau2Rows(domain),
+        template="messages",
+        tools=(Tau2Service(domain),),
+        limits={"turns": MOST_ANSWERS},
+        scorers=(tau2,),
+        options=GenerateOptions(temperature=0.0, max_tokens=4096),
+        description=f"τ², {domain}: service for a simulated customer",
+        citation=CITATION,
+        licence="MIT",
+    )
+
+
+tau2_airline = _task("airline")
+tau2_retail = _task("retail")
+tau2_telecom = _task("telecom")

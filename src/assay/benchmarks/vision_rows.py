@@ -1,0 +1,238 @@
+"""Tables of images and questions: how the rows of a vision-language benchmark become samples.
+
+Columns: `index`, `image` (base64; another row's index; a list literal of base64) or `image_path`, `question`, `hint`,
+options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list literal), `category`, `l2-category`,
+`split`. The same reader accepts rows of the hub, whose `image` is Hugging Face's own image.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ..core import EMPTY, Media, Sample
+from ..datasets import Samples, open_dataset
+from ..datasets.choices import LETTERS, letter_of
+from ..datasets.faults import RowFault
+from ..datasets.files import open_files
+from ..datasets.list_literals import as_text_list, looks_like_list, parse_list
+from ..datasets.media import media_columns, media_of
+from ..datasets.shards import Row, RowData, Shard, ShardOver
+from ..datasets.tsv_images import Fallback, RowImages, TableLookup, is_blank
+
+RowOf = Mapping[str, Any]
+BREAKDOWNS = ("split", "l2-category", "category")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A `DataSource.read`: opens a file or hub name and returns samples."""
+
+    options: Literal["none", "some", "all"] = "none"
+    """Which rows have options; the target is then the letter of one."""
+    group: Callable[[RowOf], str | None] | None = None
+    cluster: Callable[[RowOf], str | None] | None = None
+    """Groups rows that are not independent, such as rows that share an image."""
+    tags: Callable[[RowOf], Mapping[str, str]] | None = None
+    """Breakdowns in addition to the usual columns."""
+    target: Callable[[RowOf], Any] | None = None
+    """Reads the answer if it is neither a letter nor a text nor a list of texts."""
+    reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
+    """Returns the rows to ask for each row of the file: none to skip it, several to ask it under several headings."""
+    lender: Fallback | None = None
+    """Returns the index of the row whose image a row with an empty cell shows."""
+    shows_images: bool = True
+    """True if a row without an image is a fault."""
+    question: str = ""
+    """The question for tables that have none, such as tables of captions."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Columns of the hub's copy by the names used here: `{"index": "pid"}`."""
+
+    def __call__(self, found: str | Path) -> Samples:
+        path = None if str(found).startswith(("hub:", "hf://")) else Path(found)
+        opened = open_dataset(found).shards if path is None else [*_shards_of(path)]
+        shards = (
+            opened
+            if self.reshape is None
+            else [Reshaped(shard, self.reshape) for shard in opened]
+        )
+        folders = (
+            ()
+            if path is None
+            else (
+                path.parent,
+                path.parent / "images",
+                path.parent / "images" / path.stem,
+            )
+        )
+        images = RowImages(
+            TableLookup(path) if path is not None and path.is_file() else _nowhere,
+            folders,
+            self.lender,
+        )
+        return Samples(shards, to_sample=ToSample(self, images), where=str(found))
+
+
+@dataclass(frozen=True)
+class ToSample:
+    """Converts one row to a sample."""
+
+    table: Table
+    images: RowImages = field(compare=False)
+
+    def __call__(self, row: RowOf) -> Sample:
+        table = self.table
+        row = {
+            **row,
+            **{
+                name: row[there]
+                for name, there in table.aliases.items()
+                if there in row
+            },
+        }
+        question = row.get("question")
+        if is_blank(question) and not table.question:
+            raise RowFault(
+                "the row has no question",
+                column="question",
+                fix="every row asks something",
+            )
+        options = () if table.options == "none" else options_of(row)
+        if not options and table.options == "all":
+            raise RowFault(
+                "the row has no options",
+                column="A",
+                fix="give columns A, B, … or a list in `choices`",
+            )
+        return Sample(
+            id="" if is_blank(row.get("index")) else str(row["index"]),
+            input=table.question if is_blank(question) else str(question),
+            target=table.target(row)
+            if table.target is not None
+            else answer_of(row, options),
+            choices=options,
+            fields=row,
+            media=self._images(row),
+            tags={
+                **usual_tags(row),
+                **(table.tags(row) if table.tags is not None else {}),
+            },
+            group=None if table.group is None else table.group(row),
+            cluster=None if table.cluster is None else table.cluster(row),
+        )
+
+    def _images(self, row: RowOf) -> tuple[Media, ...]:
+        cell = row.get("image")
+        on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
+        images: tuple[Media, ...] = (
+            media_of(row, media_columns(["image"])[0], None)
+            if on_hub
+            else self.images.of(row)
+        )
+        if not images and self.table.shows_images:
+            raise RowFault(
+                "the row has no image",
+                column="image",
+                fix="give it an image or an image_path",
+            )
+        return images
+
+
+@dataclass(frozen=True)
+class Reshaped(ShardOver):
+    """A shard that skips some rows or asks them more than once."""
+
+    reshape: Callable[[RowOf], Sequence[RowOf]]
+    columns: None = None
+    known_length: None = None
+    seekable: bool = False
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows that are asked, each under the row number in the file."""
+        for number, offset, row in self.shard.rows():
+            if not isinstance(row, Mapping):
+                yield number, offset, row
+                continue
+            for index, reshaped in enumerate(self.reshape(row)):
+                yield number, index, reshaped
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """Return one row by reading up to it."""
+        return next(
+            row
+            for row_number, index, row in self.rows()
+            if (row_number, index) == (number, offset)
+        )
+
+
+def options_of(row: RowOf) -> tuple[str, ...]:
+    """Return the options of columns A, B, … (an empty column keeps its letter), else of the list in `choices`."""
+    cells = {
+        letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))
+    }
+    if cells:
+        return tuple(
+            cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1]
+        )
+    listed = next(
+        (row[name] for name in ("choices", "options") if not is_blank(row.get(name))),
+        None,
+    )
+    return () if listed is None else tuple(as_text_list(listed, "choices"))
+
+
+def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
+    """Return the answer: the letter of an option, the texts of a list, or the text; `None` if it is not public."""
+    answer = (
+        row.get("answer_option")
+        if options and not is_blank(row.get("answer_option"))
+        else row.get("answer")
+    )
+    if is_blank(answer) or answer == []:
+        return None
+    if options:
+        return letter_of(answer, options, (), "answer", is_index=False)
+    if isinstance(answer, (list, tuple)):
+        return tuple(as_text_list(answer, "answer"))
+    if looks_like_list(answer):
+        try:
+            return tuple(parse_list(str(answer), "answer"))
+        except RowFault:
+            return str(answer)  # An answer may be an interval or a matrix.
+    return str(answer)
+
+
+def usual_tags(row: RowOf) -> dict[str, str]:
+    """Return the breakdowns that nearly all of these benchmarks have."""
+    return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
+
+
+def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
+    """Return a function that reads breakdowns from columns, if a row has them."""
+
+    def tags(row: RowOf) -> dict[str, str]:
+        return {name: str(row[name]) for name in columns if not is_blank(row.get(name))}
+
+    return tags
+
+
+def whole_number(cell: Any) -> int | None:
+    """Return an index as a number, or `None` if it is not one."""
+    text = str(cell)
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def image_of(row: RowOf) -> str | None:
+    """Return the image's file name, which rows about one image share."""
+    return None if is_blank(row.get("image_path")) else str(row["image_path"])
+
+
+def _shards_of(path: Path) -> Sequence[Shard]:
+    # Not `open_dataset`, which would inspect the first rows by column names instead of the rules above.
+    shards, _ = open_files(path, None, str(path))
+    return shards
+
+
+def _nowhere(index: str) -> None:
+    """Return None, because the hub's copies have each image in its own row."""
+    return None

@@ -1,0 +1,211 @@
+"""Which task, number and samples of another tool's results belong to those of a run.
+
+Tools name tasks, metrics and samples differently. Samples are paired by id if their references agree, else by equal
+questions. Different or unknown data is refused, unless the user forces the comparison.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import EMPTY, Result
+from ..core.message import plain_turns
+from ..store import RunReader
+from ..store.imported import IMPORTED
+
+FORCE = "--force compares them all the same"
+PREFIXES = ("inspect_evals/", "lm_eval/", "lmms_eval/")
+NAMED_IDS = 3
+
+
+def is_imported(reader: RunReader) -> bool:
+    """Return True if a run was converted from the results of another tool."""
+    return IMPORTED in reader.manifest_if_any
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """The number of the baseline that a number of the run is compared with."""
+
+    task: str = ""
+    model: str = ""
+    table: Result | None = None
+    ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """The id in the run of each sample of the baseline, where they differ."""
+    refused: str = ""
+    """Why nothing is compared."""
+    notes: tuple[str, ...] = ()
+
+
+def find_partner(
+    result: Result, before: RunReader, after: RunReader, *, is_forced: bool
+) -> Partner:
+    """Return what a number of `after` is compared with; one of them is imported."""
+    tasks = list(dict.fromkeys(row.task for row in before.results))
+    run_tasks = {row.task for row in after.results}
+    task = _same_task(result.task, tasks)
+    if task is None and len(tasks) == len(run_tasks) == 1:
+        task = tasks[0]
+    if task is None:
+        names = ", ".join(tasks[:5]) or "none"
+        return Partner(
+            refused=f"the baseline has no task {result.task!r}; it has {names}"
+        )
+    rows = [row for row in before.results if row.task == task]
+    models = list(dict.fromkeys(row.model for row in rows))
+    if result.model not in models and len(models) > 1:
+        return Partner(refused=f"the baseline has several models: {', '.join(models)}")
+    model = result.model if result.model in models else models[0]
+    theirs = [row for row in rows if row.model == model]
+    own_rows = [
+        r for r in after.results if (r.task, r.model) == (result.task, result.model)
+    ]
+    table = _same_metric(result, own_rows, theirs)
+    if table is None:
+        names = ", ".join(row.metric for row in theirs[:5])
+        return Partner(
+            task, model, refused=f"the baseline has no such number; it has {names}"
+        )
+    pairs = pair_samples(before, (task, model), after, (result.task, result.model))
+    notes = []
+    if (table.task, table.metric) != (result.task, result.metric):
+        notes.append(
+            f"{result.task}.{result.metric} is compared with {table.task}.{table.metric}"
+        )
+    if pairs.fault and not is_forced:
+        return Partner(task, model, table, refused=f"{pairs.fault}; {FORCE}")
+    if pairs.fault:
+        notes.append(f"{result.task}: forced, although {pairs.fault}")
+    if pairs.ids:
+        count = len(pairs.ids)
+        notes.append(f"{result.task}: {count} samples paired by question; ids differ")
+    return Partner(task, model, table, pairs.ids, notes=tuple(notes))
+
+
+def _same_task(name: str, tasks: Sequence[str]) -> str | None:
+    """Return the task of the same name, whatever its prefix and its spelling."""
+    if name in tasks:
+        return name
+    fitting = [task for task in tasks if _folded_task(task) == _folded_task(name)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _folded_task(name: str) -> str:
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    return name.lower().replace("-", "_")
+
+
+def _same_metric(
+    result: Result, own_rows: Sequence[Result], theirs: Sequence[Result]
+) -> Result | None:
+    """Return the number of the same name; or of the same name before a filter; or the first, for the first."""
+    by_name = {row.metric: row for row in theirs}
+    named = by_name.get(result.metric)
+    if named is not None:
+        return named
+    stem = result.metric.partition(",")[0]
+    fitting = [row for row in theirs if row.metric.partition(",")[0] == stem]
+    if fitting:
+        return fitting[0]
+    has_common_name = any(row.metric in by_name for row in own_rows)
+    is_first = bool(own_rows) and own_rows[0].metric == result.metric
+    return theirs[0] if theirs and is_first and not has_common_name else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """How the samples of two runs belong together."""
+
+    ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """The id in the later run of each sample of the baseline; empty if ids are the same."""
+    fault: str = ""
+    """Why the data may not be the same; empty if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is known of one sample."""
+
+    question: str
+    target: Any
+
+
+def pair_samples(
+    before: RunReader,
+    baseline_cell: tuple[str, str],
+    after: RunReader,
+    cell: tuple[str, str],
+) -> Pairs:
+    """Return how the samples of two runs are paired, and why they may be different data."""
+    theirs, ours = _asked(before, *baseline_cell), _asked(after, *cell)
+    if not theirs or not ours:
+        return Pairs(fault="one of them has no samples")
+    common = theirs.keys() & ours.keys()
+    fault = _fault_of_ids(theirs, ours, sorted(common))
+    if not fault:
+        return Pairs()
+    by_question = _same_questions(theirs, ours)
+    if by_question and len(by_question) >= len(common):
+        return Pairs(by_question)
+    return Pairs(fault=fault)
+
+
+def _asked(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
+    """Return the question and the reference of each sample."""
+    samples: dict[str, _Asked] = {}
+    for record in reader.outputs(task, model):
+        if record.round or record.epoch:
+            continue
+        turns = plain_turns(record.prompt)
+        question = turns[-1][1] if turns else ""
+        samples[record.id] = _Asked(" ".join(question.split()), _plain(record.target))
+    return samples
+
+
+def _plain(target: Any) -> Any:
+    """Return a reference in a form that tools agree on: text without case and outer blanks; None if unknown."""
+    if isinstance(target, (list, tuple)):
+        entries = tuple(_plain(entry) for entry in target)
+        return entries[0] if len(entries) == 1 else entries or None
+    return None if target in (None, "") else str(target).strip().casefold()
+
+
+def _fault_of_ids(
+    theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked], common: Sequence[str]
+) -> str:
+    """Return why samples of one id are not known to be the same; empty if they are."""
+    if not common:
+        return "they have no sample id in common"
+    with_targets = [
+        id
+        for id in common
+        if theirs[id].target is not None and ours[id].target is not None
+    ]
+    differing = [id for id in with_targets if theirs[id].target != ours[id].target]
+    if differing:
+        named = ", ".join(repr(id) for id in differing[:NAMED_IDS])
+        count = f"{len(differing)} of {len(with_targets)}"
+        return f"they are different data: {count} samples of one id have other references ({named})"
+    if with_targets or all(theirs[id].question == ours[id].question for id in common):
+        return ""
+    return "it is unknown whether their data is the same: references are missing"
+
+
+def _same_questions(
+    theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked]
+) -> dict[str, str]:
+    """Return the pairs of samples with the same question and reference, if no question is asked twice."""
+    by_question = {sample.question: id for id, sample in ours.items()}
+    questions = {sample.question for sample in theirs.values()}
+    if len(by_question) != len(ours) or len(questions) != len(theirs):
+        return {}
+    pairs = {}
+    for id, sample in theirs.items():
+        partner = by_question.get(sample.question)
+        if partner is None or not sample.question:
+            continue
+        targets = sample.target, ours[partner].target
+        if None in targets or targets[0] == targets[1]:
+            pairs[id] = partner
+    return pairs

@@ -1,0 +1,467 @@
+"""Separates the reasoning in a model's text from its answer.
+
+Many models write their thoughts into the text before they answer, between marks such as `<think>` and `</think>`.
+Scorers and judges must see the answer only. The rules, in this order:
+
+- A block that begins the text is reasoning, also behind invisible characters and special tokens such as `<s>`. So is
+  one that begins a line, one that follows another block, and one behind the end of a sentence if it is closed.
+- A text that began with reasoning may have further closed blocks anywhere.
+- A closing mark without any opening mark before it ends reasoning that began in the prompt: many chat templates write
+  the opening mark themselves.
+- A block that is never closed is reasoning up to the end, or up to a complete `<answer>…</answer>` in it.
+- Marks in code fences, and marks in backticks or quotes, are only talked about, and so are opening marks inside a line.
+- gpt-oss writes channels instead: what is in the `final` channel is the answer, and the rest is reasoning.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from .errors import UsageError
+
+ThinkTags = bool | tuple[str, str] | None
+"""How reasoning is marked: `True` or `None` for all known forms, `False` for not at all, or one pair of marks."""
+
+THINK_TAGS = "think_tags"
+"""The option of every model that says how its reasoning is marked, and the attribute of a model for the same."""
+
+TAG_NAMES = (
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "scratch_pad",
+    "analysis",
+    "inner_monologue",
+    "seed:think",
+    "rationale",
+    "reason",
+    "cot",
+    "thinking_process",
+    "thought_process",
+    "internal_thoughts",
+    "longcat_think",
+    "antthinking",
+    "reasoning_content",
+    "chain_of_thought",
+    "inner_thoughts",
+    "internal_monologue",
+)
+"""Names of tags around reasoning, as in `<think>`, `<|think|>` and `<think budget="9">`."""
+
+MARK_PAIRS = (
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<unused94>thought", "<unused95>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|think_start|>", "<|think_end|>"),
+    ("<think_start>", "<think_end>"),
+    ("<start_working_out>", "<end_working_out>"),
+)
+"""Other marks around reasoning: Magistral, Kimi, Sky-T1, Command A, MedGemma, Gemma 4, Apertus and others."""
+
+LEADING_WORDS = (
+    # Granite
+    ("Here is my thought process:", "Here is my response:"),
+    # gpt-oss, where a decoder dropped its special tokens: analysisWe need to add.assistantfinal42
+    ("analysis", "assistantfinal"),
+    # Apriel
+    ("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
+    # Ollama's command line
+    ("Thinking...", "...done thinking."),
+    # Open WebUI
+    ('<details type="reasoning"', "</details>"),
+)
+"""Words around reasoning that count only where the first begins the text and the second follows."""
+
+_NAMES = "|".join(TAG_NAMES)
+_ATTRIBUTES = r"""(?:\s+\w+="[^"<>]{0,100}")*"""
+_OPENING_TAG = rf"<[|｜]?\s?(?:{_NAMES}){_ATTRIBUTES}\s?[|｜]?>"
+_CLOSING_TAG = rf"<[|｜]?\s?/\s?[|｜]?(?:{_NAMES})\s?[|｜]?>"
+_FIRST_CHARACTERS = ("<", "[", "◁")
+_FINAL_WORDS = "[BEGIN FINAL RESPONSE]"
+"""Words before an answer that also count where the chat template wrote the words that open the reasoning (Apriel)."""
+_FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_ANSWER_TAG = re.compile(
+    r"<(?P<name>answer|final_?answer)>(?:(?!</?(?P=name)>).)*</(?P=name)>",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANSWER_BOUNDS = re.compile(
+    r"""
+    <\|(?:begin|end)_of_(?:solution|box)\|>    # Sky-T1, GLM
+    | <\|(?:START|END)_RESPONSE\|>             # Command A
+    | \[END[ ]FINAL[ ]RESPONSE\]               # Apriel
+    """,
+    re.VERBOSE,
+)
+_RESPONSE_TAG = re.compile(
+    r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
+)
+"""The whole answer in one element, as Granite and ERNIE write it behind their reasoning."""
+_UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
+# "<s>", "<|assistant|>", "<|im_start|>assistant", a byte order mark
+_BEFORE_TEXT = re.compile(rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<\|[\w▁]+\|>(?:assistant)?)*")
+_SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
+_TAG = re.compile(r"<[\w:|-]+>|\[[\w:|-]+\]")
+_QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
+
+# <|channel|>analysis<|message|>, <|channel|>commentary to=functions.f <|constrain|>json<|message|>
+_CHANNEL = re.compile(
+    r"""
+    (?:<\|start\|>\s?assistant)?            # <|start|>assistant
+    <\|channel\|>\s?
+    (?P<channel>analysis|commentary|final)
+    (?:[^<]{0,200}<\|constrain\|>[^<]{0,40})?   # to=functions.f <|constrain|>json
+    [^\S\n]?
+    (?:<\|message\|>)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CHANNEL_TOKENS = frozenset(
+    {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>"}
+)
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Separated:
+    """A text with its reasoning taken out."""
+
+    answer: str
+    reasoning: str
+    is_closed: bool = True
+    """False if the model never said that its reasoning was over."""
+
+
+def may_hold_reasoning(text: str) -> bool:
+    """Return False for most texts without reasoning; a quick look only."""
+    for character in _FIRST_CHARACTERS:  # a generator would take five times as long
+        if character in text:
+            return True
+    return text.lstrip().startswith(_FIRST_WORDS)
+
+
+def separate_text(text: str, tags: ThinkTags = None) -> Separated | None:
+    """Return the answer and the reasoning of a text, or `None` if it has no reasoning."""
+    if tags is False:
+        return None
+    if isinstance(tags, tuple):
+        return _separate_blocks(text, _own_marks(*tags))
+    if not may_hold_reasoning(text):
+        return None
+    return (
+        _separate_words(text)
+        or _separate_channels(text)
+        or _separate_blocks(text, _known_marks())
+    )
+
+
+def answer_of(text: str) -> str:
+    """Return a text without its reasoning."""
+    separated = separate_text(text)
+    return text if separated is None else separated.answer
+
+
+def opening_mark_of(prompt: str) -> str:
+    """Return the opening mark, and the space after it, with which a prompt ends; empty if it ends with none.
+
+    The answer to such a prompt begins inside the reasoning.
+    """
+    tail = prompt[-80:]
+    for mark in (*_known_marks().finditer(tail), *_CHANNEL.finditer(tail)):
+        is_last = not tail[mark.end() :].strip()
+        is_opening = not (mark.groupdict().get("close") or _is_final(mark))
+        if is_last and is_opening:
+            return tail[mark.start() :]
+    return ""
+
+
+def is_mark(token: str) -> bool:
+    """Return True for a token that is a mark of reasoning, or part of the marks of channels."""
+    if token in _CHANNEL_TOKENS:
+        return True
+    if any(opening == f"{token}thought" for opening, _ in MARK_PAIRS):
+        return True
+    return _known_marks().fullmatch(token) is not None
+
+
+def read_think_tags(value: Any, where: str) -> ThinkTags:
+    """Return what the option `think_tags` asks for; raise `UsageError` for anything else.
+
+    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma or a
+    blank between them.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    marks: Sequence[Any] = ()
+    if isinstance(value, str):
+        marks = value.replace(",", " ").split()
+        if len(marks) == 1 and _TAG.fullmatch(marks[0]):
+            return marks[0], f"{marks[0][0]}/{marks[0][1:]}"
+    elif isinstance(value, (list, tuple)):
+        marks = value
+    if len(marks) == 2 and all(isinstance(mark, str) and mark for mark in marks):
+        return marks[0], marks[1]
+    raise UsageError(
+        f"{THINK_TAGS} is {value!r}",
+        where=where,
+        fix="true, false, a tag such as '<note>', or two marks as in '<<,>>'",
+    )
+
+
+def _known_marks() -> re.Pattern[str]:
+    return _compile_marks(MARK_PAIRS, with_tags=True)
+
+
+def _own_marks(opening: str, closing: str) -> re.Pattern[str]:
+    return _compile_marks(((opening, closing),), with_tags=False)
+
+
+@lru_cache(maxsize=16)
+def _compile_marks(
+    pairs: tuple[tuple[str, str], ...], *, with_tags: bool
+) -> re.Pattern[str]:
+    """Return a pattern whose group `open` or `close` holds a mark."""
+    opening = [re.escape(mark) for mark, _ in pairs]
+    closing = [re.escape(mark) for _, mark in pairs]
+    if with_tags:
+        opening.append(_OPENING_TAG)
+        closing.append(_CLOSING_TAG)
+    either = f"(?P<close>{'|'.join(closing)})|(?P<open>{'|'.join(opening)})"
+    return re.compile(either, re.IGNORECASE)
+
+
+def _separate_blocks(text: str, marks: re.Pattern[str]) -> Separated | None:
+    first = marks.search(text)
+    if first is None:
+        return None
+    reader = _BlockReader(text)
+    reader.skip_special_tokens(first)
+    fences = _fence_positions(text)
+    for mark in marks.finditer(text):
+        if _is_quoted(text, mark):
+            continue
+        reader.read(mark, is_in_code=_is_fenced(mark.start(), fences))
+    return reader.finish()
+
+
+class _BlockReader:
+    """Divides a text into answer and reasoning, one mark after another."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.start = 0
+        """Where the piece that is read now begins."""
+        self.is_inside = False
+        self.has_opened = False
+        """Whether any opening mark was met, even one that is only talked about."""
+        self.has_reasoning = False
+        self.nested = 0
+        """Opening marks inside blocks that may still be closed."""
+        self.answers: list[str] = []
+        self.thoughts: list[str] = []
+        self.pending: tuple[int, int] | None = None
+        """Start and end of an opening mark inside a line, which counts if it is closed."""
+
+    def skip_special_tokens(self, first: re.Match[str]) -> None:
+        """Begin behind invisible characters and special tokens if nothing else is before the first mark."""
+        before = _BEFORE_TEXT.match(self.text)
+        if before is not None and before.end() == first.start():
+            self.start = first.start()
+
+    def read(self, mark: re.Match[str], *, is_in_code: bool) -> None:
+        """Take one mark into account."""
+        if mark["close"]:
+            self._read_closing(mark, is_in_code)
+        else:
+            self._read_opening(mark, is_in_code)
+
+    def _read_opening(self, mark: re.Match[str], is_in_code: bool) -> None:
+        self.has_opened = True
+        if self.is_inside:
+            self.nested += 1
+        elif is_in_code:
+            return
+        elif self._begins_line(mark.start()):
+            self._open(mark.start(), mark.end())
+        elif self.pending is None and self._may_open(mark.start()):
+            self.pending = mark.span()
+
+    def _read_closing(self, mark: re.Match[str], is_in_code: bool) -> None:
+        if self.is_inside:
+            self._close(mark)
+        elif is_in_code:
+            return
+        elif self.pending is not None:
+            self._open(*self.pending)
+            self._close(mark)
+        elif self.nested:
+            self.nested -= 1
+            self._end_earlier_reasoning(mark)
+        elif not self.has_opened:
+            self._end_earlier_reasoning(mark)
+        elif self.has_reasoning and not self.text[mark.end() :].strip():
+            self._drop_last(mark)
+
+    def _begins_line(self, position: int) -> bool:
+        """Return True if only blanks are between this position and the start of its line or piece."""
+        while position > self.start and self.text[position - 1] in " \t\r":
+            position -= 1
+        return position == self.start or self.text[position - 1] == "\n"
+
+    def _may_open(self, position: int) -> bool:
+        """Return True if a mark inside a line opens a block, provided that it is closed: "Sure! <think>"."""
+        before = self.text[self.start : position].rstrip()
+        return self.has_reasoning or before.endswith(_SENTENCE_ENDS)
+
+    def _open(self, position: int, end: int) -> None:
+        self.answers.append(self.text[self.start : position])
+        self.start = end
+        self.is_inside = self.has_reasoning = True
+        self.pending = None
+
+    def _close(self, mark: re.Match[str]) -> None:
+        self.thoughts.append(self.text[self.start : mark.start()])
+        self.start = mark.end()
+        self.is_inside = False
+
+    def _end_earlier_reasoning(self, mark: re.Match[str]) -> None:
+        """Count everything up to a closing mark as reasoning."""
+        earlier = [*self.answers, self.text[self.start : mark.start()]]
+        self.thoughts.extend(earlier)
+        self.answers.clear()
+        self.start = mark.end()
+        self.has_reasoning = True
+
+    def _drop_last(self, mark: re.Match[str]) -> None:
+        """Leave out a closing mark at the end of the text that closes nothing."""
+        self.answers.append(self.text[self.start : mark.start()])
+        self.start = len(self.text)
+
+    def finish(self) -> Separated | None:
+        """Return the pieces, or `None` if there was no reasoning."""
+        if not self.has_reasoning:
+            return None
+        rest = self.text[self.start :]
+        is_closed = True
+        if self.is_inside:
+            answers = list(_ANSWER_TAG.finditer(rest))
+            end = answers[-1].start() if answers else len(rest)
+            is_closed = bool(answers)
+            self.thoughts.append(rest[:end])
+            rest = rest[end:]
+        self.answers.append(rest)
+        answer = _unwrap(_join(self.answers))
+        return Separated(answer, _thought(self.thoughts), is_closed)
+
+
+def _separate_words(text: str) -> Separated | None:
+    """Read reasoning between words that begin the text, as `LEADING_WORDS` has them."""
+    bare = text.lstrip()
+    for opening, closing in LEADING_WORDS:
+        if not bare.startswith(opening):
+            continue
+        thought, found, answer = bare.removeprefix(opening).partition(closing)
+        if found:
+            return Separated(_join([answer]), _thought([thought]))
+    thought, found, answer = text.partition(_FINAL_WORDS)
+    if found:
+        return Separated(_join([answer]), _thought([thought]))
+    return None
+
+
+def _separate_channels(text: str) -> Separated | None:
+    """Read the channels of gpt-oss."""
+    channels = list(_CHANNEL.finditer(text))
+    if not channels or _is_quoted(text, channels[0]):
+        return None
+    before = text[: channels[0].start()]
+    if before.strip() and not _continues_channel(before, channels[0]):
+        return None
+    answers: list[str] = []
+    thoughts = [_until_channel_end(before)]
+    ends = [channel.start() for channel in channels[1:]] + [len(text)]
+    for channel, end in zip(channels, ends, strict=True):
+        content = _until_channel_end(text[channel.end() : end])
+        is_final = _is_final(channel)
+        (answers if is_final else thoughts).append(content)
+    return Separated(_join(answers), _thought(thoughts), bool(answers))
+
+
+def _continues_channel(before: str, channel: re.Match[str]) -> bool:
+    """Return True if the text before the first channel mark belongs to a channel that the prompt opened."""
+    if _CHANNEL_END.search(before) or channel[0].startswith("<|start|>"):
+        return True
+    return _is_final(channel) and channel[0].endswith("<|message|>")
+
+
+def _is_final(mark: re.Match[str]) -> bool:
+    channel = mark.groupdict().get("channel") or ""
+    return channel.lower() == "final"
+
+
+def _until_channel_end(text: str) -> str:
+    end = _CHANNEL_END.search(text)
+    return text if end is None else text[: end.start()]
+
+
+def _fence_positions(text: str) -> list[int]:
+    """Return where the lines are that open and close code fences."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    return [fence.start() for fence in _FENCE.finditer(text)]
+
+
+def _is_fenced(position: int, fences: Sequence[int]) -> bool:
+    """Return True if a position is inside a complete code fence."""
+    count = bisect_right(fences, position)
+    return count % 2 == 1 and count < len(fences)
+
+
+def _is_quoted(text: str, mark: re.Match[str]) -> bool:
+    before = text[mark.start() - 1 : mark.start()]
+    after = text[mark.end() : mark.end() + 1]
+    return bool(after) and _QUOTES.get(before) == after
+
+
+def _join(pieces: Iterable[str]) -> str:
+    """Return the pieces of an answer as one text, without the blank space that reasoning left."""
+    joined = ""
+    for piece in map(_without_blank_start, pieces):
+        if not piece.strip():
+            continue
+        needs_break = bool(joined) and not joined[-1].isspace()
+        joined += f"\n{piece}" if needs_break else piece
+    return joined
+
+
+def _without_blank_start(piece: str) -> str:
+    """Drop leading blank lines, but not the indentation of a first line of code."""
+    bare = _ANSWER_BOUNDS.sub("", piece)
+    spaces = len(bare) - len(bare.lstrip())
+    end_of_blank_lines = bare.rfind("\n", 0, spaces) + 1
+    if end_of_blank_lines:
+        return bare[end_of_blank_lines:]
+    return bare.lstrip()
+
+
+def _unwrap(answer: str) -> str:
+    """Return an answer without the `<response>` element around it."""
+    wrapped = _RESPONSE_TAG.fullmatch(answer)
+    return answer if wrapped is None else _without_blank_start(wrapped[1]).rstrip()
+
+
+def _thought(pieces: Iterable[str]) -> str:
+    stripped = (piece.strip() for piece in pieces)
+    return "\n\n".join(piece for piece in stripped if piece)

@@ -1,0 +1,49 @@
+"""Raise an exception in another thread.
+
+The thread gets it when it next runs Python code; code that waits inside a system call gets it when the call returns.
+"""
+
+import ctypes
+import threading
+
+
+class _Nothing(BaseException):
+    """Raised and caught in a thread of its own, see `_clear_flag`."""
+
+
+def raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise an exception in the thread with this `ident`."""
+    _set_exception(thread, error)
+    _clear_flag()
+
+
+def take_back(thread: int) -> None:
+    """Take back an exception that a thread has not got yet."""
+    _set_exception(thread, None)
+    _clear_flag()
+
+
+def _clear_flag() -> None:
+    """Clear the interpreter's flag "an exception waits in some thread".
+
+    Otherwise it stays set as long as that thread is blocked, and Python 3.11 never ends a loop that a debugger or a
+    coverage tool traces meanwhile. Only a thread that gets such an exception clears the flag, so one is made for it.
+    The exceptions themselves stay where they are: a thread looks for its own whenever it hands on the interpreter lock.
+    """
+    thread = threading.Thread(target=_raise_and_catch)
+    thread.start()
+    thread.join()
+
+
+def _raise_and_catch() -> None:
+    try:
+        _set_exception(threading.get_ident(), _Nothing)
+        while True:
+            pass
+    except _Nothing:
+        return
+
+
+def _set_exception(thread: int, error: type[BaseException] | None) -> None:
+    value = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)

@@ -1,0 +1,268 @@
+"""Tool calls and results in a conversation, in the spellings of OpenAI, Anthropic, Gemini and ShareGPT (Hermes).
+
+`read_tool_turn` returns the contents of one turn. `CallLinks` gives ids to calls that have none, as in Gemini's and
+ShareGPT's spelling, and joins each result to its call.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import shorten
+from .tools import ToolCall, ToolResult, read_arguments
+
+SHAREGPT_ROLES = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "assistant": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "function_call": "assistant",
+    "tool_call": "assistant",
+    "tool": "tool",
+    "observation": "tool",
+    "function_response": "tool",
+    "tool_response": "tool",
+    "function": "tool",
+}
+"""Values of `from` in ShareGPT's spelling, and the chat role of each."""
+CALL_TURNS = frozenset({"function_call", "tool_call"})
+RESULT_TURNS = frozenset({"tool", "function"})
+_HERMES_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+_HERMES_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
+_UNLINKED = "\x00"
+"""First character of the id of a result that names its function instead of its call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTurn:
+    """The contents of a turn with calls or results, before media and texts are built."""
+
+    role: str
+    contents: tuple[Any, ...]
+    """Texts, content dictionaries, calls and results, in order. A result's parts are still plain contents."""
+
+
+def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
+    """Return the contents of a turn with calls or results, or of one in ShareGPT's or Gemini's spelling; else None."""
+    if "from" in turn and "value" in turn and "role" not in turn:
+        return _sharegpt_turn(turn)
+    role = str(turn.get("role", "user"))
+    if "content" not in turn and isinstance(turn.get("parts"), Sequence):
+        return _gemini_turn(role, turn["parts"])
+    if turn.get("tool_calls") or turn.get("function_call"):
+        return ToolTurn(role, (*_contents(turn), *_openai_calls(turn)))
+    if role in RESULT_TURNS and ("tool_call_id" in turn or "name" in turn):
+        return ToolTurn("tool", (_openai_result(turn),))
+    content = turn.get("content")
+    if isinstance(content, (list, tuple)) and any(map(_is_block, content)):
+        return ToolTurn(role, tuple(read_block(piece) for piece in content))
+    return None
+
+
+def _contents(turn: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the texts and other contents of a turn besides its calls."""
+    content = turn.get("content")
+    if content is None:
+        return ()
+    if isinstance(content, (list, tuple)):
+        return tuple(content)
+    return (content,)
+
+
+def _openai_calls(turn: Mapping[str, Any]) -> list[ToolCall]:
+    calls = turn.get("tool_calls")
+    if not calls:
+        return [_openai_call(turn["function_call"])]
+    if isinstance(calls, str):
+        calls = json.loads(calls)
+    if isinstance(calls, Mapping):
+        calls = [calls]
+    if not isinstance(calls, Sequence):
+        raise ValueError(f"`tool_calls` is a list of calls, got {shorten(calls)}")
+    return [_openai_call(call) for call in calls]
+
+
+def _openai_call(call: Any) -> ToolCall:
+    if not isinstance(call, Mapping):
+        raise ValueError(f"a tool call is an object, got {shorten(call)}")
+    function = call.get("function")
+    body = function if isinstance(function, Mapping) else call
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a tool call without a name: {shorten(dict(call))}")
+    arguments = body.get("arguments", body.get("parameters"))
+    call_id = call.get("id", call.get("call_id"))
+    signature = str(call.get("signature") or "")
+    return ToolCall(str(call_id or ""), name, read_arguments(arguments), signature)
+
+
+def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
+    call_id = turn.get("tool_call_id")
+    if not call_id:
+        call_id = _UNLINKED + str(turn.get("name") or "")
+    return ToolResult(str(call_id), _contents(turn))
+
+
+def _is_block(piece: Any) -> bool:
+    kind = piece.get("type") if isinstance(piece, Mapping) else None
+    return kind in ("tool_use", "tool_result", "tool_call", "function_call")
+
+
+def read_block(piece: Any) -> Any:
+    """Return a block of Anthropic's spelling, or of assay's journal, as a call or a result."""
+    if isinstance(piece, Mapping):
+        kind = piece.get("type")
+        if kind == "tool_use":
+            arguments = read_arguments(piece.get("input"))
+            return ToolCall(str(piece.get("id") or ""), str(piece["name"]), arguments)
+        if kind in ("tool_call", "function_call"):
+            return _openai_call(piece)
+        if kind == "tool_result":
+            return _result_block(piece)
+        if kind == "thinking":
+            return {**piece, "type": "reasoning", "text": piece.get("thinking") or ""}
+    return piece
+
+
+def _result_block(piece: Mapping[str, Any]) -> ToolResult:
+    call_id = piece.get("tool_use_id", piece.get("call_id"))
+    error = piece.get("error", piece.get("is_error"))
+    kind = error if isinstance(error, str) else "raised" if error else ""
+    return ToolResult(str(call_id or _UNLINKED), _contents(piece), kind)
+
+
+def _gemini_turn(role: str, pieces: Sequence[Any]) -> ToolTurn | None:
+    """Return a turn of Gemini's spelling: `parts` with text, functionCall and functionResponse."""
+    if isinstance(pieces, str):
+        return None
+    has_calls = any(
+        isinstance(piece, Mapping) and _gemini_part(piece) for piece in pieces
+    )
+    if role != "model" and not has_calls:
+        return None
+    contents = [
+        (_gemini_part(piece) if isinstance(piece, Mapping) else None) or piece
+        for piece in pieces
+    ]
+    if all(isinstance(content, ToolResult) for content in contents):
+        return ToolTurn("tool", tuple(contents))
+    return ToolTurn("assistant" if role == "model" else role, tuple(contents))
+
+
+def _gemini_part(piece: Mapping[str, Any]) -> ToolCall | ToolResult | None:
+    call = piece.get("functionCall", piece.get("function_call"))
+    if isinstance(call, Mapping):
+        arguments = read_arguments(call.get("args"))
+        signature = str(piece.get("thoughtSignature") or "")
+        call_id = str(call.get("id") or "")
+        return ToolCall(call_id, str(call["name"]), arguments, signature)
+    response = piece.get("functionResponse", piece.get("function_response"))
+    if isinstance(response, Mapping):
+        name = _UNLINKED + str(response.get("name") or "")
+        call_id = response.get("id") or name
+        return ToolResult(str(call_id), _gemini_result(response.get("response")))
+    return None
+
+
+def _gemini_result(response: Any) -> tuple[Any, ...]:
+    """Return the contents of a response: the text under its only key, else the whole object as JSON."""
+    if isinstance(response, Mapping) and len(response) == 1:
+        only = next(iter(response.values()))
+        if isinstance(only, str) and next(iter(response)) in ("result", "output"):
+            return (only,)
+    return ({"type": "json", "value": response},)
+
+
+def _sharegpt_turn(turn: Mapping[str, Any]) -> ToolTurn:
+    """Return a turn of ShareGPT's spelling, in which Hermes writes calls and results between tags."""
+    speaker = str(turn["from"])
+    role = SHAREGPT_ROLES.get(speaker.lower(), speaker)
+    value = turn["value"]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if speaker.lower() in CALL_TURNS:
+        return ToolTurn(role, tuple(_hermes_calls(text)))
+    if role == "tool":
+        results = _HERMES_RESULT.findall(text) or [text]
+        return ToolTurn(role, tuple(_hermes_result(result) for result in results))
+    if role == "assistant" and "<tool_call>" in text:
+        words = _HERMES_CALL.sub("", text).strip()
+        contents: list[Any] = [words] if words else []
+        for call_text in _HERMES_CALL.findall(text):
+            contents += _hermes_calls(call_text)
+        return ToolTurn(role, tuple(contents))
+    return ToolTurn(role, (text,) if text else ())
+
+
+def _hermes_calls(text: str) -> list[ToolCall]:
+    """Return the calls in the text of a call turn: one object or a list of them."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        # Early Hermes data hold Python dictionaries.
+        value = ast.literal_eval(text)
+    calls = value if isinstance(value, list) else [value]
+    return [_openai_call(call) for call in calls]
+
+
+def _hermes_result(text: str) -> ToolResult:
+    """Return a result; the ones of Hermes name their tool: `{"name": …, "content": …}`."""
+    contents: tuple[Any, ...] = (text,)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, Mapping) or not set(value) >= {"name", "content"}:
+        return ToolResult(_UNLINKED, contents)
+    content = value["content"]
+    if not isinstance(content, str):
+        content = {"type": "json", "value": content}
+    contents = (content,)
+    call_id = value.get("tool_call_id") or _UNLINKED + str(value["name"])
+    return ToolResult(str(call_id), contents)
+
+
+class CallLinks:
+    """Gives ids to calls without one, and joins results to calls, in the order of a conversation."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._open: list[tuple[str, str]] = []
+        """Id and name of each call that has no result yet."""
+        self._known: set[str] = set()
+
+    def call(self, call: ToolCall) -> ToolCall:
+        """Return the call with an id, and remember it."""
+        self._count += 1
+        if not call.id:
+            call_id = f"call_{self._count}"
+            call = ToolCall(call_id, call.name, call.arguments, call.signature)
+        self._open.append((call.id, call.name))
+        self._known.add(call.id)
+        return call
+
+    def result(self, result: ToolResult) -> ToolResult:
+        """Return the result with the id of its call. Raise `ValueError` if no earlier call can be meant."""
+        call_id = result.call_id
+        if call_id.startswith(_UNLINKED):
+            call_id = self._named(call_id.removeprefix(_UNLINKED))
+        elif call_id not in self._known:
+            raise ValueError(
+                f"a tool result names the call {call_id!r}, which no earlier turn makes"
+            )
+        self._open = [entry for entry in self._open if entry[0] != call_id]
+        return ToolResult(call_id, result.parts, result.error)
+
+    def _named(self, name: str) -> str:
+        """Return the id of the first open call of this tool; of the first open call if the result names none."""
+        for call_id, tool in self._open:
+            if not name or tool == name:
+                return call_id
+        raise ValueError(f"a result of the tool {name!r} follows no call of it")

@@ -1,0 +1,240 @@
+"""Tools: functions that a model may call, its calls, and their results.
+
+Data sets and services spell tools in different ways. `read_tools` understands the spellings of OpenAI, Anthropic,
+Gemini and Hermes; `core.tool_messages` does the same for calls and results in a conversation.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .errors import shorten
+from .quick import quick
+
+if TYPE_CHECKING:
+    from .message import Part
+
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+"""The schema of a tool without parameters."""
+TOOL_CHOICES = ("auto", "none", "required")
+"""Values of `tool_choice` besides the name of a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that a model may call, as the model sees it."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMETERS)
+    """JSON schema of the arguments, an object."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the tool as JSON, for keys and the journal."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool, as a model wrote it."""
+
+    id: str
+    """Joins the call to its result."""
+    name: str
+    arguments: Mapping[str, Any] | str
+    """Arguments by name. Text if the model wrote something that is not a JSON object."""
+    signature: str = ""
+    """Opaque text that a service wants back with the call."""
+    kind: ClassVar[str] = "tool_call"
+
+    @property
+    def is_readable(self) -> bool:
+        """True if the arguments are a JSON object."""
+        return not isinstance(self.arguments, str)
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as JSON text, or as the model wrote them."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False, default=str)
+
+    @property
+    def text(self) -> str:
+        """The call as one line: `add({"x": 1})`."""
+        return f"{self.name}({self.arguments_text})"
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool returned for one call."""
+
+    call_id: str
+    parts: "tuple[Part, ...]" = ()
+    error: str = ""
+    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is one.
+
+    The words for the model are in `parts`.
+    """
+    kind: ClassVar[str] = "tool_result"
+
+    @property
+    def text(self) -> str:
+        """The words of the result."""
+        texts = (part_words(part) for part in self.parts)
+        return "".join(texts)
+
+
+def part_words(part: Any) -> str:
+    """Return the text of a part of a result, a structured value as JSON; empty for media."""
+    if hasattr(part, "value"):
+        return json.dumps(part.value, ensure_ascii=False, default=str)
+    text = getattr(part, "text", "")
+    return text if isinstance(text, str) else ""
+
+
+def read_arguments(value: Any) -> Mapping[str, Any] | str:
+    """Return the arguments of a call: a JSON object, or the text that is none.
+
+    Empty arguments are an empty object, because services write them for a tool without parameters.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        decoded = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    if isinstance(decoded, dict):
+        return decoded
+    return value
+
+
+def read_tools(value: Any) -> tuple[Tool, ...]:
+    """Return the tools in a value: JSON text, a list, or a single declaration. Raise `ValueError` if one is unreadable.
+
+    The same name twice is an error, because a model could not say which one it calls.
+    """
+    if isinstance(value, str):
+        value = _decode(value)
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, Sequence):
+        raise ValueError(f"tools are a list, got {shorten(value)}")
+    tools: list[Tool] = []
+    for entry in value:
+        tools += _read_declarations(entry)
+    names: set[str] = set()
+    for tool in tools:
+        if tool.name in names:
+            raise ValueError(f"the tool {tool.name!r} is defined twice")
+        names.add(tool.name)
+    return tuple(tools)
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"tools are not JSON: {shorten(text)}") from error
+
+
+def _read_declarations(entry: Any) -> list[Tool]:
+    """Return the tool of one entry; Gemini lists several under `functionDeclarations`."""
+    if isinstance(entry, str):
+        entry = _decode(entry)
+    if isinstance(entry, Tool):
+        return [entry]
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"a tool is an object with a name, got {shorten(entry)}")
+    several = entry.get("functionDeclarations", entry.get("function_declarations"))
+    if isinstance(several, Sequence):
+        return [_read_tool(declaration) for declaration in several]
+    return [_read_tool(entry)]
+
+
+def _read_tool(entry: Mapping[str, Any]) -> Tool:
+    """Return one tool in the spelling of OpenAI (nested or flat), Anthropic (`input_schema`) or Gemini."""
+    inner = entry.get("function")
+    declaration = inner if isinstance(inner, Mapping) else entry
+    name = declaration.get("name")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a tool without a name: {shorten(dict(entry))}")
+    schema: Any = None
+    for key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema"):
+        if declaration.get(key) is not None:
+            schema = declaration[key]
+            break
+    if isinstance(schema, str):
+        schema = _decode(schema)
+    if schema is None:
+        schema = NO_PARAMETERS
+    if not isinstance(schema, Mapping):
+        raise ValueError(
+            f"the parameters of the tool {name!r} are no JSON schema: {shorten(schema)}"
+        )
+    description = declaration.get("description")
+    return Tool(name, str(description or ""), with_usual_types(schema))
+
+
+TYPE_NAMES = {
+    "OBJECT": "object",
+    "STRING": "string",
+    "INTEGER": "integer",
+    "NUMBER": "number",
+    "BOOLEAN": "boolean",
+    "ARRAY": "array",
+    "dict": "object",
+    "float": "number",
+    "tuple": "array",
+}
+"""Names of types in Gemini's and BFCL's schemas, and the JSON schema type of each."""
+
+
+def with_usual_types(schema: Any) -> Any:
+    """Return a schema with the type names of JSON schema; the same object if it has no others."""
+    if isinstance(schema, list):
+        changed = [with_usual_types(entry) for entry in schema]
+        is_same = all(a is b for a, b in zip(changed, schema, strict=True))
+        return schema if is_same else changed
+    if not isinstance(schema, Mapping):
+        return schema
+    result: dict[str, Any] = {}
+    is_changed = False
+    for key, value in schema.items():
+        new = with_usual_types(value) if isinstance(value, (Mapping, list)) else value
+        if key == "type" and isinstance(value, str):
+            new = TYPE_NAMES.get(value, value)
+        result[key] = new
+        is_changed = is_changed or new is not value
+    return result if is_changed else schema
+
+
+def read_tool_choice(value: Any) -> str | None:
+    """Return a tool choice as `auto`, `none`, `required` or a tool's name; None if there is none.
+
+    Raise `ValueError` if it is unreadable.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return {"any": "required"}.get(value, value)
+    if isinstance(value, Mapping):
+        inner = value.get("function")
+        name = inner.get("name") if isinstance(inner, Mapping) else value.get("name")
+        if isinstance(name, str) and name:
+            return name
+        kind = value.get("type")
+        if isinstance(kind, str):
+            return read_tool_choice(kind)
+    raise ValueError(f"a tool choice is a word or names a function: {shorten(value)}")

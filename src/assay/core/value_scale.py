@@ -1,0 +1,85 @@
+"""Direction and bounds of the values that a scorer or a summarizer gives: once for all of them, or for each by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import UsageError, shorten
+from .sample import EMPTY
+
+Bounds = tuple[float, float] | None
+"""The lowest and the highest value; `None` where there is none."""
+SHARE: Bounds = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueScale:
+    """Which way is better, and between which ends values lie; `directions` and `ends` say it for some by name."""
+
+    higher_is_better: bool = True
+    bounds: Bounds = SHARE
+    directions: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
+    ends: Mapping[str, Bounds] = field(default_factory=lambda: EMPTY)
+
+    @classmethod
+    def declared_by(cls, thing: Any, what: str) -> "ValueScale":
+        """Read the attributes `higher_is_better` and `bounds`. Raise if one cannot be read."""
+        better = getattr(thing, "higher_is_better", True)
+        bounds = getattr(thing, "bounds", SHARE)
+        directions = {}
+        if isinstance(better, Mapping):
+            directions = {str(name): bool(one) for name, one in better.items()}
+            better = True
+        ends = {}
+        if isinstance(bounds, Mapping):
+            ends = {
+                str(name): _checked(pair, f"{what}, bounds of {name!r}")
+                for name, pair in bounds.items()
+            }
+            bounds = SHARE
+        return cls(bool(better), _checked(bounds, what), directions, ends)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The values that are declared by name."""
+        return tuple(dict.fromkeys([*self.directions, *self.ends]))
+
+    def of(self, name: str) -> "ValueScale":
+        """Return the scale of one value; a name made from it (`correct.majority`) has the same."""
+        if not self.names:
+            return self
+        return ValueScale(
+            _look_up(self.directions, name, self.higher_is_better),
+            _look_up(self.ends, name, self.bounds),
+        )
+
+    @property
+    def worst(self) -> float | None:
+        """The worst value there is; 0 where more is better and no bounds are known; else `None`."""
+        if self.bounds is not None:
+            return self.bounds[0] if self.higher_is_better else self.bounds[1]
+        return 0.0 if self.higher_is_better else None
+
+
+def _look_up(declared: Mapping[str, Any], name: str, otherwise: Any) -> Any:
+    while name:
+        if name in declared:
+            return declared[name]
+        name = name.rpartition(".")[0]
+    return otherwise
+
+
+def _checked(pair: Any, what: str) -> Bounds:
+    if pair is None:
+        return None
+    try:
+        low, high = map(float, pair)
+    except (TypeError, ValueError):
+        low, high = 1.0, 0.0
+    if not low < high:
+        raise UsageError(
+            f"bounds must be two numbers, the lower one first, got {shorten(pair)}",
+            where=what,
+            fix="write bounds = (0.0, 1.0), or None where there are none",
+        )
+    return low, high

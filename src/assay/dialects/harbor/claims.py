@@ -1,0 +1,31 @@
+"""Which folders are tasks of Harbor. Nothing in a folder is run to find out."""
+
+import os
+from pathlib import Path
+
+NAMES: dict[str, str] = {}
+"""Modules that assay provides to files of Harbor: none, because its tasks contain no code of it."""
+CONFIG = "task.toml"
+INSTRUCTION = "instruction.md"
+MOST_LOOKED_AT = 200
+"""Folders of a folder that are looked at before it is not one of tasks."""
+
+
+def claims(path: Path, imports: frozenset[str]) -> str | None:
+    """Return why a folder is a task of Harbor or holds some, or None."""
+    if not path.is_dir():
+        return None
+    if is_task_folder(path):
+        return f"it has a file {CONFIG}"
+    with os.scandir(path) as entries:
+        for number, entry in enumerate(entries):
+            if number >= MOST_LOOKED_AT:
+                return None
+            if entry.is_dir() and is_task_folder(Path(entry.path)):
+                return f"its folder {entry.name} has a file {CONFIG}"
+    return None
+
+
+def is_task_folder(path: Path) -> bool:
+    """Return True if a folder is a task."""
+    return (path / CONFIG).is_file()

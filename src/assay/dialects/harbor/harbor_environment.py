@@ -1,0 +1,341 @@
+"""The environments of Harbor tasks in workspaces: log_folders from the Dockerfile, checked by the tests of the task."""
+
+import json
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...agents.environment import Prepared
+from ...core import AssayError, UsageError, digest_of
+from ...sandbox.bubblewrap import ROOT
+from ...sandbox.workspace import PROGRAMS, Workspace, WorkspaceLimits
+from .claims import CONFIG, INSTRUCTION
+from .dockerfile import Dockerfile, read_dockerfile
+from .host_tier import CannotRun, HostPlan, HostStep, copied_files, plan_steps
+from .task_config import HealthCheck, TaskConfig, read_config
+
+TESTS, SOLUTION = "tests", "solution"
+VERIFIER_LOGS = f"{ROOT}/logs/verifier"
+USUAL_MEMORY_MB = 2048
+MOST_DISK_MB = 2048
+MOST_LOG = 4000
+MOST_FOLDER_BYTES = 256 << 20
+_TEMPLATE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_DOWNLOADS = re.compile(r"\b(curl|wget|uvx|apt-get|apt|pip3?|uv|npm)\s+(\S+)")
+_HARMLESS_WORDS = ("--version", "list", "show", "freeze", "-V", "run")
+
+
+@dataclass(frozen=True)
+class HarborTask:
+    """One task folder, read and planned."""
+
+    folder: Path
+    config: TaskConfig
+    dockerfile: Dockerfile
+    host: HostPlan
+
+    @property
+    def context(self) -> Path:
+        """The folder that COPY reads from."""
+        return self.folder / "environment"
+
+    @property
+    def workdir(self) -> str:
+        """The folder in which the agent starts."""
+        return self.config.workdir or self.dockerfile.folder
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all files of the folder."""
+        parts = []
+        for path in sorted(self.folder.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                name = str(path.relative_to(self.folder))
+                parts.append([name, digest_of(path.read_bytes())])
+        return digest_of(parts)[:16]
+
+
+def read_task(folder: Path) -> HarborTask:
+    """Return the task of a folder. Raise `UsageError` if it is broken, and `CannotRun` if it needs an image."""
+    config = read_config(folder / CONFIG)
+    check_files(folder, config)
+    _check_supported(config, folder)
+    path = folder / "environment" / "Dockerfile"
+    if not path.is_file():
+        raise CannotRun("it has no Dockerfile")
+    try:
+        dockerfile = read_dockerfile(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot be read: {error}", where=str(path), fix="correct this line"
+        ) from error
+    _check_downloads(folder / TESTS / "test.sh")
+    host = plan_steps(dockerfile, folder / "environment")
+    return HarborTask(folder, config, dockerfile, host)
+
+
+def check_files(folder: Path, config: TaskConfig) -> None:
+    """Raise `UsageError` if a file is missing that every task needs."""
+    needed = ["environment"]
+    if not config.has_steps:
+        needed += [INSTRUCTION, f"{TESTS}/test.sh"]
+    if config.operating_system == "windows":
+        needed = ["environment", INSTRUCTION]
+    for name in needed:
+        if not (folder / name).exists():
+            raise UsageError(
+                f"the task has no {name}",
+                where=str(folder),
+                fix=f"add {name}, or leave the folder out",
+            )
+
+
+def _check_supported(config: TaskConfig, folder: Path) -> None:
+    """Raise `CannotRun` for settings that need more than one workspace."""
+    reasons = {
+        "it is for Windows": config.operating_system != "linux",
+        "it needs a GPU": bool(config.gpus) or config.has_tpu,
+        "it has several steps": config.has_steps,
+        "its tests run in an image of their own": config.has_separate_verifier,
+        "it needs MCP servers": config.has_mcp_servers,
+        "it starts several containers": any(
+            (folder / "environment").glob("*compose*.y*ml")
+        ),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise CannotRun(reason)
+
+
+def _check_downloads(script: Path) -> None:
+    """Raise `CannotRun` if the tests download something, because workspaces have no network."""
+    text = script.read_text(encoding="utf-8", errors="replace")
+    for line in text.splitlines():
+        match = _DOWNLOADS.search(line.partition("#")[0])
+        if match and match[2] not in _HARMLESS_WORDS:
+            is_local = "127.0.0.1" in line or "localhost" in line
+            if not is_local:
+                raise CannotRun(f"its tests download with {match[1]}")
+
+
+@dataclass(frozen=True)
+class HarborEnvironment:
+    """The environments of a folder of tasks, by sample id."""
+
+    tasks: Mapping[str, HarborTask] = field(repr=False)
+    lines: tuple[str, ...] = ()
+    """What the plan says before work."""
+
+    def digest(self, id: str) -> str:
+        """Return a digest of the task's folder."""
+        return self.tasks[id].digest
+
+    def plan_lines(self) -> Sequence[str]:
+        """Return lines that say which tasks can run how."""
+        return self.lines
+
+    def limits(self, id: str) -> WorkspaceLimits:
+        """Return memory and disk of a task."""
+        config = self.tasks[id].config
+        disk = min(config.storage_mb or MOST_DISK_MB, MOST_DISK_MB)
+        memory = config.memory_mb or USUAL_MEMORY_MB
+        return WorkspaceLimits(memory_mb=memory, disk_mb=disk)
+
+    def agent_seconds(self, id: str) -> float | None:
+        """Return the time limit of the agent."""
+        return self.tasks[id].config.agent_seconds
+
+    def visible(self) -> tuple[str, ...]:
+        """Return the folders of this machine with the Python packages that tasks may use."""
+        return (sys.prefix,) if sys.prefix != sys.base_prefix else ()
+
+    def folders(self) -> tuple[str, ...]:
+        """Return the folders at the top that the tasks write to."""
+        tops = {top for task in self.tasks.values() for top in task.host.tops}
+        return tuple(sorted(tops))
+
+    def prepare(self, workspace: Workspace, id: str) -> Prepared:
+        """Carry out the steps of the Dockerfile."""
+        task = self.tasks[id]
+        env = _variables(task)
+        log_folders = [f"{ROOT}/{name}" for name in ("logs/agent", "logs/artifacts", "home/user")]  # fmt: skip
+        workspace.exec(["mkdir", "-p", *log_folders])
+        deadline = time.monotonic() + task.config.build_seconds
+        for host_step in task.host.steps:
+            left = deadline - time.monotonic()
+            _carry_out(workspace, host_step, task, env, left)
+        workspace.exec(["mkdir", "-p", task.workdir])
+        if task.config.healthcheck is not None:
+            _wait_until_healthy(workspace, task.config.healthcheck, task, env)
+        return Prepared(task.workdir, env)
+
+    def solution(self, workspace: Workspace, id: str) -> Sequence[str] | None:
+        """Copy the solution, and return the command that runs it."""
+        task = self.tasks[id]
+        script = task.folder / SOLUTION / "solve.sh"
+        if not script.is_file():
+            return None
+        workspace.remove(f"{ROOT}/{SOLUTION}")
+        workspace.put(script.parent, f"{ROOT}/{SOLUTION}")
+        where = f"{task.folder}/{CONFIG}"
+        env = _resolved(task.config.solution_env, where)
+        assignments = [f"{name}={value}" for name, value in env.items()]
+        return ["env", *assignments, "bash", f"/{SOLUTION}/solve.sh"]
+
+    def check(self, workspace: Workspace, id: str) -> Mapping[str, Any]:
+        """Copy the tests, run them, and return the rewards. What the agent put in their place is removed."""
+        task = self.tasks[id]
+        where = f"{task.folder}/{CONFIG}"
+        env = {
+            **_variables(task),
+            **_resolved(task.config.verifier_env, where),
+        }
+        for folder in (TESTS, SOLUTION, "logs/verifier"):
+            workspace.remove(f"{ROOT}/{folder}")
+        workspace.put(task.folder / TESTS, f"{ROOT}/{TESTS}")
+        workspace.exec(["mkdir", "-p", VERIFIER_LOGS])
+        command = ["bash", f"/{TESTS}/test.sh"]
+        seconds = task.config.verifier_seconds
+        done = workspace.exec(command, b"", seconds, env, task.workdir)
+        log = (done.stdout + done.stderr).decode("utf-8", "replace")[-MOST_LOG:]
+        details: dict[str, Any] = {"tests_output": log}
+        if done.ending != "exited":
+            return {**details, "tests_error": f"the tests ended by {done.ending}"}
+        try:
+            return {**details, "rewards": read_rewards(workspace)}
+        except ValueError as error:
+            return {**details, "tests_error": str(error)}
+
+
+def read_rewards(workspace: Workspace) -> dict[str, float]:
+    """Return the rewards that the tests wrote. Raise `ValueError` if there are none."""
+    as_json = _read(workspace, f"{VERIFIER_LOGS}/reward.json")
+    if as_json is not None:
+        values = json.loads(as_json)
+        if not isinstance(values, dict):
+            values = {"reward": values}
+        rewards = {}
+        for name, value in values.items():
+            is_number = isinstance(value, (int, float)) and math.isfinite(value)
+            if not is_number:
+                raise ValueError(f"the reward {name!r} is no number: {value!r}"[:300])
+            rewards[str(name)] = float(value)
+        return rewards
+    as_line = _read(workspace, f"{VERIFIER_LOGS}/reward.txt")
+    if as_line is None:
+        raise ValueError("the tests wrote no reward")
+    value = float(as_line)
+    if not math.isfinite(value):
+        raise ValueError(f"the reward is no number: {value}")
+    return {"reward": value}
+
+
+def _read(workspace: Workspace, path: str) -> str | None:
+    try:
+        return workspace.read(path).decode("utf-8", "replace").strip()
+    except AssayError:
+        return None
+
+
+def _variables(task: HarborTask) -> dict[str, str]:
+    """Return the environment variables of a task, with the programs of this environment first."""
+    where = f"{task.folder}/{CONFIG}"
+    env = {
+        **task.dockerfile.env,
+        **_resolved(task.config.environment_env, where),
+        "HOME": "/home/user",
+    }
+    own_programs = [f"{sys.prefix}/bin"] if sys.prefix != sys.base_prefix else []
+    usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    return {**env, "PATH": ":".join([*own_programs, PROGRAMS, usual])}
+
+
+def _resolved(env: Mapping[str, str], where: str) -> dict[str, str]:
+    """Return variables with those of this machine in place of `${NAME}`. Raise `UsageError` if one is not set."""
+
+    def replaced(match: re.Match[str]) -> str:
+        value = os.environ.get(match[1], match[2])
+        if value is None:
+            raise UsageError(
+                f"the task needs the environment variable {match[1]}",
+                where=where,
+                fix=f"export {match[1]}=…",
+            )
+        return value
+
+    return {name: _TEMPLATE.sub(replaced, value) for name, value in env.items()}
+
+
+def _carry_out(
+    workspace: Workspace,
+    host_step: HostStep,
+    task: HarborTask,
+    env: Mapping[str, str],
+    seconds: float,
+) -> None:
+    """Carry out one step of the Dockerfile."""
+    step = host_step.step
+    if step.kind in ("COPY", "ADD"):
+        _copy(workspace, host_step, task)
+        return
+    variables = {**step.env, **env}
+    folder = step.folder if step.kind == "RUN" else "/"
+    done = workspace.exec(
+        ["sh", "-c", host_step.command], b"", max(seconds, 0), variables, folder
+    )
+    if not done.succeeded:
+        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        ended = f"code {done.returncode}" if done.ending == "exited" else done.ending
+        raise UsageError(
+            f"line {step.line} of the Dockerfile ended with {ended}: {words[-300:]}",
+            where=str(task.context / "Dockerfile"),
+            fix="run the task in a container",
+        )
+
+
+def _copy(workspace: Workspace, host_step: HostStep, task: HarborTask) -> None:
+    """Carry out COPY or ADD."""
+    step = host_step.step
+    destination = os.path.join(step.folder, step.destination)
+    paths = copied_files(step, task.context)
+    is_folder = step.destination.endswith(("/", ".")) or len(paths) > 1
+    for path in paths:
+        if path.is_dir():
+            workspace.put(path, destination)
+        elif is_folder:
+            workspace.put(path, os.path.join(destination, path.name))
+        else:
+            workspace.put(path, destination)
+    for name, text in step.inline.items():
+        target = os.path.join(destination, name) if is_folder else destination
+        workspace.write(target, text)
+
+
+def _wait_until_healthy(
+    workspace: Workspace, check: HealthCheck, task: HarborTask, env: Mapping[str, str]
+) -> None:
+    """Run the health check until it succeeds. Raise `UsageError` if it never does."""
+    grace_ends = time.monotonic() + check.start_period
+    failures = 0
+    while True:
+        done = workspace.exec(
+            ["sh", "-c", check.command], b"", check.timeout, env, task.workdir
+        )
+        if done.succeeded:
+            return
+        if time.monotonic() >= grace_ends:
+            failures += 1
+        if failures >= check.retries:
+            raise UsageError(
+                "the health check of the task did not succeed",
+                where=str(task.folder / CONFIG),
+                fix="see environment.healthcheck",
+            )
+        time.sleep(check.interval)

@@ -1,0 +1,163 @@
+"""From folders of Harbor to a task of assay: one sample for each folder."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import (
+    Outcome,
+    Output,
+    Sample,
+    Score,
+    Task,
+    UsageError,
+)
+from ...core.plural import plural
+from ...datasets.faults import NamedFault
+from .claims import INSTRUCTION, is_task_folder
+from .harbor_environment import HarborEnvironment, HarborTask, read_task
+from .host_tier import CannotRun
+
+MOST_REASONS = 8
+CANARY = "canary"
+
+
+@dataclass(frozen=True)
+class HarborRows:
+    """The tasks of a folder as samples. Those that cannot run are bad samples with the reason."""
+
+    folder: Path
+    tasks: Mapping[str, HarborTask] = field(repr=False)
+    refused: Mapping[str, str] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Return how faults name the rows."""
+        return str(self.folder)
+
+    def __call__(self) -> list[Any]:
+        samples: list[Any] = []
+        for id in sorted({*self.tasks, *self.refused}):
+            if id in self.refused:
+                fault = NamedFault(self.refused[id], file=str(self.folder / id))
+                fault.sample_id = id
+                samples.append(fault)
+            else:
+                samples.append(_sample(id, self.tasks[id]))
+        return samples
+
+
+@dataclass(frozen=True)
+class HarborReward:
+    """The reward that the tests of a task wrote; 0 if they wrote none."""
+
+    name: ClassVar[str] = "reward"
+    bounds: ClassVar[None] = None
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        rewards = output.details.get("rewards")
+        if not rewards:
+            error = output.details.get("tests_error", "the tests did not run")
+            return Score.unparsed(error=error)
+        details = {"tests_output": output.details.get("tests_output", "")}
+        if set(rewards) == {"reward"}:
+            return Score(float(rewards["reward"]), Outcome.SCORED, details=details)
+        return Score(dict(rewards), Outcome.SCORED, details=details)
+
+
+def tasks_of(reference: str) -> Sequence[Task]:
+    """Return the task of a folder, or of a folder of such folders."""
+    folder = Path(reference).expanduser().resolve()
+    is_single = is_task_folder(folder)
+    folders = [folder] if is_single else sorted(filter(is_task_folder, folder.iterdir()))  # fmt: skip
+    tasks: dict[str, HarborTask] = {}
+    refused: dict[str, str] = {}
+    reasons: Counter[str] = Counter()
+    for path in folders:
+        try:
+            tasks[path.name] = read_task(path)
+        except CannotRun as error:
+            refused[path.name] = f"cannot run without an image: {error}"
+            reasons[str(error)] += 1
+        except UsageError as error:
+            if is_single:
+                raise
+            refused[path.name] = f"{error.what}; fix: {error.fix}"
+            reasons[f"{path.name}: {error.what}"] += 1
+    if not tasks:
+        reason = next(iter(refused.values()))
+        raise UsageError(
+            f"no task of this folder can run on this machine: {reason}",
+            where=str(folder),
+            fix="see docs/harbor.md for what runs without an image",
+        )
+    lines = plan_lines(folder.name, tasks, len(folders), reasons)
+    return [
+        Task(
+            name=folder.name,
+            dataset=HarborRows(folder, tasks, refused),
+            template=_instruction,
+            scorers=(HarborReward(),),
+            environment=HarborEnvironment(tasks, lines),
+            tags=("difficulty", "category"),
+            protocol=f"{folder.name}@harbor-host",
+            description=f"{plural(len(folders), 'task')} of Harbor",
+        )
+    ]
+
+
+def plan_lines(
+    name: str, tasks: Mapping[str, HarborTask], count: int, reasons: Counter[str]
+) -> tuple[str, ...]:
+    """Return what the plan says before work: how many tasks run how, and why others do not."""
+    where = "in workspaces of this machine (tier host)"
+    verb = "runs" if len(tasks) == 1 else "run"
+    lines = [f"{len(tasks)} of {plural(count, 'task')} {verb} {where}"]
+    for reason, number in reasons.most_common(MOST_REASONS):
+        lines.append(f"{plural(number, 'task')} cannot: {reason}")
+    more = len(reasons) - MOST_REASONS
+    if more > 0:
+        lines.append(f"{plural(more, 'further reason')}, see the failures")
+    notes: Counter[str] = Counter()
+    for task in tasks.values():
+        notes.update(task.host.notes)
+    for note, number in notes.most_common(MOST_REASONS):
+        lines.append(f"{plural(number, 'task')} with {note}")
+    return tuple(f"{name}: {line}" for line in lines)
+
+
+def read_instruction(folder: Path) -> str:
+    """Return the instruction without the marks against training data at its beginning, as harbor shows it."""
+    text = (folder / INSTRUCTION).read_text(encoding="utf-8", errors="replace")
+    lines = text.split("\n")
+    index = 0
+    while index < len(lines) and _is_canary(lines[index].strip()):
+        index += 1
+    while index < len(lines) and not lines[index].strip():
+        index += 1
+    return "\n".join(lines[index:])
+
+
+def _is_canary(line: str) -> bool:
+    is_comment = line.startswith("#") or (
+        line.startswith("<!--") and line.endswith("-->")
+    )
+    return is_comment and CANARY in line.lower()
+
+
+def _instruction(sample: Sample) -> str:
+    """Return the prompt of a task: its instruction."""
+    return str(sample.input)
+
+
+def _sample(id: str, task: HarborTask) -> Sample:
+    metadata = task.config.metadata
+    tags = {}
+    for name in ("difficulty", "category"):
+        if isinstance(metadata.get(name), str):
+            tags[name] = metadata[name]
+    # With the digest among the data of the run, a change of any file is noticed.
+    fields = {"folder_digest": task.digest}
+    return Sample(id, input=read_instruction(task.folder), fields=fields, tags=tags)

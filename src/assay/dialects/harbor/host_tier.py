@@ -1,0 +1,431 @@
+"""Whether and how the environment of a task is made in a workspace, without an image (tier `host`).
+
+The workspace shows the programs of this machine, so packages are not installed but looked up. A task that needs one
+that is missing, root, or the network cannot run this way, and the plan says so before work.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePosixPath
+
+from ...sandbox.bubblewrap import WORKSPACE_FOLDERS
+from ...sandbox.interpreters import own_python, readable_for
+from .dockerfile import Dockerfile, Step, substitute
+
+NETWORK_PROGRAMS = frozenset(
+    {"curl", "wget", "npm", "npx", "yarn", "cargo", "rustup", "go", "gem", "bundle", "conda", "mamba", "uvx", "Rscript",
+     "docker", "git-lfs", "huggingface-cli", "dotnet", "mvn", "gradle", "cpan", "cpanm", "poetry", "pnpm", "ssh", "scp"}
+)  # fmt: skip
+"""Programs that fetch something when an image is built."""
+ROOT_PROGRAMS = frozenset(
+    {"useradd", "adduser", "groupadd", "addgroup", "usermod", "passwd", "chpasswd", "su", "systemctl", "service",
+     "sysctl", "mount", "setcap", "update-alternatives", "dpkg", "dpkg-reconfigure", "locale-gen", "apk", "yum", "dnf",
+     "add-apt-repository", "apt-key", "gpg", "update-ca-certificates", "visudo", "crontab", "iptables", "ldconfig"}
+)  # fmt: skip
+"""Programs that change the machine."""
+SKIPPED_PROGRAMS = frozenset({"chown", "chgrp", "apt-mark", "apt-cache"})
+"""Programs whose effect does not matter, because there is one user."""
+GIT_FETCHES = frozenset({"clone", "fetch", "pull", "submodule", "lfs"})
+PROVIDED = {
+    "build-essential": ("gcc", "make"),
+    "python3-pip": ("python3",),
+    "python3-venv": ("python3",),
+    "python3-dev": ("python3",),
+    "python-is-python3": ("python3",),
+    "coreutils": ("ls",),
+    "procps": ("ps",),
+    "util-linux": ("flock",),
+    "findutils": ("find",),
+    "ca-certificates": ("sh",),
+    "apt-utils": ("sh",),
+    "software-properties-common": ("sh",),
+    "locales": ("sh",),
+    "tzdata": ("sh",),
+    "gnupg": ("sh",),
+    "sudo": ("sh",),
+    "netcat-openbsd": ("nc",),
+    "dnsutils": ("dig",),
+    "iproute2": ("ip",),
+    "imagemagick": ("convert",),
+    "openssh-client": ("ssh",),
+    "vim": ("sh",),
+    "nano": ("sh",),
+    "less": ("sh",),
+    "man-db": ("sh",),
+    "tmux": ("sh",),
+    "asciinema": ("sh",),
+}  # fmt: skip
+"""Programs by package, where the names differ; `sh` for packages without which a task can be done."""
+SYSTEM_TOPS = frozenset(
+    {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"}
+)  # fmt: skip
+"""Folders in which a workspace shows this machine, or nothing."""
+CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
+DPKG_STATUS = Path("/var/lib/dpkg/status")
+_SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
+_REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*(.*)$")
+_LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
+
+
+class CannotRun(ValueError):
+    """Why a task cannot run without an image."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostStep:
+    """One step as it is carried out in a workspace."""
+
+    step: Step
+    command: str = ""
+    """Shell text; empty for steps that are not commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """How an environment is made in a workspace."""
+
+    steps: tuple[HostStep, ...]
+    notes: tuple[str, ...] = ()
+    """Differences from the image, such as other versions of packages."""
+    tops: tuple[str, ...] = ()
+    """Folders at the top that the task writes to, besides those that every workspace has."""
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is learned about an environment while its steps are read."""
+
+    context: Path
+    notes: list[str] = field(default_factory=list)
+    tops: set[str] = field(default_factory=set)
+
+    def need_writable(self, path: str) -> None:
+        """Note the top folder of a path. Raise `CannotRun` if nothing can be written there."""
+        top = f"/{path.lstrip('/').partition('/')[0]}"
+        if top in SYSTEM_TOPS or top in _read_only_tops():
+            raise CannotRun(f"it writes to {top}")
+        if top != "/tmp" and top not in WORKSPACE_FOLDERS:
+            self.tops.add(top)
+
+
+def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
+    """Return the steps for a workspace. Raise `CannotRun` with the first reason against it."""
+    steps: list[HostStep] = []
+    findings = _Findings(context)
+    froms = 0
+    for step in dockerfile.steps:
+        if step.kind == "FROM":
+            froms += 1
+            if froms > 1:
+                raise CannotRun("it is built in several stages")
+        elif step.kind in ("COPY", "ADD"):
+            _check_copy(step, findings)
+            steps.append(HostStep(step))
+        elif step.kind == "WORKDIR":
+            findings.need_writable(step.folder)
+            steps.append(HostStep(step, f"mkdir -p {shlex.quote(step.folder)}"))
+        elif step.kind == "RUN":
+            command = _harmless(step, findings)
+            if command:
+                steps.append(HostStep(step, command))
+        elif step.kind == "USER":
+            continue  # there is one user
+        else:
+            raise CannotRun(f"it needs {step.kind} of its Dockerfile")
+    notes = tuple(dict.fromkeys(findings.notes))
+    return HostPlan(tuple(steps), notes, tuple(sorted(findings.tops)))
+
+
+@cache
+def _read_only_tops() -> frozenset[str]:
+    """Return usual folders that are not writable here, because the interpreter is in them."""
+    readable_paths = (*readable_for(own_python()), Path(sys.prefix))
+    return frozenset(
+        f"/{path.parts[1]}" for path in readable_paths if len(path.parts) > 1
+    )
+
+
+def _check_copy(step: Step, findings: _Findings) -> None:
+    """Raise if files come from elsewhere or go where nothing can be written."""
+    if "from" in step.flags:
+        raise CannotRun("it copies files from another image")
+    findings.need_writable(os.path.join(step.folder, step.destination))
+    for source in step.sources:
+        if source in step.inline:
+            continue
+        if "://" in source or source.startswith("git@"):
+            raise CannotRun(f"it downloads {source}")
+        is_archive = re.search(r"\.(tar|tgz|tar\.\w+|tbz2?|txz)$", source)
+        if step.kind == "ADD" and is_archive:
+            raise CannotRun("it unpacks an archive with ADD")
+        if not list(_matches(findings.context, source)):
+            raise CannotRun(f"{step.kind} names {source}, which is not there")
+
+
+def _matches(context: Path, source: str) -> Iterator[Path]:
+    """Yield the files that a source of COPY names. Nothing outside the folder is read."""
+    relative = source.lstrip("/")
+    top = context.resolve()
+    if relative in ("", ".", "./"):
+        yield top
+        return
+    paths = sorted(top.glob(relative)) if re.search(r"[*?\[]", relative) else [top / relative]  # fmt: skip
+    for path in paths:
+        if path.exists() and path.resolve().is_relative_to(top):
+            yield path
+
+
+def copied_files(step: Step, context: Path) -> list[Path]:
+    """Return the files and folders that COPY or ADD puts into the workspace."""
+    paths: list[Path] = []
+    for source in step.sources:
+        if source not in step.inline:
+            paths += _matches(context, source)
+    return paths
+
+
+def _harmless(step: Step, findings: _Findings) -> str:
+    """Return the shell text of RUN without what is not needed in a workspace; empty if nothing is left.
+
+    Raise `CannotRun` for what cannot be done there.
+    """
+    if "mount" in step.flags:
+        raise CannotRun("it mounts something while it is built")
+    pieces = _pieces(step.text)
+    if pieces is None:
+        for word in re.findall(r"[\w./+-]+", step.text):
+            _check_program(PurePosixPath(word).name)
+        _check_fetches(step.text)
+        return step.text
+    needed_pieces = []
+    has_effect = False
+    for piece in pieces:
+        if piece in ("&&", "||", ";", "\n"):
+            needed_pieces.append(piece)
+            continue
+        needed = _needed(piece, step, findings)
+        has_effect = has_effect or needed != "true"
+        needed_pieces.append(needed)
+    return " ".join(needed_pieces) if has_effect else ""
+
+
+def _pieces(text: str) -> list[str] | None:
+    """Return the commands of a text and what is between them; None if it has control words, quotes over several, …"""
+    if "<<" in text or "$(" in text or "`" in text:
+        return None
+    pieces = []
+    for piece in _split_outside_quotes(text):
+        bare = piece.strip() if piece != "\n" else piece
+        if not bare:
+            continue
+        try:
+            words = shlex.split(bare) if bare not in ("&&", "||", ";", "\n") else []
+        except ValueError:
+            return None
+        if words and words[0] in CONTROL_WORDS:
+            return None
+        pieces.append(bare)
+    while pieces and pieces[-1] in (";", "\n"):
+        pieces.pop()
+    return pieces
+
+
+def _split_outside_quotes(text: str) -> list[str]:
+    """Split a shell text at separators that are not quoted."""
+    pieces = [""]
+    quote = ""
+    index = 0
+    while index < len(text):
+        character = text[index]
+        if character == "\\" and quote != "'":
+            pieces[-1] += text[index : index + 2]
+            index += 2
+            continue
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            match = _SEPARATORS.match(text, index)
+            if match:
+                pieces += [match[1], ""]
+                index = match.end()
+                continue
+        pieces[-1] += character
+        index += 1
+    return pieces
+
+
+def _needed(piece: str, step: Step, findings: _Findings) -> str:
+    """Return a command as it is run, or `true` if its effect is there already."""
+    if _LINKS_PYTHON.search(piece):
+        return "true"
+    for part in _split_pipes(piece):
+        words = [substitute(word, step.env) for word in _words(part)]
+        if not words:
+            continue
+        program = PurePosixPath(words[0]).name
+        if program in ("apt-get", "apt"):
+            _check_packages(words)
+            return "true"
+        installs = _pip_arguments(words)
+        if installs is not None:
+            _check_requirements(installs, findings)
+            return "true"
+        if program in SKIPPED_PROGRAMS or _is_clean_up(words):
+            return "true"
+        _check_program(program)
+        if program == "git" and GIT_FETCHES & set(words[1:3]):
+            raise CannotRun(f"it downloads with git {words[1]}")
+        for word in words[1:]:
+            if word.startswith("/") and program in ("mkdir", "touch", "tee"):
+                findings.need_writable(word)
+    _check_redirections(piece, findings)
+    return piece
+
+
+def _split_pipes(piece: str) -> list[str]:
+    return re.split(r"(?<!\|)\|(?!\|)", piece)
+
+
+def _words(part: str) -> list[str]:
+    """Return the words of a command without what is before its program."""
+    try:
+        words = shlex.split(part)
+    except ValueError:
+        return []
+    while words and (re.match(r"^\w+=", words[0]) or words[0] in ("sudo", "exec", "!")):
+        words = words[1:]
+    return words
+
+
+def _check_program(program: str) -> None:
+    if program in NETWORK_PROGRAMS:
+        raise CannotRun(f"it downloads with {program}")
+    if program in ROOT_PROGRAMS:
+        raise CannotRun(f"it changes the machine with {program}")
+
+
+def _check_fetches(text: str) -> None:
+    """Raise for installations in a text that is not split into commands."""
+    match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
+    if match:
+        raise CannotRun(f"it needs {match[0]} inside a longer script")
+
+
+def _check_redirections(piece: str, findings: _Findings) -> None:
+    """Raise if the output of a command goes where nothing can be written."""
+    for target in re.findall(r"(?<![0-9&])>{1,2}\s*([^\s;&|\"']+)", piece):
+        if target.startswith("/") and not target.startswith("/dev/"):
+            findings.need_writable(target)
+
+
+def _is_clean_up(words: Sequence[str]) -> bool:
+    """Return True for the removal of lists and caches that only an image has."""
+    if PurePosixPath(words[0]).name != "rm":
+        return False
+    paths = [word for word in words[1:] if not word.startswith("-")]
+    return all(path.startswith(("/var/", "/root/.cache")) for path in paths)
+
+
+def _check_packages(words: Sequence[str]) -> None:
+    """Raise if a Debian package is not installed on this machine and its programs are not there either."""
+    if "install" not in words:
+        return
+    for word in words[words.index("install") + 1 :]:
+        name = word.partition("=")[0].partition(":")[0]
+        if word.startswith("-") or not name:
+            continue
+        programs = PROVIDED.get(name, (name,))
+        if all(map(_has_program, programs)):
+            continue
+        if name not in _installed_packages():
+            raise CannotRun(f"it needs the package {name}")
+
+
+@cache
+def _installed_packages() -> frozenset[str]:
+    """Return the Debian packages of this machine; none on other systems."""
+    try:
+        text = DPKG_STATUS.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    names = set()
+    for paragraph in text.split("\n\n"):
+        if "\nStatus: install ok installed" in paragraph:
+            names.add(paragraph.partition("\n")[0].removeprefix("Package: "))
+    return frozenset(names)
+
+
+def _pip_arguments(words: Sequence[str]) -> list[str] | None:
+    """Return the arguments of an installation with pip or uv; None for another command."""
+    rest = list(words)
+    program = PurePosixPath(rest[0]).name
+    if program.startswith("python") and rest[1:3] == ["-m", "pip"]:
+        rest = rest[2:]
+    elif program == "uv":
+        rest = rest[1:]
+    if not rest or not re.fullmatch(r"pip[\d.]*", PurePosixPath(rest[0]).name):
+        return None
+    is_installation = rest[1:2] == ["install"]
+    return rest[2:] if is_installation else []
+
+
+def _check_requirements(arguments: Sequence[str], findings: _Findings) -> None:
+    """Raise if a Python package is missing. Another version is noted."""
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word in ("-r", "--requirement") and waiting:
+            waiting += _requirements_of(findings.context, waiting.pop(0))
+        elif word in ("-i", "--index-url", "--extra-index-url", "-f", "-c", "-t"):
+            waiting = waiting[1:]
+        elif word == "-e" or "://" in word or word.startswith((".", "/")):
+            raise CannotRun(f"it installs {word} with pip")
+        elif not word.startswith("-"):
+            _check_requirement(word, findings)
+
+
+def _requirements_of(context: Path, name: str) -> list[str]:
+    path = context / PurePosixPath(name).name
+    if not path.is_file():
+        raise CannotRun(f"it installs from {name}, which is not beside its Dockerfile")
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    bare = (line.partition("#")[0].partition(";")[0].strip() for line in lines)
+    return [line for line in bare if line]
+
+
+def _check_requirement(text: str, findings: _Findings) -> None:
+    match = _REQUIREMENT.match(text)
+    if match is None:
+        raise CannotRun(f"it installs {text} with pip")
+    name, condition = match[1], match[3].strip()
+    if name in ("pip", "setuptools", "wheel", "uv"):
+        return
+    installed = _installed_version(name)
+    if not installed:
+        raise CannotRun(f"it needs the Python package {name}")
+    pinned = condition.removeprefix("==").strip()
+    if condition.startswith("==") and pinned != installed:
+        findings.notes.append(f"{name} {installed} in place of {pinned}")
+
+
+@cache
+def _installed_version(name: str) -> str:
+    """Return the version of a Python package of this environment; empty if it is not there."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+@cache
+def _has_program(name: str) -> bool:
+    return shutil.which(name) is not None

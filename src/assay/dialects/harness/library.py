@@ -1,0 +1,73 @@
+"""A task library whose package builds the questions: where its files are, and how its YAML differs from the others'."""
+
+import importlib.metadata
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import MissingExtra
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One of the libraries of this kind."""
+
+    module: str
+    """Name of its package, which is also the prefix of its tasks."""
+    title: str
+    """Name in messages and documents."""
+    extra: str
+    """What to install: `assay[lm-eval]`."""
+    groups_are_lists: bool = False
+    """True if a group is a file whose `task` is a list, and `group` in a task file is a tag."""
+    first_include_wins: bool = False
+    """True if the first of several included files overrides the others; otherwise the last one does."""
+
+    @property
+    def prefixes(self) -> tuple[str, str]:
+        """How a name of the library begins; the first spelling is the usual one."""
+        return f"{self.module}/", f"{self.title}/"
+
+    def claims_name(self, reference: str) -> str | None:
+        """Return why a name is a task of the library, or None. A file or folder of that name is what it is."""
+        if Path(reference).exists():
+            return None
+        if reference.startswith(self.prefixes) or f"{reference}/" in self.prefixes:
+            return f"it begins with {self.prefixes[0]}"
+        return None
+
+    def name_of(self, reference: str) -> str:
+        """Return the name behind the prefix; empty for the prefix alone."""
+        for prefix in self.prefixes:
+            if reference.startswith(prefix):
+                return reference.removeprefix(prefix)
+        return ""
+
+    def tasks_folder(self) -> Path | None:
+        """Return the folder of the installed package's tasks, or None where it is not installed."""
+        spec = importlib.util.find_spec(self.module)
+        if spec is None or not spec.submodule_search_locations:
+            return None
+        folder = Path(next(iter(spec.submodule_search_locations))) / "tasks"
+        return folder if folder.is_dir() else None
+
+    def need_tasks_folder(self) -> Path:
+        """Return the folder of the package's tasks, or raise with what to install."""
+        folder = self.tasks_folder()
+        if folder is None:
+            raise MissingExtra(self.module, self.extra)
+        return folder
+
+    def version(self) -> str:
+        """Return the version of the installed package."""
+        return importlib.metadata.version(self.module)
+
+
+def top_level_keys(text: str) -> set[str]:
+    """Return the keys of a YAML text that begin a line, without reading it as YAML."""
+    keys = set()
+    for line in text.splitlines():
+        name, colon, _ = line.partition(":")
+        if colon and name and not name[0].isspace():
+            keys.add(name.strip().strip("\"'"))
+    return keys

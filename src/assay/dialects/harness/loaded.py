@@ -1,0 +1,150 @@
+"""Loaded tasks of a library and their documents, in the form that its driver works with."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import DataError, UsageError, digest_of, shorten
+from .questions import Question
+from .random_state import RandomState
+
+SUBTASK = "subtask"
+"""Tag of a sample in a group: the task it belongs to."""
+
+
+@dataclass(frozen=True)
+class LoadedTask:
+    """One task of lm-eval, ready to build requests."""
+
+    name: str
+    task: Any
+    """The task object of the library."""
+    shots: int
+    digest: str
+    """Of the resolved configuration with the source of its functions."""
+    version: str
+    """`metadata.version` of the task."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a name stands for: one task, or a group with its tasks."""
+
+    name: str
+    tasks: Mapping[str, LoadedTask]
+    group: Any = None
+    """The group of the library; None for a single task."""
+    random_state: RandomState = field(default_factory=RandomState)
+    """Random numbers after the tasks were loaded; their documents continue from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReference:
+    """A name of an installed library, or a YAML file."""
+
+    library: str
+    """The package of the library, as `lm_eval`."""
+    name: str
+    path: str = ""
+    """The file that was named; empty for a name of the package."""
+    own_folder: str = ""
+    """A folder whose YAML files are known beside those of the package."""
+
+    @property
+    def where(self) -> str:
+        """Return how errors name it."""
+        return self.path or f"{self.library}/{self.name}"
+
+
+def described(name: str, task: Any, shots: int, code: str = "") -> LoadedTask:
+    """Return a task with the digest of its resolved configuration; `code` is a digest of its helper modules."""
+    config = dict(task.dump_config())
+    metadata = config.pop("metadata", None)
+    version = ""
+    if isinstance(metadata, Mapping):
+        version = metadata.get("version", "")
+    for key in ("num_fewshot", "dataset_kwargs"):
+        config.pop(key, None)
+    resolved = _without_addresses(config)
+    digest = digest_of([resolved, code] if code else resolved)
+    return LoadedTask(name, task, shots, digest, str(version))
+
+
+def _without_addresses(value: Any) -> Any:
+    """Return a configuration as text that is the same in every process and on every machine."""
+    if isinstance(value, Mapping):
+        return {str(key): _without_addresses(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_addresses(entry) for entry in value]
+    if callable(value):
+        return (
+            f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+        )
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+
+
+@dataclass
+class Document:
+    """One row of a task, with its requests."""
+
+    id: str
+    subtask: LoadedTask
+    number: int
+    """Position in the task's data."""
+    row: Any
+    instances: list[Any] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    random_state: RandomState | None = None
+    """Global random numbers after its requests were built, which the metrics of a run up to here continue."""
+    metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
+    """Metric, filter and value of each number that the library computed."""
+    logged: list[Any] = field(default_factory=list)
+    """What the library logs about the document, filter by filter."""
+
+
+def row_fault(error: Exception, where: str) -> Exception:
+    """Return one line for what a task's code said about a row."""
+    if isinstance(error, (UsageError, DataError)):
+        return error
+    kind = type(error).__name__
+    if isinstance(error, KeyError):
+        missing = str(error.args[0]) if error.args else ""
+        return UsageError(
+            f"the row has no column {missing!r}",
+            where=where,
+            fix="name the columns of --data as the task does",
+        )
+    if kind == "UndefinedError":
+        return UsageError(
+            f"a template reads what the row lacks: {error}",
+            where=where,
+            fix="name the columns of --data as the task does",
+        )
+    text = " ".join(str(error).split())
+    return UsageError(
+        f"no request can be built: {kind}: {shorten(text, 160)}", where=where
+    )
+
+
+def target_text(document: Document) -> Any:
+    """Return the right answer for records, where the task names one."""
+    task, row = document.subtask.task, document.row
+    try:
+        target = task.doc_to_target(row)
+        if isinstance(target, int) and task.OUTPUT_TYPE == "multiple_choice":
+            return str(task.doc_to_choice(row)[target])
+    except Exception:  # noqa: BLE001 - for display only: a task may have no target
+        return None
+    return plain_value(target)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of a row as JSON can hold it."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(entry) for entry in value]
+    return shorten(value)

@@ -1,0 +1,87 @@
+"""One line for each way in which loading a task of a library can fail."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
+
+from ...core import AssayError, UsageError, shorten, trust
+
+Explain = Callable[[], UsageError | None]
+"""Returns what is wrong with the names in a task's configuration, or None."""
+
+
+@contextmanager
+def translating(where: str, explain: Explain) -> Iterator[None]:
+    """Turn whatever loading raises into one line with file, key and fix; keep what helpers print to themselves."""
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
+            yield
+    except AssayError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _one_line(error, where, explain) from error
+
+
+def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
+    chain = list(_causes(error))
+    for cause in chain:
+        if isinstance(cause, AssayError):
+            return UsageError(cause.what, where=cause.where or where, fix=cause.fix)
+    for cause in chain:
+        if isinstance(cause, ModuleNotFoundError) and cause.name:
+            return UsageError(
+                f"needs the package {cause.name.partition('.')[0]!r}, which is not installed",
+                where=where,
+                fix=f"pip install {_pip_name(cause.name)}",
+            )
+    text = " ".join(str(error).split()) or type(error).__name__
+    missing = _NO_FUNCTION.search(text)
+    if missing is not None:
+        return UsageError(
+            f"unknown function {missing['function']!r} in {missing['module']}",
+            where=where,
+            fix="check the name after `!function`",
+        )
+    unknown = explain()
+    if unknown is not None:
+        return unknown
+    if isinstance(error, KeyError):
+        column = str(error.args[0]) if error.args else ""
+        return UsageError(
+            f"a row has no column {column!r}",
+            where=where,
+            fix="name the columns of --data as the task does (`assay show` prints them)",
+        )
+    kind = type(error).__name__
+    if kind == "UndefinedError":
+        return UsageError(
+            f"a template reads a column that the rows lack: {text}",
+            where=where,
+            fix="name the columns of --data as the task does",
+        )
+    return UsageError(f"cannot be loaded: {kind}: {shorten(text, 160)}", where=where)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    current: BaseException | None = error
+    while current is not None:
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+PIP_NAMES = {
+    "sklearn": "scikit-learn",
+    "bert_score": "bert-score",
+    "rouge_score": "rouge-score",
+}
+
+
+def _pip_name(module: str) -> str:
+    top = module.partition(".")[0]
+    return PIP_NAMES.get(top, top)
+
+
+_NO_FUNCTION = re.compile(
+    r"Module '(?P<module>[^']+)' has no function '(?P<function>[^']+)'"
+)

@@ -1,0 +1,62 @@
+"""What is set right in a library after its import: noise, templates compiled again and again, code that never ends."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .time_limits import limited
+
+LARGEST_TEMPLATE_CACHE = 4096
+LONGEST_RENDERING = 10.0
+"""Seconds for one template of one row."""
+LONGEST_IMPORT = 120.0
+"""Seconds for one helper module of a task: some import torch, or read word lists."""
+
+
+def quiet_datasets() -> None:
+    """Print no progress bars and no warnings of the libraries behind the data."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity_error()
+    # Each attempt to reach the hub would print a line; the one error says it all.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+def cache_templates(environment: Any) -> None:
+    """Compile each Jinja template once, and limit it. The libraries compile it again for every document."""
+    from jinja2.sandbox import safe_range
+
+    compile_template = type(environment).from_string
+
+    @lru_cache(maxsize=LARGEST_TEMPLATE_CACHE)
+    def compiled(source: str) -> Any:
+        return compile_template(environment, source)
+
+    class LimitedTemplate(environment.template_class):  # type: ignore[misc, name-defined]
+        """A template that ends within its limit."""
+
+        def render(self, *args: Any, **kwargs: Any) -> str:
+            with limited(LONGEST_RENDERING, "a template", "", "shorten its loops"):
+                return str(super().render(*args, **kwargs))
+
+    environment.template_class = LimitedTemplate
+    environment.globals["range"] = safe_range
+
+    def from_string(source: Any, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or not isinstance(source, str):
+            return compile_template(environment, source, *args, **kwargs)
+        return compiled(source)
+
+    environment.from_string = from_string
+
+
+@contextmanager
+def limited_import(file: Path) -> Iterator[None]:
+    """Raise if a helper module never finishes its import."""
+    fix = "move what it computes into a function"
+    with limited(LONGEST_IMPORT, "importing it", str(file), fix):
+        yield

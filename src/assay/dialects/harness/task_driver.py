@@ -1,0 +1,341 @@
+"""Runs tasks of a library: asks their requests through the recording engine, and has the library read the answers."""
+
+import functools
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...core import (
+    AssayError,
+    BadSample,
+    Outcome,
+    Output,
+    ScoreRecord,
+    ScorerError,
+)
+from ...core.errors import blamed, shorten
+from ...runner.flow.drivers import Driven, RecordingEngine
+from ...runner.scoring.scoring import failure_score
+from .loaded import SUBTASK, Document, Loaded, LoadedTask, TaskReference
+from .random_state import RandomState
+from .task_results import (
+    NO_FILTER,
+    Collected,
+    Summary,
+    as_number,
+    group_results,
+    is_finite,
+    label_of,
+)
+from .task_settings import TaskSettings
+
+SCORED_AT_ONCE = 16
+"""Documents that are scored before the event loop gets its turn again."""
+
+Chosen = Sequence[tuple[int, Document]]
+"""Documents of a run, each with its position."""
+
+
+@dataclass(frozen=True)
+class TaskRows(ABC):
+    """The documents of a task as samples, built when they are first read."""
+
+    reference: TaskReference
+    settings: TaskSettings
+
+    @property
+    def name(self) -> str:
+        """How errors name the rows."""
+        return self.reference.where
+
+    @abstractmethod
+    def documents(self) -> Any:
+        """Return the documents of the task, which can turn each into a sample."""
+
+    def __call__(self) -> list[Any]:
+        documents = self.documents()
+        return [documents.sample(document) for document in documents]
+
+
+@dataclass(frozen=True)
+class FirstPrompt:
+    """The part of a template that both libraries share."""
+
+    reference: TaskReference
+    settings: TaskSettings
+    is_whole = True
+    """The prompt has its system text and its examples already."""
+
+
+class Documents(Protocol):
+    """The documents of a task or a group."""
+
+    loaded: Loaded
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield all documents."""
+        ...
+
+    def __getitem__(self, id: str) -> Document:
+        """Return the document of a sample."""
+        ...
+
+
+@dataclass(frozen=True)
+class TaskDriver(ABC):
+    """Asks all requests of a task or group and returns its rows."""
+
+    reference: TaskReference
+    settings: TaskSettings
+    digest: str
+    """Of the tasks and of the version of the library: a change of either is a change of the task."""
+
+    @abstractmethod
+    def documents(self) -> Documents:
+        """Return the documents of the task."""
+
+    @abstractmethod
+    def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
+        """Ask every request, put the answers into the instances, and return the first failure by document."""
+
+    def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
+        """Return True if a metric that was computed for a document has a row."""
+        return True
+
+    def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
+        """Return the value of one document for records, or None if it is a structure."""
+        return as_number(item)
+
+    def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
+        """Return the surroundings in which answers are read and numbers are computed."""
+        return nullcontext()
+
+    def prepare_answers(
+        self, subtask: LoadedTask, documents: Sequence[Document]
+    ) -> None:
+        """Apply the filters of a task to all its answers."""
+        instances = [entry for document in documents for entry in document.instances]
+        subtask.task._instances = instances
+        if instances:
+            subtask.task.apply_filters()
+
+    def results_of_document(
+        self, subtask: LoadedTask, document: Document, filter_name: str
+    ) -> Mapping[Any, Any]:
+        """Return what the library computes from the answers of one filter."""
+        requests = sorted(document.instances, key=lambda instance: instance.idx)
+        answers = [request.filtered_resps[filter_name] for request in requests]
+        computed: Mapping[Any, Any]
+        computed = subtask.task.process_results(document.row, answers)
+        return computed
+
+    @abstractmethod
+    def write_samples(
+        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+    ) -> None:
+        """Write the samples as the library logs them."""
+
+    def __call__(self, recording: RecordingEngine) -> Driven:
+        """Ask, read the answers and return the rows."""
+        chosen = self._chosen(recording)
+        failures = self.ask(recording, chosen)
+        with self.reading(recording):
+            results = self._results(recording, chosen, failures)
+        return Driven(results=results, n=len(chosen), n_expected=len(chosen))
+
+    def _chosen(self, recording: RecordingEngine) -> Chosen:
+        """Return the documents that the run is about, each with its place in the run."""
+        documents = self.documents()
+        chosen = []
+        for order, item in enumerate(recording.planned.view()):
+            if isinstance(item, BadSample):
+                recording.count_bad(item.id, str(item.error), order)
+            else:
+                chosen.append((order, documents[item.id]))
+        return chosen
+
+    def _results(
+        self, recording: RecordingEngine, chosen: Chosen, failures: dict[str, Output]
+    ) -> list[Any]:
+        loaded = self.documents().loaded
+        state = _state_for_metrics(chosen)
+        outcomes: Counter[str] = Counter()
+        rows = {}
+        for name, subtask in loaded.tasks.items():
+            entries = [entry for entry in chosen if entry[1].subtask is subtask]
+            if not entries:
+                continue
+            collected, broken = self._read(recording, subtask, entries, failures, state)
+            self._write_samples(recording, subtask, entries, {**failures, **broken})
+            verdicts = [_outcome_of(entry[1], failures, broken) for entry in entries]
+            counts = Counter(outcome.value for outcome, _ in verdicts)
+            outcomes.update(counts)
+            for metric in collected:
+                metric.records = self._records(recording, metric, entries, verdicts)
+            summary = self._summary(recording, len(entries), counts)
+            rows[name] = summary.results(subtask, collected)
+        if loaded.group is None:
+            return [row for task_rows in rows.values() for row in task_rows]
+        whole = self._summary(recording, len(chosen), outcomes)
+        return group_results(loaded, rows, whole)
+
+    def _write_samples(
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        entries: Chosen,
+        lost: Mapping[str, Any],
+    ) -> None:
+        if not recording.options.log_samples:
+            return
+        documents = [document for _, document in entries if document.id not in lost]
+        self.write_samples(recording, subtask, documents)
+
+    def _summary(
+        self, recording: RecordingEngine, expected: int, outcomes: Mapping[str, int]
+    ) -> Summary:
+        planned = recording.planned
+        return Summary(
+            planned.task.name,
+            planned.model_name,
+            planned.task.protocol,
+            expected,
+            outcomes,
+            self.reference.library,
+        )
+
+    def _read(
+        self,
+        recording: RecordingEngine,
+        subtask: LoadedTask,
+        entries: Chosen,
+        failures: Mapping[str, Output],
+        state: RandomState,
+    ) -> tuple[list[Collected], dict[str, str]]:
+        """Return the values of each metric and filter, and why documents could not be scored."""
+        answered = [document for _, document in entries if document.id not in failures]
+        where = f"task {self.reference.library}/{subtask.name}"
+        try:
+            recording.call_on_loop(lambda: self.prepare_answers(subtask, answered))
+        except Exception as error:
+            raise blamed(ScorerError, error, where) from error
+        broken: dict[str, str] = {}
+
+        def score(documents: Sequence[Document]) -> None:
+            with state.active():
+                for document in documents:
+                    self._score(subtask, document, broken, where)
+
+        for start in range(0, len(answered), SCORED_AT_ONCE):
+            chunk = answered[start : start + SCORED_AT_ONCE]
+            # Metrics of some tasks set alarms, which work on the main thread only.
+            recording.call_on_loop(functools.partial(score, chunk))
+        return self._collected(subtask, answered), broken
+
+    def _collected(
+        self, subtask: LoadedTask, answered: Sequence[Document]
+    ) -> list[Collected]:
+        """Return the values of each metric and filter over all documents."""
+        by_label: dict[str, Collected] = {}
+        for document in answered:
+            for metric, filter_name, value in document.metrics:
+                if not self.is_reported(subtask, metric):
+                    continue
+                label = label_of(metric, filter_name)
+                entry = by_label.setdefault(label, Collected(metric, label))
+                entry.items[document.id] = value
+        if not by_label:
+            # A task that names no metric and answered nothing has a row all the same.
+            declared = next(iter(subtask.task.aggregation()), self.reference.library)
+            by_label[str(declared)] = Collected(str(declared), str(declared))
+        return list(by_label.values())
+
+    def _score(
+        self,
+        subtask: LoadedTask,
+        document: Document,
+        broken: dict[str, str],
+        where: str,
+    ) -> None:
+        """Have the library compute the metrics of one document; note why where it cannot."""
+        document.metrics = []
+        try:
+            for filter_name in document.instances[0].filtered_resps:
+                computed = self.results_of_document(subtask, document, filter_name)
+                for metric, value in computed.items():
+                    document.metrics.append((metric, filter_name, value))
+        except ScorerError as error:
+            document.metrics = []
+            broken[document.id] = str(error)
+        except AssayError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a task's own code: it fails for this document alone
+            document.metrics = []
+            broken[document.id] = str(blamed(ScorerError, error, where, document.id))
+
+    def _records(
+        self,
+        recording: RecordingEngine,
+        collected: Collected,
+        entries: Chosen,
+        verdicts: Sequence[tuple[Outcome, str]],
+    ) -> list[ScoreRecord]:
+        """Write the value of one metric for each document to the journal."""
+        is_group = self.documents().loaded.group is not None
+        planned = recording.planned
+        records = []
+        for (order, document), (outcome, fault) in zip(entries, verdicts, strict=True):
+            item = collected.items.get(document.id)
+            number = self.number_of(document.subtask, item)
+            values = {collected.label: number} if is_finite(number) else {}
+            details: dict[str, Any] = {"error": fault} if fault else {}
+            if item is not None and number is None:
+                details["item"] = shorten(item)
+            record = ScoreRecord(
+                planned.task.name,
+                planned.model_name,
+                document.id,
+                collected.label,
+                self.digest,
+                values,
+                outcome.value,
+                answer=_shown_answer(document, collected.label),
+                details=details,
+                tags={SUBTASK: document.subtask.name} if is_group else {},
+                order=order,
+            )
+            records.append(recording.write_score(record))
+        return records
+
+
+def _state_for_metrics(chosen: Chosen) -> RandomState:
+    """Return the random numbers that metrics draw from: those after the last request was built."""
+    last = chosen[-1][1].random_state if chosen else None
+    return last.copy() if last is not None else RandomState()
+
+
+def _outcome_of(
+    document: Document, failures: Mapping[str, Output], broken: Mapping[str, str]
+) -> tuple[Outcome, str]:
+    """Return what became of a document, and why where it was not scored."""
+    if document.id in failures:
+        error = failures[document.id].error
+        if error is None:
+            return Outcome.MODEL_ERROR, ""
+        return failure_score(error).outcome, error.message
+    if document.id in broken:
+        return Outcome.JUDGE_ERROR, broken[document.id]
+    return Outcome.SCORED, ""
+
+
+def _shown_answer(document: Document, label: str) -> str | None:
+    """Return a generated answer as the metric's filter left it, for records."""
+    filtered = document.instances[0].filtered_resps if document.instances else {}
+    if not filtered:
+        return None
+    filter_name = label.partition(",")[2]
+    answer = filtered.get(filter_name or NO_FILTER)
+    return answer if isinstance(answer, str) else None

@@ -1,0 +1,127 @@
+"""The names of a library and what each is, for `assay ls` and `assay show`, without importing the library."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .library import Library
+from .task_index import (
+    Index,
+    IndexEntry,
+    find_entry,
+    installed_index,
+    leaf_names,
+)
+
+MOST_MEMBERS = 12
+"""Members of a group that are named in full."""
+
+
+class Listing:
+    """What the commands print about the names of one library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def index(self) -> Index:
+        """Return all names of the installed package, or raise with what to install."""
+        self.library.need_tasks_folder()
+        return installed_index(self.library)
+
+    def listing(self, reference: str) -> dict[str, list[dict[str, Any]]]:
+        """Return all names by kind; with a name behind the slash, those that begin with it."""
+        beginning = self.library.name_of(reference)
+        index = self.index()
+        named: dict[str, list[dict[str, Any]]] = {}
+        for kind in ("task", "group", "tag"):
+            rows = []
+            for name in sorted(index):
+                entry = index[name]
+                if entry.kind == kind and name.startswith(beginning):
+                    rows.append(self._row(entry))
+            if rows:
+                named[f"{kind}s"] = rows
+        return named
+
+    def _row(self, entry: IndexEntry) -> dict[str, Any]:
+        full_name = f"{self.library.module}/{entry.name}"
+        return {"name": full_name, "summary": _summary(entry)}
+
+    def lines(self, reference: str) -> Iterator[str]:
+        """Yield the names as text, kind by kind."""
+        kinds = self.listing(reference)
+        if not kinds:
+            find_entry(self.library.name_of(reference), self.index(), self.library)
+        for kind, rows in kinds.items():
+            names = [row["name"] for row in rows]
+            width = max(map(len, names))
+            yield f"{kind} ({len(rows)})"
+            for row in rows:
+                name, summary = row["name"], row["summary"]
+                yield f"  {name:<{width}}  {summary}".rstrip()
+
+    def about(self, reference: str) -> Iterator[str]:
+        """Yield what the files of the package say about one name."""
+        index = self.index()
+        entry = find_entry(self.library.name_of(reference), index, self.library)
+        yield f"{entry.kind} {self.library.module}/{entry.name}: {_summary(entry)}"
+        if entry.path:
+            yield f"  defined at {entry.path}"
+        if entry.family:
+            yield f"  family: {entry.family}"
+        if entry.kind == "task":
+            yield from _task_lines(entry)
+        else:
+            yield from _member_lines(entry, index, self.library)
+
+
+def _task_lines(entry: IndexEntry) -> Iterator[str]:
+    yield f"  output type: {entry.output_type}"
+    yield f"  metrics: {', '.join(entry.metrics) or 'those of the output type'}"
+    if entry.dataset:
+        yield f"  data: {entry.dataset}, or --data FILE_OR_FOLDER"
+    if entry.num_fewshot is not None:
+        yield f"  examples: {entry.num_fewshot}"
+    if entry.functions:
+        yield f"  functions: {', '.join(entry.functions)}"
+    packages = missing_packages(entry)
+    if packages:
+        yield f"  missing packages: {', '.join(packages)}"
+    if entry.is_unsafe:
+        yield "  runs code that the model wrote, in assay's sandbox"
+
+
+def _member_lines(entry: IndexEntry, index: Index, library: Library) -> Iterator[str]:
+    leaves = leaf_names(entry.name, index)
+    yield f"  tasks: {len(leaves)}"
+    for name in entry.members[:MOST_MEMBERS]:
+        yield f"    {library.module}/{name}"
+    if len(entry.members) > MOST_MEMBERS:
+        yield f"    and {len(entry.members) - MOST_MEMBERS} more"
+
+
+def _summary(entry: IndexEntry) -> str:
+    if entry.kind != "task":
+        return f"{len(entry.members)} members"
+    return ", ".join(filter(None, (entry.output_type, entry.dataset)))
+
+
+def missing_packages(entry: IndexEntry) -> list[str]:
+    """Return the packages that the task's helper modules import and that are not installed."""
+    import importlib.util
+    from pathlib import Path
+
+    from ...code.sources import names_imported, parsed
+
+    missing: dict[str, None] = {}
+    folder = Path(entry.path).parent
+    modules = {function.rpartition(".")[0] for function in entry.functions}
+    for module in sorted(filter(None, modules)):
+        file = folder / f"{module.replace('.', '/')}.py"
+        tree = parsed(file) if file.is_file() else None
+        for node in tree.body if tree is not None else ():
+            for name in names_imported(node):
+                top = name.partition(".")[0]
+                is_local = not top or (folder / f"{top}.py").exists()
+                if not is_local and importlib.util.find_spec(top) is None:
+                    missing[top] = None
+    return list(missing)

@@ -1,0 +1,161 @@
+"""From names and YAML files to references of single tasks and groups, and how their runs are identified."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...core import DEFAULT_OPTIONS, GenerateOptions, UsageError, digest_of, trust
+from ...runner.options import RunOptions
+from .library import Library
+from .loaded import Loaded, TaskReference
+from .task_index import (
+    Index,
+    find_entry,
+    group_name,
+    index_of_files,
+    index_of_folder,
+    installed_index,
+    leaf_names,
+    merged_yaml,
+)
+from .task_settings import TaskSettings
+
+DIGEST_CHARACTERS = 8
+ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
+
+
+def split_shots(text: str) -> tuple[str, int | None]:
+    """Return a reference without its number of examples, and that number: `NAME|5`."""
+    name, bar, number = text.rpartition("|")
+    return (name, int(number)) if bar and number.isdigit() else (text, None)
+
+
+def references_in(text: str, library: Library) -> list[TaskReference]:
+    """Return what a text names: a name of the package, or all that a YAML file defines."""
+    if library.claims_name(text) is not None:
+        library.need_tasks_folder()
+        name = library.name_of(text)
+        if not name:
+            raise UsageError(
+                f"name a task of {library.title}",
+                where=text,
+                fix=f"{library.prefixes[0]}NAME; `assay ls {library.module}` prints the names",
+            )
+        return [TaskReference(library.module, name)]
+    path = Path(text).expanduser().resolve()
+    library.need_tasks_folder()
+    config = merged_yaml(path, library)
+    names = names_defined(config, library)
+    if not names:
+        raise UsageError(
+            "names no task", where=str(path), fix="give it a key `task` with its name"
+        )
+    folder = str(path.parent)
+    return [TaskReference(library.module, name, str(path), folder) for name in names]
+
+
+def expanded(
+    reference: TaskReference, index: Index, library: Library
+) -> list[TaskReference]:
+    """Return the references of a tag's tasks, and of a group's where it aggregates nothing."""
+    entry = find_entry(reference.name, index, library)
+    is_loose_group = entry.kind == "group" and not _aggregates(entry.path, library)
+    if entry.kind == "task" or (entry.kind == "group" and not is_loose_group):
+        return [reference]
+    if not all(member in index for member in entry.members):
+        return [reference]  # tasks that are defined inside the group itself
+    parts: list[TaskReference] = []
+    for member in entry.members:
+        single = replace(reference, name=member)
+        parts += expanded(single, index, library)
+    return list(dict.fromkeys(parts))
+
+
+def _aggregates(path: str, library: Library) -> bool:
+    return bool(merged_yaml(path, library).get("aggregate_metric_list"))
+
+
+def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
+    """Return the group or the tasks that a merged file defines."""
+    group = group_name(config, library)
+    if group is not None:
+        return [group]
+    names = [config["task"]] if isinstance(config.get("task"), str) else []
+    for item in config.get("task_list") or ():
+        names.append(item["task"])
+    return names
+
+
+def known_names(reference: TaskReference, library: Library) -> Index:
+    """Return all names a reference may use: those of its own file, of its folder, then of the package."""
+    installed = installed_index(library)
+    if not reference.path:
+        return installed
+    own_names = index_of_files([reference.path], library)
+    neighbours = index_of_folder(Path(reference.own_folder), library)
+    return {**installed, **neighbours, **own_names}
+
+
+def check_files(name: str, index: Index, library: Library) -> None:
+    """Raise for an include cycle, a missing include, or code that the command does not name."""
+    folder = library.tasks_folder()
+    for leaf in [name, *leaf_names(name, index)]:
+        entry = index.get(leaf)
+        if entry is None or not entry.path:
+            continue
+        is_installed = folder is not None and entry.path.startswith(str(folder))
+        if not is_installed:
+            trust.check(entry.path)
+            merged_yaml(entry.path, library)
+
+
+def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
+    """Return the generation options of the tasks where they agree; each prompt brings its own."""
+    options = set()
+    for entry in loaded.tasks.values():
+        if entry.task.OUTPUT_TYPE == "generate_until":
+            where = f"task {entry.name!r}"
+            options.add(read(entry.task.config.generation_kwargs or {}, where))
+    return next(iter(options)) if len(options) == 1 else DEFAULT_OPTIONS
+
+
+def run_digest(loaded: Loaded, settings: TaskSettings, library: Library) -> str:
+    """Return a digest of the tasks and of the version of the library."""
+    parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
+    if settings.system is not None:
+        parts.append(settings.system)
+    return digest_of([library.version(), parts])[:DIGEST_CHARACTERS]
+
+
+def protocol_of(
+    loaded: Loaded,
+    settings: TaskSettings,
+    digest: str,
+    run: RunOptions,
+    library: Library,
+) -> str:
+    """Return the protocol id: shots, template, versions, and a digest of the resolved task."""
+    shots = sorted({entry.shots for entry in loaded.tasks.values()})
+    words = ["-".join(map(str, shots)) + "shot"]
+    if settings.chat:
+        words.append(
+            "chat" if settings.multiturn or not any(shots) else "chat_one_turn"
+        )
+    if settings.system is not None:
+        words.append("system")
+    if any(shots) and run.seed is not None:
+        words.append(f"seed{run.seed}")
+    versions = sorted({entry.version for entry in loaded.tasks.values()} - {""})
+    if versions:
+        words.append(f"v{'_'.join(versions)}")
+    words += [f"{library.module}{library.version()}", digest]
+    return f"{library.prefixes[0]}{loaded.name}@{'-'.join(words)}"
+
+
+def description_of(loaded: Loaded, library: Library) -> str:
+    """Return what a task is, in a few words."""
+    if loaded.group is not None:
+        return f"{library.title} group of {len(loaded.tasks)} tasks"
+    [entry] = loaded.tasks.values()
+    return f"{library.title} task, {entry.task.OUTPUT_TYPE}"

@@ -1,0 +1,341 @@
+"""The numbers of a library as results.
+
+Its aggregation gives the value. assay adds the interval where the aggregation is known.
+"""
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...core import Result, ScoreRecord, SummaryContext, shorten
+from ...core.score import UNRESOLVED
+from ...summarizers.breakdown import interval_of
+from ...summarizers.mean import Mean
+from ...summarizers.statistics import Estimate, estimate_mean, ratio_estimate
+from ...summarizers.units import failure_flags
+from .loaded import SUBTASK, Loaded, LoadedTask
+
+NO_FILTER = "none"
+"""Name of the filter of tasks that have none."""
+BYPASS = "bypass"
+"""Metric that says nothing."""
+SHARES = frozenset(
+    {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
+)
+"""Metrics that lie between 0 and 1. The scale of others is not known."""
+
+
+@dataclass
+class Collected:
+    """The values of one metric of one task, by sample."""
+
+    metric: str
+    """As the library names it."""
+    label: str
+    """With the filter, as `exact_match,strict-match`."""
+    items: dict[str, Any] = field(default_factory=dict)
+    """What the library computed for each document: a number, or what its aggregation takes."""
+    records: list[ScoreRecord] = field(default_factory=list)
+
+
+def label_of(metric: Any, filter_name: str) -> str:
+    """Return the name of a row: the metric alone, or with its filter."""
+    name = getattr(metric, "__name__", None) or str(metric)
+    return name if filter_name == NO_FILTER else f"{name},{filter_name}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the results of one task need to know about the run."""
+
+    task: str
+    model: str
+    protocol: str
+    expected: int
+    outcomes: Mapping[str, int]
+    library: str
+    """The package of the library."""
+
+    def results(
+        self, subtask: LoadedTask, collected: Sequence[Collected]
+    ) -> list[Result]:
+        """Return a row for each metric and filter of one task."""
+        rows = []
+        for metric in collected:
+            if metric.metric == BYPASS:
+                continue
+            rows.append(self._row(subtask, metric))
+        return rows
+
+    def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
+        task = subtask.task
+        aggregate = aggregation_of(task, collected.metric, self.library)
+        directions = task.higher_is_better()
+        is_higher_better = bool(directions.get(collected.metric, True))
+        numbers = [as_number(item) for item in collected.items.values()]
+        is_mean = kind_of(aggregate, self.library) == "mean"
+        are_finite = all(map(is_finite, numbers))
+        if is_mean and are_finite:
+            return self._mean_row(collected, is_higher_better)
+        return self._set_row(subtask, collected, aggregate, is_higher_better)
+
+    def _mean_row(self, collected: Collected, is_higher_better: bool) -> Result:
+        context = SummaryContext(
+            task=self.task,
+            model=self.model,
+            protocol=self.protocol,
+            scorer=collected.label,
+            n_expected=self.expected,
+            seed=0,
+            higher_is_better=is_higher_better,
+            bounds=(0.0, 1.0) if _is_share(collected.metric) else None,
+        )
+        return next(iter(Mean()(collected.records, context)))
+
+    def _set_row(
+        self,
+        subtask: LoadedTask,
+        collected: Collected,
+        aggregate: Callable[[list[Any]], Any],
+        is_higher_better: bool,
+    ) -> Result:
+        items = list(collected.items.values())
+        try:
+            value = as_number(aggregate(items)) if items else None
+            fields = interval_fields(aggregate, items, value, self.library)
+        except Exception as error:  # noqa: BLE001 - a task's own code: its other numbers stay
+            fields = _failed_fields(error)
+        unresolved = {n: c for n, c in self.outcomes.items() if n in UNRESOLVED and c}
+        lost = sum(unresolved.values()) / max(self.expected, 1)
+        flags = (*failure_flags(lost), *fields.pop("flags", ()))
+        return Result(
+            task=self.task,
+            model=self.model,
+            metric=collected.label,
+            n=len(items),
+            n_expected=self.expected,
+            protocol=self.protocol,
+            outcomes=dict(self.outcomes),
+            higher_is_better=is_higher_better,
+            flags=flags,
+            **fields,
+        )
+
+
+def _is_share(metric: Any) -> bool:
+    return metric in SHARES or str(metric).startswith(("pass@", "pass_at_"))
+
+
+def aggregation_of(task: Any, metric: Any, library: str) -> Callable[[list[Any]], Any]:
+    """Return the aggregation of a metric; the mean where none is named."""
+    aggregations: Mapping[Any, Any] = task.aggregation()
+    aggregate: Callable[[list[Any]], Any] | None = aggregations.get(metric)
+    return aggregate or _registered("mean", library)
+
+
+def kind_of(aggregate: Any, library: str) -> str:
+    """Return the name of an aggregation whose interval is known, else an empty text."""
+    import numpy
+
+    if aggregate in (numpy.mean, numpy.average):
+        return "mean"
+    for name in ("mean", "perplexity", "weighted_perplexity", "bits_per_byte"):
+        if aggregate is _registered(name, library):
+            return name
+    return ""
+
+
+def _registered(name: str, library: str) -> Any:
+    """Return an aggregation of the library by its name."""
+    metrics = importlib.import_module(f"{library}.api.metrics")
+    return getattr(metrics, name)
+
+
+def interval_fields(
+    aggregate: Any, items: Sequence[Any], value: float | None, library: str
+) -> dict[str, Any]:
+    """Return value, interval and standard error of a number that is not a plain mean."""
+    kind = kind_of(aggregate, library)
+    name = getattr(aggregate, "__name__", type(aggregate).__name__)
+    without: dict[str, Any] = {
+        "value": value if is_finite(value) else None,
+        "interval": f"none: {name} is computed over the whole set",
+    }
+    if not is_finite(value):
+        reason = (
+            "nothing was scored" if value is None else f"not a finite number: {value}"
+        )
+        return {**without, "flags": (reason,)}
+    if kind == "perplexity":
+        losses = [-float(item) for item in items]
+        return _transformed(estimate_mean(losses, binary=False), math.exp, value)
+    if kind in ("weighted_perplexity", "bits_per_byte"):
+        losses = [-float(item[0]) for item in items]
+        weights = [float(item[1]) for item in items]
+        transform = math.exp if kind == "weighted_perplexity" else _bits
+        if len(items) > 1 and any(weights):
+            return _transformed(ratio_estimate(losses, weights), transform, value)
+    return without
+
+
+def _failed_fields(error: Exception) -> dict[str, Any]:
+    """Return a row without a value for an aggregation that raised."""
+    text = " ".join(str(error).split())
+    reason = f"{type(error).__name__}: {shorten(text, 120)}"
+    return {
+        "value": None,
+        "interval": "none: the aggregation failed",
+        "flags": (f"the aggregation failed: {reason}",),
+    }
+
+
+def _bits(nats: float) -> float:
+    return nats / math.log(2)
+
+
+def _transformed(
+    estimate: Estimate, transform: Callable[[float], float], value: float | None
+) -> dict[str, Any]:
+    """Return an interval on the scale of the reported number; the value is the library's own."""
+    fields = interval_of(estimate)
+    ci = fields["ci"]
+    if ci is not None:
+        fields["ci"] = (transform(ci[0]), transform(ci[1]))
+    # The standard error is on the scale of the loss, and would mislead beside the transformed value.
+    return {**fields, "value": value, "stderr": None}
+
+
+def group_results(
+    loaded: Loaded, rows: Mapping[str, Sequence[Result]], summary: Summary
+) -> list[Result]:
+    """Return the rows of a group: what `Group.aggregate` computes, with the rows of its tasks as a breakdown.
+
+    A metric that the group does not aggregate has a row for each task that reports it.
+    """
+    metrics = {name: _metrics_of(task_rows) for name, task_rows in rows.items()}
+    results: list[Result] = []
+    groups = [loaded.group, *loaded.group.get_all_groups()]
+    for group in groups:
+        aggregated = group.aggregate(metrics)
+        for key, value in aggregated.items():
+            metric, comma, filter_name = str(key).partition(",")
+            number = as_number(value)
+            if not comma or metric.endswith("_stderr") or number is None:
+                continue
+            label = label_of(metric, filter_name)
+            results.append(_group_row(group, loaded, label, number, rows, summary))
+    covered = {row.metric for row in results}
+    for name, task_rows in rows.items():
+        for row in task_rows:
+            if row.metric not in covered:
+                results.append(replace(row, metric=f"{name}:{row.metric}"))
+    return results
+
+
+def _group_row(
+    group: Any,
+    loaded: Loaded,
+    label: str,
+    value: float,
+    rows: Mapping[str, Sequence[Result]],
+    summary: Summary,
+) -> Result:
+    members = [task.task_name for task in group.get_all_tasks()]
+    parts = {
+        name: row
+        for name in members
+        for row in rows.get(name, ())
+        if row.metric == label
+    }
+    is_top = group is loaded.group
+    fields = _pooled(group, label, parts, value)
+    return Result(
+        task=summary.task,
+        model=summary.model,
+        metric=label if is_top else f"{group.name}:{label}",
+        value=value,
+        n=sum(row.n for row in parts.values()),
+        n_expected=sum(row.n_expected or 0 for row in parts.values()),
+        protocol=summary.protocol,
+        higher_is_better=all(row.higher_is_better for row in parts.values()),
+        outcomes=dict(summary.outcomes) if is_top else {},
+        groups={SUBTASK: dict(parts)} if is_top else {},
+        **fields,
+    )
+
+
+def _pooled(
+    group: Any, label: str, parts: Mapping[str, Result], value: float
+) -> dict[str, Any]:
+    """Return the standard error and interval of a mean over tasks, weighted as the group says."""
+    if not _is_mean_of_tasks(group):
+        return {"interval": "none: the group has an aggregation of its own"}
+    errors = [row.stderr for row in parts.values()]
+    if not errors or any(error is None for error in errors):
+        return {"interval": "none: a task of the group has no standard error"}
+    by_size = _weighs_by_size(group, label)
+    counts = [row.n for row in parts.values()]
+    total = sum(counts) if by_size else len(counts)
+    shares = [(count if by_size else 1) / total for count in counts]
+    variance = sum(
+        (share * float(error or 0.0)) ** 2
+        for share, error in zip(shares, errors, strict=True)
+    )
+    stderr = math.sqrt(variance)
+    if not stderr:
+        return {"interval": "none: no spread in any task"}
+    low, high = value - 1.959964 * stderr, value + 1.959964 * stderr
+    weighting = "by size" if by_size else "equally"
+    return {
+        "stderr": stderr,
+        "ci": (low, high),
+        "interval": f"normal, tasks weighted {weighting}",
+    }
+
+
+def _is_mean_of_tasks(group: Any) -> bool:
+    """Return True if a group averages the numbers of its tasks."""
+    entries = group.aggregate_metric_list or ()
+    return not any(callable(entry.aggregation) for entry in entries)
+
+
+def _weighs_by_size(group: Any, label: str) -> bool:
+    metric = label.partition(",")[0]
+    for entry in group.aggregate_metric_list or ():
+        if entry.metric == metric:
+            return bool(entry.weight_by_size)
+    return True
+
+
+def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
+    """Return the rows of a task as the library's own table holds them."""
+    metrics: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for row in rows:
+        metric, comma, filter_name = row.metric.partition(",")
+        filter_name = filter_name if comma else NO_FILTER
+        key = f"{metric},{filter_name}"
+        metrics[key] = row.value
+        metrics[f"{metric}_stderr,{filter_name}"] = (
+            "N/A" if row.stderr is None else row.stderr
+        )
+        counts[key] = row.n
+    first = next(iter(counts.values()), 0)
+    return {**metrics, "sample_len": first, "sample_count": counts}
+
+
+def as_number(value: Any) -> float | None:
+    """Return a metric's value as a number, or None for a tuple or another structure."""
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        number = value.item()
+        return float(number) if isinstance(number, (bool, int, float)) else None
+    return None
+
+
+def is_finite(value: float | None) -> bool:
+    """Return True for a number that is neither infinite nor not a number."""
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,24 @@
+"""inspect: tasks of inspect_ai and inspect_evals, run through the installed packages.
+
+inspect_ai's solvers, tools and scorers run unchanged. Their model is assay's recording engine, so that every call is
+in the journal.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import Model, Task
+
+__all__ = ["model", "tasks"]
+
+
+def tasks(reference: str, run: Any) -> Sequence[Task]:
+    """Return the tasks behind `inspect_evals/NAME`, `file.py@task` or a file of tasks."""
+    from .inspect_planning import tasks_of
+
+    return tasks_of(reference, run)
+
+
+def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """Return None: files of inspect_ai hold no models for assay."""
+    return None

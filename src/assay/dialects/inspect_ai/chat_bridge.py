@@ -1,0 +1,173 @@
+"""Messages, tools and options of inspect_ai as those of assay, and answers of assay as those of inspect_ai."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...core import (
+    Audio,
+    GenerateOptions,
+    Image,
+    Message,
+    Output,
+    Part,
+    Prompt,
+    Reasoning,
+    Text,
+    Tool,
+    UsageError,
+    Video,
+    as_messages,
+)
+from ...core.output import Candidate
+from ...imports.chat_turns import messages_of
+from . import package
+
+SAME_NAME = (
+    "temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "reasoning_effort",
+)  # fmt: skip
+"""Generation options with the same name and meaning."""
+UNSUPPORTED = ("best_of", "logit_bias", "response_schema", "extra_body", "modalities")
+"""Options that change answers and that assay cannot pass on."""
+TOOL_CHOICES = {"auto": "auto", "none": "none", "any": "required"}
+STOP_REASONS = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+KINDS = {"image": Image, "audio": Audio, "video": Video}
+
+
+def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
+    """Return the generation options of a call; those that it does not set are the usual ones."""
+    for name in UNSUPPORTED:
+        if getattr(config, name, None):
+            raise UsageError(f"the task sets {name!r}, which assay cannot pass on")
+    changes = {name: getattr(config, name, None) for name in SAME_NAME}
+    chosen: dict[str, Any] = {k: v for k, v in changes.items() if v is not None}
+    if config.stop_seqs:
+        chosen["stop"] = tuple(config.stop_seqs)
+    if config.num_choices:
+        chosen["n"] = config.num_choices
+    if config.logprobs:
+        chosen["logprobs"] = config.top_logprobs or 0
+    return replace(usual, **chosen)
+
+
+def prompt_of(
+    turns: Sequence[Any], tools: Sequence[Any], choice: Any, options: GenerateOptions
+) -> Prompt:
+    """Return a call of a task's solver as a prompt."""
+    return Prompt(
+        messages_of_inspect(turns),
+        options=options,
+        tools=tuple(_tool(info) for info in tools),
+        tool_choice=_tool_choice(choice) if tools else None,
+    )
+
+
+def _tool(info: Any) -> Tool:
+    parameters = info.parameters.model_dump(mode="json", exclude_none=True)
+    return Tool(info.name, info.description, parameters)
+
+
+def _tool_choice(choice: Any) -> str | None:
+    """Return the choice in assay's words: a word, or the name of the tool that must be called."""
+    if isinstance(choice, str):
+        return TOOL_CHOICES.get(choice)
+    return getattr(choice, "name", None)
+
+
+def messages_of_inspect(turns: Any) -> tuple[Message, ...]:
+    """Return inspect_ai's messages. Media that a task names by file are opened, because the task is trusted code."""
+    if isinstance(turns, str):
+        return as_messages(turns)
+    plain = [turn.model_dump(mode="json", exclude_none=True) for turn in turns]
+    for turn in plain:
+        content = turn.get("content")
+        if isinstance(content, list):
+            turn["content"] = [_with_bytes(piece) for piece in content]
+    return messages_of(plain)
+
+
+def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
+    """Return a content with the medium of a local file as a data URL."""
+    kind = str(piece.get("type"))
+    source = piece.get(kind)
+    if kind not in KINDS or not isinstance(source, str) or source.startswith("data:"):
+        return piece
+    path = Path(source.removeprefix("file://"))
+    if not path.is_file():
+        raise UsageError(
+            f"the {kind} {source!r} is not a file on this machine",
+            fix="download it, and name the file in the task",
+        )
+    medium = KINDS[kind](path)
+    return {**piece, kind: medium.data_url()}
+
+
+def output_of(output: Output, model_name: str) -> Any:
+    """Return an answer as inspect_ai's model output."""
+    module = package.module("model")
+    choices = [
+        _choice(module, candidate, model_name) for candidate in output.candidates
+    ]
+    usage = None
+    if output.usage is not None:
+        taken_in = output.usage.input_tokens or 0
+        written_out = output.usage.output_tokens or 0
+        usage = module.ModelUsage(
+            input_tokens=taken_in,
+            output_tokens=written_out,
+            total_tokens=taken_in + written_out,
+            input_tokens_cache_read=output.usage.cached_tokens,
+            reasoning_tokens=output.usage.reasoning_tokens,
+        )
+    return module.ModelOutput(
+        model=model_name, choices=choices, usage=usage, time=output.seconds
+    )
+
+
+def _choice(module: Any, candidate: Candidate, model_name: str) -> Any:
+    contents = []
+    for part in candidate.separated().parts:
+        content = _content(module, part)
+        if content is not None:
+            contents.append(content)
+    calls = [_call(call) for call in candidate.calls]
+    is_text = len(contents) == 1 and isinstance(contents[0], module.ContentText)
+    message = module.ChatMessageAssistant(
+        content=contents[0].text if is_text else contents,
+        tool_calls=calls or None,
+        model=model_name,
+        source="generate",
+    )
+    reason = "tool_calls" if calls else candidate.stop_reason
+    stop_reason = STOP_REASONS.get(str(reason), "stop")
+    return module.ChatCompletionChoice(message=message, stop_reason=stop_reason)
+
+
+def _content(module: Any, part: Part) -> Any:
+    if isinstance(part, Text):
+        return module.ContentText(text=part.text)
+    if isinstance(part, Reasoning):
+        return module.ContentReasoning(reasoning=part.text)
+    if isinstance(part, Image):
+        return module.ContentImage(image=part.data_url())
+    return None
+
+
+def _call(call: Any) -> Any:
+    """Return a tool call; arguments that are no JSON object are an error that the model reads."""
+    tools = package.module("tool")
+    if call.is_readable:
+        return tools.ToolCall(
+            id=call.id, function=call.name, arguments=dict(call.arguments)
+        )
+    error = f"the arguments are not a JSON object: {json.dumps(call.arguments)}"
+    return tools.ToolCall(
+        id=call.id, function=call.name, arguments={}, parse_error=error
+    )

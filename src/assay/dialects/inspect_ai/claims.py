@@ -1,0 +1,62 @@
+"""Which references and files are tasks of inspect_ai. Nothing of a file is run to find out."""
+
+import ast
+from pathlib import Path
+
+NAMES: dict[str, str] = {}
+"""Modules that assay provides to files of inspect_ai: none, because its own package is used."""
+PREFIXES = ("inspect_evals/", "inspect-evals/")
+PACKAGE = "inspect_ai"
+DECORATOR = "task"
+
+
+def claims_name(reference: str) -> str | None:
+    """Return why a name is a task of inspect_ai, or None. A file or folder of that name is what it is."""
+    if Path(reference).exists():
+        return None
+    if reference.startswith(PREFIXES):
+        return f"it begins with {PREFIXES[0]}"
+    file, task = split_task(reference)
+    if task and Path(file).expanduser().is_file() and task_names(Path(file)):
+        return "it names a task of a file that imports inspect_ai"
+    return None
+
+
+def split_task(reference: str) -> tuple[str, str]:
+    """Return file and task of `file.py@task` or `file.py:task`; the task is empty for a file alone."""
+    for mark in ("@", ":"):
+        file, found_mark, task = reference.rpartition(mark)
+        if found_mark and file.endswith(".py"):
+            return file, task
+    return reference, ""
+
+
+def claims(path: Path, imports: frozenset[str]) -> str | None:
+    """Return why a file defines tasks of inspect_ai, or None."""
+    is_importing = any(name.split(".")[0] == PACKAGE for name in imports)
+    if not is_importing or not task_names(path):
+        return None
+    return "it imports inspect_ai and defines a @task"
+
+
+def task_names(path: Path) -> list[str]:
+    """Return the functions of a file that are decorated as tasks of inspect_ai, in order."""
+    try:
+        tree = ast.parse(path.expanduser().read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return []
+    names = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and _is_task(node):
+            names.append(node.name)
+    return names
+
+
+def _is_task(node: ast.FunctionDef) -> bool:
+    for decorator in node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(function, ast.Name) and function.id == DECORATOR:
+            return True
+        if isinstance(function, ast.Attribute) and function.attr == DECORATOR:
+            return True
+    return False

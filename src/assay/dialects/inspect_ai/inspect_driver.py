@@ -1,0 +1,182 @@
+"""Runs a task of inspect_ai: its solver and scorers, with the recording engine as the model."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core import (
+    BadSample,
+    Outcome,
+    Output,
+    Prompt,
+    Result,
+    ScoreRecord,
+    ScorerError,
+    SummaryContext,
+)
+from ...imports.inspect_logs import sample_of, stated_numbers
+from ...runner.flow.drivers import Driven, DriverStopped, RecordingEngine
+from ...store.converting import with_stated
+from ...summarizers.attempts import Attempts
+from ...summarizers.mean import Mean
+from . import package
+
+if TYPE_CHECKING:
+    from .inspect_planning import InspectReference
+
+MOST_AT_ONCE = 64
+"""Samples that inspect_ai works on at once, unless --concurrency says otherwise."""
+
+
+@dataclass(frozen=True)
+class InspectDriver:
+    """Evaluates one task with inspect_ai, and returns its numbers with intervals."""
+
+    reference: "InspectReference"
+    digest: str
+    """Of the task and the version of inspect_ai: a change of either is a change of the task."""
+
+    def __call__(self, recording: RecordingEngine) -> Driven:
+        orders = self._chosen(recording)
+        if not orders:
+            return Driven(values={"samples": 0}, n=0)
+        with tempfile.TemporaryDirectory() as folder:
+            log = self._evaluate(recording, list(orders), folder)
+            if recording.failure is not None:
+                raise recording.failure
+            if recording.stopped:
+                raise DriverStopped
+            if log.status == "error" or log.samples is None:
+                reason = log.error.message if log.error else "it returned no samples"
+                raise ScorerError(str(reason), where=f"task {self.reference.name!r}")
+            plain = log.model_dump(mode="json", exclude_none=True, exclude={"samples"})
+            # inspect_ai reads the samples from its file while they are iterated.
+            records = list(self._records(recording, log.samples, plain, orders))
+        for record in records:
+            recording.write_score(record)
+        results = self._results(recording, records, plain, len(orders))
+        return Driven(results=results, n=len(orders), n_expected=len(orders))
+
+    def _chosen(self, recording: RecordingEngine) -> dict[str, int]:
+        """Return the ids of the samples that the run is about, with their place in it."""
+        orders: dict[str, int] = {}
+        for order, item in enumerate(recording.planned.view()):
+            if isinstance(item, BadSample):
+                recording.count_bad(item.id, str(item.error), order)
+            else:
+                orders[item.id] = order
+        return orders
+
+    def _evaluate(
+        self, recording: RecordingEngine, ids: Sequence[str], folder: str
+    ) -> Any:
+        """Run inspect_ai over some samples, and return its log. A failed sample does not end the others."""
+        from .inspect_planning import load
+        from .provider import AssayModel
+
+        task = load(self.reference)
+        known_ids = {str(id): id for id in _ids_of(task.dataset)}
+        count = recording.options.concurrency or MOST_AT_ONCE
+
+        def ask(prompts: Sequence[Prompt], samples: Sequence[str]) -> list[Output]:
+            return recording.generate(prompts, ids=samples)
+
+        models = package.module("model")
+        api = AssayModel(
+            recording.planned.model_name,
+            ask=ask,
+            usual=recording.planned.options,
+            chosen=recording.options.generation,
+            connections=count,
+        )
+        model = models.Model(api, models.GenerateConfig())
+        (log,) = package.module("").eval(
+            task,
+            model=model,
+            sample_id=[known_ids[id] for id in ids],
+            log_dir=folder,
+            display="none",
+            max_samples=count,
+            fail_on_error=False,
+            log_realtime=False,
+        )
+        return log
+
+    def _records(
+        self,
+        recording: RecordingEngine,
+        samples: Sequence[Any],
+        plain: Mapping[str, Any],
+        orders: Mapping[str, int],
+    ) -> Iterator[ScoreRecord]:
+        """Yield the verdict of each scorer on each sample and epoch."""
+        cell = recording.planned
+        scorers = [s["name"] for s in plain["eval"].get("scorers") or ()]
+        for logged in samples:
+            dumped = logged.model_dump(mode="json", exclude_none=True)
+            sample = sample_of(dumped, scorers or [cell.task.name])
+            for score in sample.scores:
+                yield ScoreRecord(
+                    cell.task.name,
+                    cell.model_name,
+                    sample.id,
+                    score.scorer,
+                    self.digest,
+                    dict(score.values),
+                    score.outcome.value,
+                    sample.epoch,
+                    score.answer,
+                    dict(score.details),
+                    order=orders.get(sample.id, len(orders)),
+                )
+
+    def _results(
+        self,
+        recording: RecordingEngine,
+        records: Sequence[ScoreRecord],
+        plain: Mapping[str, Any],
+        expected: int,
+    ) -> list[Result]:
+        """Return the mean of each scorer with its interval, and further numbers that inspect_ai computed."""
+        cell = recording.planned
+        by_scorer: dict[str, list[ScoreRecord]] = {}
+        for record in records:
+            by_scorer.setdefault(record.scorer, []).append(record)
+        rows: list[Result] = []
+        for scorer, own_records in by_scorer.items():
+            context = SummaryContext(
+                task=cell.task.name,
+                model=cell.model_name,
+                protocol=cell.task.protocol,
+                scorer=scorer,
+                n_expected=expected,
+                seed=0,
+                bounds=None,
+            )
+            rows += Mean()(Attempts(own_records), context)
+        blank = Result(
+            cell.task.name,
+            cell.model_name,
+            "",
+            None,
+            expected,
+            expected,
+            cell.task.protocol,
+            outcomes=_outcomes(records),
+        )
+        return with_stated(rows, stated_numbers(plain), blank, "inspect_ai")
+
+
+def _ids_of(dataset: Any) -> Iterator[Any]:
+    """Yield the ids of a dataset; inspect_ai counts samples without one from 1."""
+    for number, sample in enumerate(dataset, 1):
+        yield number if sample.id is None else sample.id
+
+
+def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
+    """Return the number of samples and epochs by outcome, over the first scorer."""
+    first = records[0].scorer if records else ""
+    counts = Counter(r.outcome for r in records if r.scorer == first)
+    return {str(Outcome(outcome)): count for outcome, count in counts.items()}

@@ -1,0 +1,75 @@
+"""The installed packages inspect_ai and inspect_evals: imported when a task is loaded."""
+
+import contextlib
+import importlib
+import importlib.metadata
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ...core import UsageError, library, shorten
+
+EXTRA = "assay[inspect]"
+PROVIDER = "assay"
+LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
+"""Names of errors that say that data could not be fetched."""
+
+
+def module(name: str) -> Any:
+    """Return a module of inspect_ai. Raise with what to install if it is missing."""
+    return library(f"inspect_ai.{name}" if name else "inspect_ai", "inspect_ai", EXTRA)
+
+
+def version() -> str:
+    """Return the version of the installed inspect_ai."""
+    return importlib.metadata.version("inspect_ai")
+
+
+def need_evals() -> None:
+    """Raise with what to install if inspect_evals is missing."""
+    module("")
+    library("inspect_evals", "inspect_evals", "inspect_evals")
+
+
+@contextlib.contextmanager
+def loading(reference: str) -> Iterator[None]:
+    """Turn what goes wrong while a task is loaded into one line: a missing package, unreachable data, its own error."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the task needs the package {error.name!r}",
+            where=reference,
+            fix=f"pip install {str(error.name).partition('.')[0]}",
+        ) from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {shorten(str(error), 160)}"
+        if _is_unreachable(error):
+            raise UsageError(
+                f"the task's data cannot be fetched: {reason}",
+                where=reference,
+                fix="fetch it once where there is a network, and copy the cache folder ($HF_HOME, or the one that"
+                " inspect_evals names)",
+            ) from error
+        raise UsageError(
+            f"the task cannot be loaded: {reason}",
+            where=reference,
+            fix="`inspect eval` of the same task says more",
+        ) from error
+
+
+def _is_unreachable(error: BaseException | None) -> bool:
+    while error is not None:
+        names = [kind.__name__ for kind in type(error).__mro__]
+        if any(name in names for name in LOADERS):
+            return True
+        if "Name or service not known" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def quiet() -> None:
+    """Keep inspect_ai's display and its checks for newer versions away from the terminal of a run."""
+    os.environ.setdefault("INSPECT_LOG_LEVEL", "critical")
+    os.environ.setdefault("INSPECT_DISPLAY", "none")

@@ -1,0 +1,170 @@
+"""The model provider `assay` of inspect_ai: `inspect eval TASK --model assay/hf/PATH`.
+
+inspect_ai finds this module through its entry points. In a run of assay the provider asks the recording engine;
+otherwise it asks the model itself.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import anyio
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    modelapi,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from ...core import GenerateOptions, Model, Output, Prompt, Request
+from .chat_bridge import options_of, output_of, prompt_of
+
+CHARACTERS_PER_TOKEN = 4
+"""For inspect_ai's own estimates of a context's length. The counts of answers come from the model."""
+Ask = Callable[[Sequence[Prompt], Sequence[str]], list[Output]]
+"""Answers prompts about samples; it blocks."""
+
+
+class Refused(Exception):
+    """The model gave no answer; inspect_ai records the sample as failed."""
+
+
+class Collected:
+    """Asks in batches: the calls that arrive while the model is busy are its next batch."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._waiting: list[tuple[Prompt, str, asyncio.Future[Output]]] = []
+        self._is_busy = False
+
+    async def answer(self, prompt: Prompt, sample: str) -> Output:
+        """Return the answer to one prompt."""
+        future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
+        self._waiting.append((prompt, sample, future))
+        if not self._is_busy:
+            await self._work()
+        return await future
+
+    async def _work(self) -> None:
+        self._is_busy = True
+        try:
+            while self._waiting:
+                await asyncio.sleep(0)  # let other samples add their calls
+                batch, self._waiting = self._waiting, []
+                await self._answer_batch(batch)
+        finally:
+            self._is_busy = False
+
+    async def _answer_batch(
+        self, batch: Sequence[tuple[Prompt, str, asyncio.Future[Output]]]
+    ) -> None:
+        prompts = [prompt for prompt, _, _ in batch]
+        samples = [sample for _, sample, _ in batch]
+        try:
+            outputs = await anyio.to_thread.run_sync(self._ask, prompts, samples)
+        except BaseException as error:  # noqa: BLE001 - every waiting call gets the error
+            reason = error if isinstance(error, Exception) else Refused(str(error))
+            for _, _, future in batch:
+                if not future.done():
+                    future.set_exception(reason)
+            return
+        for (_, _, future), output in zip(batch, outputs, strict=True):
+            if not future.done():
+                future.set_result(output)
+
+
+@modelapi("assay")
+class AssayModel(ModelAPI):  # type: ignore[misc]
+    """A model of assay behind inspect_ai's interface."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),
+        ask: Ask | None = None,
+        usual: GenerateOptions | None = None,
+        chosen: Mapping[str, Any] | None = None,
+        connections: int = 16,
+        **model_args: Any,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self._usual = usual or GenerateOptions()
+        self._chosen = dict(chosen or {})
+        self._connections = connections
+        if base_url is not None:
+            model_args["base_url"] = base_url
+        self._asking = Collected(ask or _DirectModel(model_name, model_args))
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """Answer one call of a solver or a scorer."""
+        from dataclasses import replace
+
+        options = replace(options_of(config, self._usual), **self._chosen)
+        prompt = prompt_of(input, tools, tool_choice, options)
+        output = await self._asking.answer(prompt, _sample_id())
+        if output.error is not None:
+            raise Refused(f"{output.error.kind}: {output.error.message}")
+        return output_of(output, self.model_name)
+
+    def max_connections(self) -> int:
+        """Return how many calls may wait at once."""
+        return self._connections
+
+    async def count_text_tokens(self, text: str) -> int:
+        """Return an estimate that needs no tokenizer from the network."""
+        return len(text) // CHARACTERS_PER_TOKEN + 1
+
+
+def _sample_id() -> str:
+    """Return the id of the sample that inspect_ai works on in this call; empty outside of one."""
+    from inspect_ai.log._samples import sample_active
+
+    active = sample_active()
+    return "" if active is None else str(active.sample.id)
+
+
+class _DirectModel:
+    """A model that is asked without a run: loaded at the first call."""
+
+    def __init__(self, name: str, args: Mapping[str, Any]) -> None:
+        self._name, self._args = name, args
+        self._model: Model | None = None
+
+    def __call__(
+        self, prompts: Sequence[Prompt], samples: Sequence[str]
+    ) -> list[Output]:
+        """Answer prompts, all in one batch unless the model is asked one by one."""
+        model = self._loaded()
+        requests = [
+            Request(prompt, prompt.options or GenerateOptions(), id=sample)
+            for prompt, sample in zip(prompts, samples, strict=True)
+        ]
+        if not inspect.iscoroutinefunction(model.generate):
+            return list(model.generate(requests))
+
+        async def ask_all() -> list[Output]:
+            answers = await asyncio.gather(*[model.generate([r]) for r in requests])
+            return [answer[0] for answer in answers]
+
+        return asyncio.run(ask_all())
+
+    def _loaded(self) -> Model:
+        if self._model is None:
+            from ...models.resolve import build_model
+
+            self._model = build_model(self._name, self._args)
+            load = getattr(self._model, "load", None)
+            if load is not None:
+                load()
+        return self._model

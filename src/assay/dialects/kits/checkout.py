@@ -1,0 +1,299 @@
+"""Names of a toolkit's checkout, or its installed package: the datasets and models that its own files define.
+
+They are found in the syntax trees of the files: importing the packages would import every model and every dataset,
+with all the libraries they need. Only the one file that defines what was asked for is loaded.
+"""
+
+import ast
+import importlib.util
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...code.sources import parsed
+from ...core import EMPTY, AssayError, UsageError
+from ..outside import installed_mount
+
+ENVIRONMENT_CALLS = ("os.environ.get", "os.getenv")
+ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+PIP_NAMES: Mapping[str, str] = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "fitz": "pymupdf",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""pip's names of packages that are imported under another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A class of the checkout, with the arguments of a configured name."""
+
+    file: Path
+    cls: str
+    arguments: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """What distinguishes the checkouts of the toolkits."""
+
+    package: str
+    model_folders: tuple[str, ...]
+    """Folders of the package that hold model classes."""
+    own_dataset_files: frozenset[str]
+    """Names of dataset files of which assay has its own version."""
+    datasets_of: Callable[[Path], Sequence[tuple[type, str]]]
+    """Loads a file and returns its dataset classes with the names of their datasets."""
+
+    def checkout(self, folder: Path | None = None) -> "Checkout | None":
+        """Return the checkout at or around a folder (the working folder), else the installed package, or None."""
+        start = (folder or Path.cwd()).resolve()
+        folders = [start, *start.parents]
+        installed = installed_mount(self.package)
+        if installed is not None:
+            folders.append(installed.folder)
+        for candidate in folders:
+            package = candidate / self.package
+            if (package / "dataset").is_dir() and (package / "config.py").is_file():
+                return Checkout(self, package)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """One checkout, or installed package, of a toolkit."""
+
+    toolkit: Toolkit
+    package: Path
+    """The folder of the toolkit's package."""
+
+    @property
+    def dataset_folder(self) -> Path:
+        """The folder of its dataset classes."""
+        return self.package / "dataset"
+
+    @property
+    def config(self) -> Path:
+        """The file that lists its models."""
+        return self.package / "config.py"
+
+    def dataset(self, name: str, *, with_own: bool = False) -> Defined | None:
+        """Return the dataset class of a name; raise if its file cannot be loaded.
+
+        Without `with_own`, files of which assay has its own version are left out.
+        """
+        folder = self.dataset_folder
+        entry = _entry_of(folder / "video_dataset_config.py", name)
+        if entry is not None:
+            cls, arguments = entry
+            file = _file_of_class(folder, cls)
+            if file is not None:
+                self.check_packages(file, name)
+                return Defined(file, cls, arguments)
+        errors: list[AssayError] = []
+        for file in _files_that_name(folder, name):
+            if file.name in self.toolkit.own_dataset_files and not with_own:
+                continue
+            try:
+                self.check_packages(file, name)
+                classes = self.toolkit.datasets_of(file)
+            except AssayError as error:
+                errors.append(error)
+                continue
+            for kind, dataset in classes:
+                if dataset == name:
+                    return Defined(file, kind.__name__)
+        if errors:
+            raise errors[0]
+        return None
+
+    def model(self, name: str) -> Defined | None:
+        """Return the model class and arguments of a name in `config.py`."""
+        entry = _entry_of(self.config, name)
+        if entry is None:
+            return None
+        cls, arguments = entry
+        for part in self.toolkit.model_folders:
+            file = _file_of_class(self.package / part, cls)
+            if file is not None:
+                self.check_packages(file, name)
+                return Defined(file, cls, arguments)
+        package = self.toolkit.package
+        folders = " or ".join(
+            f"{package}/{part}" for part in self.toolkit.model_folders
+        )
+        raise UsageError(
+            f"{name!r} is built by {cls}, which no file of {folders} defines",
+            where=str(self.config),
+        )
+
+    def model_names(self) -> list[str]:
+        """Return the names of models that `config.py` has."""
+        tree = parsed(self.config)
+        if tree is None:
+            return []
+        return [key for key, value in _entries(tree) if isinstance(value, ast.Call)]
+
+    def check_packages(self, file: Path, name: str) -> None:
+        """Raise where a file imports packages that are not installed, naming all of them."""
+        missing = self.missing_packages(file)
+        if not missing:
+            return
+        installs = " ".join(PIP_NAMES.get(package, package) for package in missing)
+        raise UsageError(
+            f"{name} needs packages that are not installed: {', '.join(missing)}",
+            where=str(file),
+            fix=f"pip install {installs}",
+        )
+
+    def missing_packages(self, file: Path) -> list[str]:
+        """Return the packages that a file imports at its top level and that are not installed."""
+        tree = parsed(file)
+        modules: list[str] = []
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, ast.Import):
+                modules += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                modules.append(str(node.module))
+        missing: list[str] = []
+        for module in modules:
+            package = module.partition(".")[0]
+            is_theirs = package == self.toolkit.package or package in missing
+            if not is_theirs and not _is_installed(package):
+                missing.append(package)
+        return missing
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files below a folder that hold a name as a text."""
+    for file in sorted(folder.rglob("*.py")):
+        if file.name in ("__init__.py", "video_dataset_config.py"):
+            continue
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if f"'{name}'" in text or f'"{name}"' in text:
+            yield file
+
+
+def _file_of_class(folder: Path, cls: str) -> Path | None:
+    """Return the file that defines a class of a package: the one its `__init__.py` imports it from, else any."""
+    tree = parsed(folder / "__init__.py")
+    for node in tree.body if tree is not None else ():
+        if not isinstance(node, ast.ImportFrom) or node.level != 1 or not node.module:
+            continue
+        if cls not in [alias.asname or alias.name for alias in node.names]:
+            continue
+        path = folder.joinpath(*node.module.split("."))
+        if path.is_dir():
+            return _file_of_class(path, cls)
+        return path.with_suffix(".py")
+    for file in sorted(folder.rglob("*.py")):
+        if f"class {cls}" in file.read_text(encoding="utf-8", errors="replace"):
+            tree = parsed(file)
+            nodes = tree.body if tree is not None else ()
+            if any(isinstance(n, ast.ClassDef) and n.name == cls for n in nodes):
+                return file
+    return None
+
+
+def _entry_of(config: Path, name: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the class and the arguments of `name: partial(Class, argument=value, …)`; `None` without such an entry."""
+    tree = parsed(config)
+    if tree is None:
+        return None
+    value = dict(_entries(tree)).get(name)
+    if value is None:
+        return None
+    if not isinstance(value, ast.Call):
+        return _class_name(value, config), {}
+    function = _class_name(value.func, config)
+    if function != "partial":
+        return function, _arguments(value, tree, config)
+    if not value.args:
+        raise UsageError(f"{name!r} names no class", where=f"{config}:{value.lineno}")
+    return _class_name(value.args[0], config), _arguments(value, tree, config)
+
+
+def _entries(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the entries of all dictionaries of texts, and what is assigned under a text: `group["name"] = …`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, value
+        elif isinstance(node, ast.Assign) and isinstance(
+            node.targets[0], ast.Subscript
+        ):
+            index = node.targets[0].slice
+            if isinstance(index, ast.Constant) and isinstance(index.value, str):
+                yield index.value, node.value
+
+
+def _class_name(node: ast.expr, config: Path) -> str:
+    """Return the last part of `Class` or `module.Class`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    raise UsageError(
+        f"cannot tell which class {ast.unparse(node)} builds",
+        where=f"{config}:{node.lineno}",
+        fix="--register a file that adds it to the models",
+    )
+
+
+def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> dict[str, Any]:
+    """Return the named arguments of a call, each a plain value or a name that the file gives one."""
+    arguments: dict[str, Any] = {}
+    for keyword in call.keywords:
+        value = _value(keyword.value, tree, config)
+        if keyword.arg is not None:
+            arguments[keyword.arg] = value
+        elif isinstance(value, dict):
+            arguments.update(value)
+    return arguments
+
+
+def _value(node: ast.expr, tree: ast.Module, config: Path) -> Any:
+    """Return a literal, a product or sum of numbers, a variable of the environment, or what a name of the file is."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        pass
+    if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        left = _value(node.left, tree, config)
+        right = _value(node.right, tree, config)
+        return ARITHMETIC[type(node.op)](left, right)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ENVIRONMENT_CALLS:
+        return os.environ.get(*(_value(part, tree, config) for part in node.args))
+    if isinstance(node, ast.Name):
+        for statement in tree.body:
+            if not isinstance(statement, ast.Assign):
+                continue
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and target.id == node.id:
+                return _value(statement.value, tree, config)
+    raise UsageError(
+        f"{ast.unparse(node)} is not a plain value",
+        where=f"{config}:{node.lineno}",
+        fix="--register a file that adds it to the models",
+    )

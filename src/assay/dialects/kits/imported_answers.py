@@ -1,0 +1,113 @@
+"""Answers of a prediction file as a model, and the check that the file is about the dataset at hand."""
+
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import Output, Request, Sample, UsageError, shorten
+from ...datasets.tsv_images import is_blank
+
+QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
+"""The question, and the options: the same letters for other options are other answers."""
+COMPARED_LENGTH = 20_000
+"""Characters of a question that are compared, because a spreadsheet cuts longer cells."""
+_LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
+"""White space and control characters, which a spreadsheet changes or escapes."""
+
+
+Questions = Mapping[str, Mapping[str, Any]]
+"""The cells with the question and its options by column, by row index."""
+
+
+def questions_in(table: Any) -> dict[str, dict[str, Any]]:
+    """Return the questions in a data frame of predictions, row by row."""
+    indices = [str(index) for index in table["index"]]
+    questions: dict[str, dict[str, Any]] = {index: {} for index in indices}
+    for name in QUESTION_COLUMNS:
+        if name not in table.columns:
+            continue
+        for index, cell in zip(indices, table[name], strict=True):
+            questions[index][name] = cell
+    return questions
+
+
+def refuse_other_dataset(
+    questions: Questions, samples: Iterable[Any], dataset: str, where: str
+) -> None:
+    """Raise if a prediction file has rows that the dataset lacks, or another question or option under an index."""
+    unknown = dict.fromkeys(questions)
+    differing: list[tuple[str, Any, Any]] = []
+    for sample in samples:
+        unknown.pop(sample.id, None)
+        if not isinstance(sample, Sample) or sample.id not in questions:
+            continue
+        for column, theirs in questions[sample.id].items():
+            ours = sample.fields.get(column)
+            if is_blank(theirs) or is_blank(ours) or _key(theirs) == _key(ours):
+                continue
+            differing.append((sample.id, theirs, ours))
+            break
+    if unknown:
+        first = next(iter(unknown))
+        raise UsageError(
+            f"the prediction file has {len(unknown)} rows that {dataset} lacks, the first with index {first!r}",
+            where=where,
+            fix=f"give the predictions of {dataset}",
+        )
+    if differing:
+        index, theirs, ours = differing[0]
+        raise UsageError(
+            f"{len(differing)} rows of the prediction file are not those of {dataset}: "
+            f"at index {index!r} it has {shorten(theirs)}, the dataset {shorten(ours)}",
+            where=where,
+            fix=f"give the predictions of {dataset}",
+        )
+
+
+def refuse_conflicting_rows(table: Any, where: str) -> None:
+    """Raise if a prediction file has two different predictions for one index."""
+    predictions: dict[str, str] = {}
+    for index, prediction in zip(table["index"], table["prediction"], strict=True):
+        first = predictions.setdefault(str(index), str(prediction))
+        if first != str(prediction):
+            raise UsageError(
+                f"two predictions for index {str(index)!r}: {shorten(first)} and {shorten(prediction)}",
+                where=where,
+                fix="keep one row for each index",
+            )
+
+
+def _key(cell: Any) -> str:
+    """Return what two spellings of the same cell share: `2`, `2.0` and ` 2 ` are the same option."""
+    text = _LOST_IN_FILES.sub("", str(cell))[:COMPARED_LENGTH].casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
+
+
+@dataclass(frozen=True)
+class ImportedAnswers:
+    """The answers of a prediction file by row index. A subclass turns one into an output."""
+
+    name: str
+    identity: Mapping[str, Any]
+    """The digest of the file, so that another file is another model."""
+    predictions: Mapping[str, Any] = field(repr=False)
+    questions: Questions = field(repr=False)
+    path: Path
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Return the answer of each row. A row without one is a failure of that row."""
+        return [self.output_of(request.id) for request in requests]
+
+    def output_of(self, index: str) -> Output:
+        """Return the answer of one row."""
+        raise NotImplementedError
+
+    def missing(self, message: str) -> Output:
+        """Return the failure of a row without a usable answer."""
+        return Output.failed("missing", message, retryable=False)

@@ -1,0 +1,324 @@
+"""`smp.file` of both toolkits: reading and writing by suffix, `$LMUData`, downloads, names of result files.
+
+`load` of a run's prediction file returns it from the run's journal. A pickle is read if `dump` wrote it here, or with
+the user's consent. With upstream's rules, pandas reads and writes tables, with all its guesses. File names follow the
+formats that VLMEvalKit's environment variables choose.
+"""
+
+import csv
+import hashlib
+import mimetypes
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ....core import AssayError, UsageError
+from ....store.file_ledger import FileLedger
+from ...declared_fetch import fetch_declared
+from ..base64_images import decode_base64_to_image_file
+from ..state import as_upstream, current
+from ..suffix_files import dump_by_suffix, load_by_suffix
+from .misc import HFCacheRoot as HFCacheRoot
+from .misc import toliststr
+
+__all__ = [
+    "HFCacheRoot",
+    "LMUDataRoot",
+    "decode_img_omni",
+    "download_file",
+    "dump",
+    "file_size",
+    "get_eval_file_format",
+    "get_file_extension",
+    "get_intermediate_file_path",
+    "get_pred_file_format",
+    "get_pred_file_path",
+    "load",
+    "localize_df",
+    "md5",
+    "parse_file",
+]
+
+
+LONGEST_PATH = 4096
+_TABLES = {"xlsx": "", "csv": ",", "tsv": "\t"}
+"""Suffixes of tables that pandas reads and writes with upstream's rules, and their cell separators."""
+_UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
+
+
+def data_root() -> Path:
+    """Return `$LMUData` if that is a folder, else `~/LMUData`, without creating it."""
+    named = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
+    return Path(named) if named and os.path.isdir(named) else Path.home() / "LMUData"
+
+
+def LMUDataRoot() -> str:
+    """Return `$LMUData` if that is a folder, else `~/LMUData`, and create it."""
+    root = data_root()
+    root.mkdir(parents=True, exist_ok=True)
+    return str(root)
+
+
+def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
+    """Return the content of a file: a data frame for a table, else plain data.
+
+    Download a URL to `$LMUData/files` first.
+    """
+    surroundings = current()
+    served = surroundings.served_for(f)
+    if served is not None:
+        return served()
+    path = _downloaded(f) if isinstance(f, str) and is_url(f) else Path(f).expanduser()
+    kind = (fmt or path.suffix).lstrip(".").lower()
+    if as_upstream() and kind in _TABLES and path.is_file():
+        return _table_by_pandas(path, kind)
+    return load_by_suffix(path, fmt, trust_pickle=surroundings.trust_pickle)
+
+
+def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
+    """Write data in the format the name says. `load` reads it back."""
+    surroundings = current()
+    surroundings.unserve(f)
+    path = Path(f).expanduser().absolute()
+    folder = surroundings.work_folder
+    if folder is not None and path.is_relative_to(folder):
+        FileLedger(folder).claim(path)
+    if as_upstream() and path.suffix[1:].lower() in _TABLES and hasattr(data, "to_csv"):
+        _dump_by_pandas(data, path)
+    else:
+        dump_by_suffix(data, path, kwargs.get("fmt"))
+
+
+def _table_by_pandas(path: Path, kind: str) -> Any:
+    """Read a table with pandas, which converts `NA`, `1` and `True`."""
+    import pandas
+
+    return (
+        pandas.read_excel(path)
+        if kind == "xlsx"
+        else pandas.read_csv(path, sep=_TABLES[kind])
+    )
+
+
+def _dump_by_pandas(data: Any, path: Path) -> None:
+    """Write a data frame as a table, with every cell of a text table in quotes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kind = path.suffix[1:].lower()
+    if kind == "xlsx":
+        data.to_excel(path, index=False)
+    else:
+        data.to_csv(
+            path,
+            sep=_TABLES[kind],
+            index=False,
+            encoding="utf-8",
+            quoting=csv.QUOTE_ALL,
+        )
+
+
+def is_url(text: str) -> bool:
+    """Return True if a text is a web address."""
+    if (
+        len(text) > LONGEST_PATH
+        or not text.startswith(("http://", "https://", "ftp://"))
+        or " " in text
+    ):
+        return False
+    try:
+        return (
+            "." in (urlsplit(text).hostname or "")
+            or urlsplit(text).hostname == "localhost"
+        )
+    except ValueError:
+        return False
+
+
+def _downloaded(url: str) -> Path:
+    path = data_root() / "files" / os.path.basename(urlsplit(url).path)
+    return path if path.exists() else Path(download_file(url, str(path)))
+
+
+def download_file(url: str, filename: str | None = None) -> str:
+    """Download the file behind a URL, resumable, from public addresses, unless it is already there."""
+    path = Path(filename) if filename is not None else Path(url.rpartition("/")[2])
+    try:
+        return str(
+            fetch_declared(url, path, allow_private=current().allow_private_urls)
+        )
+    except AssayError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the download: {error.strerror}", where=str(path)
+        ) from error
+
+
+def md5(s: str) -> str:
+    """Return the MD5 of a file's bytes, or of a text that is not a file."""
+    if len(s) <= LONGEST_PATH and "\0" not in s and os.path.isfile(s):
+        with open(s, "rb") as stream:
+            return hashlib.file_digest(
+                stream, lambda: hashlib.md5(usedforsecurity=False)
+            ).hexdigest()
+    return hashlib.md5(
+        s.encode("utf-8", "surrogatepass"), usedforsecurity=False
+    ).hexdigest()
+
+
+def parse_file(s: str) -> tuple[str | None, str]:
+    """Return the media type of a text and its file; `(None, s)` for plain text, `("url", s)` for a web page."""
+    if s != "." and len(s) <= LONGEST_PATH and "\0" not in s and os.path.exists(s):
+        if not os.path.isfile(s):
+            if as_upstream():
+                raise AssertionError(f"{s} is a folder")
+            return None, s
+        return _media_type(s) or "unknown", s
+    if s.startswith("data:image/"):
+        return parse_file(media_path(s))
+    if is_url(s):
+        media_type = _media_type(urlsplit(s).path)
+        return (media_type, media_path(s)) if media_type else ("url", s)
+    return None, s
+
+
+def _media_type(path: str) -> str | None:
+    suffix = os.path.splitext(path)[1].lower()
+    return "image/webp" if suffix == ".webp" else mimetypes.types_map.get(suffix)
+
+
+def media_path(source: str) -> str:
+    """Return the local file of a data URL (decoded), of an http(s) URL (downloaded), or of a path (unchanged)."""
+    if source.startswith("data:"):
+        _, _, encoded = source.partition("base64,")
+        path = data_root() / "files" / f"{md5(encoded)}.png"
+        if not path.exists():
+            decode_base64_to_image_file(source, path)
+        return str(path)
+    if source.startswith(("http://", "https://")):
+        suffix = os.path.splitext(urlsplit(source).path)[1].lower()
+        path = data_root() / "files" / f"{md5(source)}{suffix}"
+        return str(
+            fetch_declared(source, path, allow_private=current().allow_private_urls)
+        )
+    return source
+
+
+def file_size(f: str, unit: str = "GB") -> float:
+    """Return the size of a file in B, KB, MB or GB."""
+    return os.stat(f).st_size / _UNITS[unit]
+
+
+FORMATS = ("xlsx", "tsv", "json")
+EVALUATION_FORMATS = ("csv", "json")
+_PICKLED = ("_tmp", "_response", "_processed")
+_PLAIN = ("_rating", "_config", "_meta")
+_TABLE_ENDINGS = ("_acc", "_fine", "_metrics")
+
+
+def get_pred_file_format() -> str:
+    """Return the suffix of prediction files: `$PRED_FORMAT`, by default xlsx."""
+    return _chosen("PRED_FORMAT", FORMATS)
+
+
+def get_eval_file_format() -> str:
+    """Return the suffix of accuracy and score tables: `$EVAL_FORMAT`, by default csv."""
+    return _chosen("EVAL_FORMAT", EVALUATION_FORMATS)
+
+
+def _chosen(variable: str, formats: tuple[str, ...]) -> str:
+    chosen = os.environ.get(variable, "").lower() or formats[0]
+    if chosen not in formats:
+        raise UsageError(
+            f"{variable} is {chosen!r}", fix=f"one of {', '.join(formats)}"
+        )
+    return chosen
+
+
+def get_pred_file_path(
+    work_dir: str, model_name: str, dataset_name: str, use_env_format: bool = True
+) -> str:
+    """Return the path of a model's predictions on a dataset."""
+    suffix = get_pred_file_format() if use_env_format else "xlsx"
+    return os.path.join(work_dir, f"{model_name}_{dataset_name}.{suffix}")
+
+
+def get_file_extension(file_path: str) -> str:
+    """Return the text after the last dot."""
+    return file_path.split(".")[-1]
+
+
+def get_intermediate_file_path(
+    eval_file: str, suffix: str, target_format: str | None = None
+) -> str:
+    """Return the path of a file beside the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
+
+    Without a format, the suffix decides.
+    """
+    if target_format is None:
+        if suffix.endswith(_PICKLED):
+            target_format = "pkl"
+        elif suffix.endswith(_PLAIN):
+            target_format = "json"
+        else:
+            target_format = (
+                get_eval_file_format()
+                if suffix.endswith(_TABLE_ENDINGS)
+                else get_pred_file_format()
+            )
+    return f"{_stem(eval_file)}{suffix}.{target_format}"
+
+
+def _stem(path: str) -> str:
+    return path.rpartition(".")[0] or path
+
+
+SHORTEST_IMAGE = 64
+"""A cell of at most this length is the index of the row that has the image."""
+
+
+def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
+    """Write the images of `(folder, base64 or a list of it, path or paths)` to files, except existing ones."""
+    root, cell, path_cell = tup
+    images, paths = toliststr(cell), toliststr(path_cell)
+    if len(images) > 1 and len(paths) == 1:
+        stem, suffix = os.path.splitext(paths[0])
+        paths = [f"{stem}_{number}{suffix}" for number in range(len(images))]
+    if len(images) != len(paths):
+        raise ValueError(f"{len(images)} images for {len(paths)} paths")
+    files = [os.path.join(root, path) for path in paths]
+    for file, image in zip(files, images, strict=True):
+        if not os.path.exists(file) and len(image) > SHORTEST_IMAGE:
+            decode_base64_to_image_file(image, file)
+    return files
+
+
+def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
+    """Return the table with a column `image_path` instead of `image`; the files are in `$LMUData/images/<dname>`."""
+    root = os.path.join(LMUDataRoot(), "images", dname)
+    os.makedirs(root, exist_ok=True)
+    images = dict(zip(map(str, data["index"]), data["image"], strict=True))
+    if "image_path" in data:
+        path_cells = list(data["image_path"])
+    else:
+        path_cells = [f"{_owner(index, images)}.jpg" for index in images]
+    files_by_row = [
+        decode_img_omni((root, image, path_cell))
+        for image, path_cell in zip(data["image"], path_cells, strict=True)
+    ]
+    data.pop("image")
+    if "image_path" not in data:
+        data["image_path"] = [
+            files[0] if len(files) == 1 else files for files in files_by_row
+        ]
+    return data
+
+
+def _owner(index: str, images: dict[str, Any]) -> str:
+    """Return the row whose image a row shows: itself, or the one it names."""
+    cell = images[index]
+    if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
+        return index
+    if len(images.get(cell, "")) <= SHORTEST_IMAGE:
+        raise ValueError(f"row {index} names {cell!r}, which has no image of its own")
+    return cell

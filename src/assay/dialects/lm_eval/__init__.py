@@ -1,0 +1,23 @@
+"""lm-eval: tasks of lm-evaluation-harness, run through the installed `lm_eval` package.
+
+The package builds the questions and reads the answers. assay asks, records, counts and compares.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import Model, Task
+
+__all__ = ["model", "tasks"]
+
+
+def tasks(reference: str, run: Any) -> Sequence[Task]:
+    """Return the tasks behind `lm_eval/NAME` or a YAML file of lm-eval."""
+    from .task_planning import tasks_of
+
+    return tasks_of(reference, run)
+
+
+def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """Return None: files of lm-eval hold no models."""
+    return None

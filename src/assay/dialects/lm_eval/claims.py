@@ -1,0 +1,68 @@
+"""Which references and files are tasks of lm-eval. Nothing of a file is run to find out."""
+
+from pathlib import Path
+
+from ..harness.library import Library, top_level_keys
+
+NAMES: dict[str, str] = {}
+"""Modules that assay provides to files of lm-eval: none, because its own package is used."""
+LIBRARY = Library("lm_eval", "lm-eval", "assay[lm-eval]")
+_NAMING = frozenset({"task", "group"})
+_OTHER_KEYS = frozenset(
+    {
+        "aggregate_metric_list",
+        "class",
+        "custom_dataset",
+        "dataset_path",
+        "doc_to_choice",
+        "doc_to_target",
+        "doc_to_text",
+        "fewshot_split",
+        "generation_kwargs",
+        "group",
+        "include",
+        "metric_list",
+        "output_type",
+        "process_docs",
+        "process_results",
+        "tag",
+        "task_list",
+        "test_split",
+        "training_split",
+        "validation_split",
+    }
+)
+"""Keys that an lm-eval file has beside its name, and a task file of assay never has."""
+
+
+def claims_name(reference: str) -> str | None:
+    """Return why a name is a task of lm-eval, or None. A file or folder of that name is what it is."""
+    return LIBRARY.claims_name(reference)
+
+
+def knows(name: str) -> str | None:
+    """Return how a bare name is written if the installed package has a task of that name, or None."""
+    from ..harness.task_index import installed_index
+
+    return f"lm_eval/{name}" if name in installed_index(LIBRARY) else None
+
+
+def files_named(name: str, folder: Path) -> list[str]:
+    """Return the files of a folder that define a task, a group or the tasks of a tag."""
+    from ..harness.task_index import files_named as find_files
+
+    return find_files(name, folder, LIBRARY)
+
+
+def claims(path: Path, imports: frozenset[str]) -> str | None:
+    """Return why a file is a task or a group of lm-eval, or None."""
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not any(f"{key}:" in text for key in _NAMING):
+        return None
+    keys = top_level_keys(text)
+    named = sorted(keys & _OTHER_KEYS)
+    if not keys & _NAMING or not named:
+        return None
+    return f"it has the key {named[0]!r} of lm-eval"

@@ -1,0 +1,189 @@
+"""Metrics of `unsafe_code` tasks: what the model wrote runs in assay's sandbox, the rest is lm-eval's own code.
+
+Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the `evaluate` library, and through
+functions of their own helper modules. Both are replaced by an execution in the sandbox. A task that runs code in
+another way is refused.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from math import comb
+from pathlib import Path
+from typing import Any
+
+from ...code.sources import names_imported, parsed
+from ...core import UsageError
+from ...sandbox import FunctionTests, Limits, TestsError, best_tier, judge_functions
+
+CODE_EVAL = "code_eval"
+"""The metric of the `evaluate` library that runs programs."""
+SECONDS = 3.0
+"""Time for one program, as in `code_eval`."""
+EXECUTING_CALLS = frozenset({"exec", "eval", "compile", "__import__"})
+EXECUTING_MODULES = frozenset({"subprocess", "multiprocessing", "runpy", "ctypes"})
+
+
+def passes(program: str, test: str, seconds: float = SECONDS) -> tuple[bool, str]:
+    """Run a program and then its test in the sandbox. Return whether both ended without an error, and why not."""
+    limits = Limits(wall_seconds=seconds)
+    tests = FunctionTests(test=test or "pass")
+    try:
+        verdict = judge_functions(_tier(), program, tests, limits)
+    except TestsError as error:
+        return False, str(error)
+    return verdict.passed, verdict.reason
+
+
+@cache
+def _tier() -> Any:
+    return best_tier()
+
+
+class SandboxedCodeEval:
+    """The metric `code_eval` of the `evaluate` library, with every program in the sandbox."""
+
+    def compute(
+        self,
+        references: Sequence[str],
+        predictions: Sequence[Sequence[str]],
+        k: Sequence[int] = (1, 10, 100),
+        timeout: float = SECONDS,
+        **_: Any,
+    ) -> tuple[dict[str, float], dict[int, list[tuple[int, dict[str, Any]]]]]:
+        """Return pass@k over all problems, and the result of each program."""
+        jobs = []
+        for number, test in enumerate(references):
+            for position, candidate in enumerate(predictions[number]):
+                jobs.append((number, position, candidate, test))
+
+        def run(job: tuple[int, int, str, str]) -> tuple[int, int, dict[str, Any]]:
+            number, position, candidate, test = job
+            is_right, reason = passes(candidate, test, timeout)
+            result = "passed" if is_right else f"failed: {reason}"
+            facts = {"task_id": number, "passed": is_right, "result": result}
+            return number, position, {**facts, "completion_id": position}
+
+        results: dict[int, list[tuple[int, dict[str, Any]]]] = {}
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+            for number, position, facts in threads.map(run, jobs):
+                results.setdefault(number, []).append((position, facts))
+        return pass_at_k(results, k), results
+
+
+def pass_at_k(
+    results: Mapping[int, Sequence[tuple[int, Mapping[str, Any]]]], ks: Sequence[int]
+) -> dict[str, float]:
+    """Return the unbiased estimate of pass@k: the chance that one of k programs passes."""
+    counts = []
+    for programs in results.values():
+        right = sum(bool(facts["passed"]) for _, facts in programs)
+        counts.append((len(programs), right))
+    scores = {}
+    for k in ks:
+        if not counts or any(total < k for total, _ in counts):
+            continue
+        shares = []
+        for total, right in counts:
+            all_fail = comb(total - right, k) / comb(total, k)
+            shares.append(1.0 - all_fail)
+        scores[f"pass@{k}"] = sum(shares) / len(shares)
+    return scores
+
+
+def run_cruxeval_program(program: str, timeout: float = SECONDS) -> bool:
+    """Return True if a program ends without an error. It replaces `check_correctness` of cruxeval."""
+    return passes(program, "", timeout)[0]
+
+
+REPLACED: Mapping[tuple[str, str], tuple[str, Callable[..., Any]]] = {
+    ("cruxeval", "utils"): ("check_correctness", run_cruxeval_program),
+}
+"""By family and helper module: the name of the function that runs programs, and its replacement."""
+HARMLESS: frozenset[str] = frozenset(
+    {
+        "process_results_countdown",
+        "process_results_html_to_tsv",
+        "process_results_path_traversal",
+    }
+    | {"process_results_tom_tracking", "process_results_travel_planning"}
+)
+"""Functions of longproc that only read texts, in a module that also runs compilers."""
+
+
+def check_unsafe(name: str, path: str, functions: Sequence[str]) -> None:
+    """Raise for a task that runs code in a way which the sandbox does not cover."""
+    folder = Path(path).parent
+    names = {function.rpartition(".")[2] for function in functions}
+    if names & HARMLESS:
+        return
+    for module in sorted({function.rpartition(".")[0] for function in functions}):
+        file = folder / f"{module.replace('.', '/')}.py"
+        if (folder.name, module) in REPLACED or not file.is_file():
+            continue
+        call = _executing_call(file)
+        if call:
+            raise UsageError(
+                f"its metric runs code that the model wrote by `{call}`, outside any sandbox",
+                where=f"task lm_eval/{name}, {file.name}",
+                fix="run it through the `code_eval` metric of `evaluate`, which assay runs in its sandbox",
+            )
+
+
+def _executing_call(file: Path) -> str:
+    """Return how a helper module runs programs; empty if it does not."""
+    tree = parsed(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        for name in names_imported(node):
+            if name.partition(".")[0] in EXECUTING_MODULES:
+                return name
+        if isinstance(node, ast.Call):
+            function = ast.unparse(node.func)
+            is_system_call = function.startswith(("os.system", "os.exec"))
+            if function in EXECUTING_CALLS or is_system_call:
+                return function
+    return ""
+
+
+@contextmanager
+def sandboxed_code_eval() -> Iterator[None]:
+    """While task files are loaded, give them assay's `code_eval`."""
+    try:
+        import evaluate
+    except ModuleNotFoundError:
+        yield
+        return
+    original = evaluate.load
+
+    def load(path: str, *args: Any, **kwargs: Any) -> Any:
+        if path == CODE_EVAL:
+            return SandboxedCodeEval()
+        return original(path, *args, **kwargs)
+
+    evaluate.load = load
+    try:
+        yield
+    finally:
+        evaluate.load = original
+
+
+def replace_functions(task: Any, path: str) -> None:
+    """Replace the functions of a task's helper modules that run programs."""
+    family = Path(path).parent.name
+    for function in _functions_of(task):
+        scope = getattr(function, "__globals__", {})
+        module = Path(str(scope.get("__file__", ""))).stem
+        name, stand_in = REPLACED.get((family, module), ("", None))
+        if name in scope:
+            scope[name] = stand_in
+
+
+def _functions_of(task: Any) -> Iterator[Callable[..., Any]]:
+    config = task.config
+    metrics = getattr(task, "_metric_fn_list", {})
+    for value in (config.process_results, config.process_docs, *metrics.values()):
+        if callable(value):
+            yield value

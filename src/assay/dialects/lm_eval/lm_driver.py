@@ -1,0 +1,79 @@
+"""Runs an lm-eval task: asks its requests through the recording engine, and has lm-eval read the answers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import Output, Prompt
+from ...runner.flow.drivers import RecordingEngine
+from ..harness.loaded import Document, LoadedTask
+from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from .lm_documents import LmDocuments, documents_of
+from .lm_samples import write_samples
+
+
+@dataclass(frozen=True)
+class LmRows(TaskRows):
+    """The documents of a task as samples, built when they are first read."""
+
+    def documents(self) -> LmDocuments:
+        """Return the documents of the task."""
+        return documents_of(self.reference, self.settings)
+
+
+@dataclass(frozen=True)
+class LmTemplate(FirstPrompt):
+    """The first prompt of a document, as the model is asked it."""
+
+    def __call__(self, sample: Any) -> Prompt:
+        document = documents_of(self.reference, self.settings)[sample.id]
+        return document.questions[0].prompt
+
+
+@dataclass(frozen=True)
+class LmDriver(TaskDriver):
+    """Asks all requests of a task or group and returns its rows."""
+
+    def documents(self) -> LmDocuments:
+        """Return the documents of the task."""
+        return documents_of(self.reference, self.settings)
+
+    def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
+        """Ask every request, put the answers into lm-eval's instances, and return the first failure by document."""
+        pairs: list[tuple[Document, Any]] = []
+        for _, document in chosen:
+            for instance in document.instances:
+                instance.resps = []
+                instance.filtered_resps = {}
+            for question in document.questions:
+                instance = document.instances[question.requests[0]]
+                is_weighed = question.prompt.continuations is not None
+                repeats = 1 if is_weighed else instance.repeats or 1
+                pairs += [(document, question)] * repeats
+        recording.expect(len(pairs))
+        outputs = recording.generate(
+            [question.prompt for _, question in pairs],
+            ids=[document.id for document, _ in pairs],
+        )
+        failures: dict[str, Output] = {}
+        for (document, question), output in zip(pairs, outputs, strict=True):
+            if output.error is not None:
+                failures.setdefault(document.id, output)
+            else:
+                _put_answers(document, question, output)
+        return failures
+
+    def write_samples(
+        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+    ) -> None:
+        """Write the samples as lm-eval logs them."""
+        folder = recording.asking.writer.journal.path.parent
+        write_samples(folder, subtask, answered)
+
+
+def _put_answers(document: Document, question: Any, output: Output) -> None:
+    answers = question.answers(output)
+    for position, answer in zip(question.requests, answers, strict=True):
+        instance = document.instances[position]
+        is_weighed = question.prompt.continuations is not None
+        repeats = (instance.repeats or 1) if is_weighed else 1
+        instance.resps.extend([answer] * repeats)

@@ -1,0 +1,64 @@
+"""The installed `lm_eval` package: imported when a task is loaded, quietly, with its slow and noisy parts set right."""
+
+import functools
+import importlib
+import logging
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...core import MissingExtra
+from ..harness.package_care import cache_templates, limited_import, quiet_datasets
+
+TESTED_VERSION = "0.4.13"
+
+
+@cache
+def load_package() -> Any:
+    """Import lm_eval with its task modules, or raise with what to install."""
+    # Tokenizers of the package warn about forks, and progress bars would mix with ours.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        package = importlib.import_module("lm_eval")
+        importlib.import_module("lm_eval.tasks")
+        importlib.import_module("lm_eval.api.group")
+    except ModuleNotFoundError as error:
+        raise MissingExtra("lm_eval", "assay[lm-eval]") from error
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    quiet_datasets()
+    cache_templates(importlib.import_module("lm_eval.utils").env)
+    _limit_imports()
+    return package
+
+
+def module(name: str) -> Any:
+    """Return a module of the package: `api.task`, `tasks`."""
+    load_package()
+    return importlib.import_module(f"lm_eval.{name}")
+
+
+def _limit_imports() -> None:
+    """End a helper module that never finishes its import."""
+    loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
+    load_module = loader._load_module_with_cache
+
+    @functools.wraps(load_module)
+    def load_limited(module_path: Path) -> Any:
+        with limited_import(module_path):
+            return load_module(module_path)
+
+    loader._load_module_with_cache = load_limited
+
+
+def forget_helpers(folder: Path) -> None:
+    """Import the helper modules of a folder again when a task names them next.
+
+    Some shuffle with a generator of their own, which must start again with each load: a second run in one process would
+    otherwise ask other questions.
+    """
+    for name, helper in list(sys.modules.items()):
+        file = getattr(helper, "__file__", None)
+        if hasattr(helper, "__mtime__") and file and Path(file).parent == folder:
+            del sys.modules[name]

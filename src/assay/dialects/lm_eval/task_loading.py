@@ -1,0 +1,251 @@
+"""Loading tasks and groups with the classes of lm-eval, and one line for each way in which that can fail."""
+
+import functools
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import UnknownName, UsageError
+from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
+from ..harness.loading_errors import translating
+from ..harness.random_state import RandomState
+from ..harness.task_index import (
+    FUNCTION,
+    Index,
+    IndexEntry,
+    different_leaf_names,
+    find_entry,
+    merged_yaml,
+)
+from ..harness.task_references import check_files, known_names
+from ..harness.task_rows import given_data, hub_dataset
+from ..harness.task_settings import TaskSettings, planned_shots, set_shots
+from . import package
+from .claims import LIBRARY
+from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
+
+_lock = threading.Lock()
+
+
+@dataclass
+class _Cache:
+    """The last loaded tasks: a plan, its samples and its driver ask for the same ones."""
+
+    entries: dict[Any, Loaded] = field(default_factory=dict)
+
+
+_cache = _Cache()
+MOST_KEPT = 64
+"""Loaded tasks that stay in memory: a tag may stand for many."""
+
+
+def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+    """Load a task or a group, or raise one line that says what is wrong."""
+    key = (reference, settings, _file_state(reference))
+    with _lock:
+        if key not in _cache.entries:
+            while len(_cache.entries) >= MOST_KEPT:
+                _cache.entries.pop(next(iter(_cache.entries)))
+            _cache.entries[key] = _load(reference, settings)
+        return _cache.entries[key]
+
+
+def _file_state(reference: TaskReference) -> tuple[int, ...]:
+    if not reference.path:
+        return ()
+    stat = Path(reference.path).stat()
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+    package.load_package()
+    index = known_names(reference, LIBRARY)
+    entry = find_entry(reference.name, index, LIBRARY)
+    if entry.kind == "tag":
+        raise UsageError(f"{reference.name!r} is a tag", where=reference.where)
+    check_files(reference.name, index, LIBRARY)
+    for name in different_leaf_names(reference.name, index):
+        leaf = index.get(name)
+        if leaf is None:
+            continue
+        package.forget_helpers(Path(leaf.path).parent)
+        if leaf.is_unsafe:
+            check_unsafe(name, leaf.path, leaf.functions)
+    state = RandomState()
+
+    def explain() -> UsageError | None:
+        config = merged_yaml(entry.path, LIBRARY)
+        return _unknown_names(config, reference.where)
+
+    with (
+        translating(reference.where, explain),
+        _own_rows(settings),
+        sandboxed_code_eval(),
+        state.active(),
+    ):
+        loaded = _manager(reference.name, index).load(reference.name)
+    tasks = loaded["tasks"]
+    shots = set_shots(tasks, settings, reference.where)
+    loaded_tasks: dict[str, LoadedTask] = {}
+    for name, task in tasks.items():
+        _confine(task, index.get(name), name)
+        _check_metrics(task, name)
+        loaded_tasks[name] = described(name, task, shots[name])
+    group = loaded["groups"].get(reference.name)
+    return Loaded(reference.name, loaded_tasks, group, state)
+
+
+def _manager(name: str, index: Index) -> Any:
+    """Return a task manager that knows one name and what it refers to.
+
+    Indexing the whole package would take seconds.
+    """
+    tasks_module = package.module("tasks")
+    entries = package.module("tasks._index")
+    manager = tasks_module.TaskManager(include_defaults=False)
+    waiting = [name]
+    while waiting:
+        entry = index.get(waiting.pop())
+        if entry is None or entry.name in manager.task_index:
+            continue
+        kind = entries.Kind[entry.kind.upper()]
+        manager.task_index[entry.name] = entries.Entry(
+            name=entry.name,
+            kind=kind,
+            yaml_path=Path(entry.path) if entry.path else None,
+            tags=set(entry.members) if entry.kind == "tag" else set(),
+        )
+        waiting += entry.members
+    return manager
+
+
+@contextmanager
+def _own_rows(settings: TaskSettings) -> Iterator[None]:
+    """While tasks are made, give them the rows of `--data`, or those they name with errors in one line."""
+    task_module = package.module("api.task")
+    base, configurable = task_module.Task, task_module.ConfigurableTask
+    original = base.download, configurable.download
+
+    def download_configured(self: Any, dataset_kwargs: Any = None, **_: Any) -> None:
+        config = self.config
+        name = str(config.task)
+        _process_once(config)
+        if settings.data is not None:
+            evaluated = config.test_split or config.validation_split
+            shots = planned_shots(config, settings)
+            has_samples = bool(config.fewshot_config and config.fewshot_config.samples)
+            self.dataset = given_data(
+                name,
+                config.dataset_name,
+                evaluated,
+                settings,
+                0 if has_samples else shots,
+            )
+        elif callable(config.custom_dataset):
+            original[1](self, dataset_kwargs)
+        else:
+            options = dict(dataset_kwargs or {})
+            options.pop("trust_remote_code", None)
+            self.dataset = hub_dataset(
+                self.DATASET_PATH, self.DATASET_NAME, options, f"task {name!r}"
+            )
+
+    def download_in_python(self: Any, *_: Any, **__: Any) -> None:
+        name = type(self).__name__
+        if settings.data is not None:
+            self.dataset = given_data(name, self.DATASET_NAME, None, settings, 0)
+        else:
+            self.dataset = hub_dataset(
+                self.DATASET_PATH, self.DATASET_NAME, {}, f"task {name!r}"
+            )
+
+    base.download, configurable.download = download_in_python, download_configured
+    try:
+        yield
+    finally:
+        base.download, configurable.download = original
+
+
+def _process_once(config: Any) -> None:
+    """Let `process_docs` see each split once, as the cache of `datasets` does for data on disk.
+
+    Some tasks shuffle options there. A second call would give other documents.
+    """
+    process = config.process_docs
+    if not callable(process) or hasattr(process, "__wrapped__"):
+        return
+    processed: dict[int, tuple[Any, Any]] = {}
+
+    @functools.wraps(process)
+    def process_once(rows: Any) -> Any:
+        if id(rows) not in processed:
+            processed[id(rows)] = rows, process(rows)
+        return processed[id(rows)][1]
+
+    if config.fewshot_config.process_docs is process:
+        config.fewshot_config.process_docs = process_once
+    config.process_docs = process_once
+
+
+def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
+    """Let a task run what the model wrote in the sandbox alone, or raise."""
+    if not getattr(task, "UNSAFE_CODE", False):
+        return
+    if entry is None or not entry.is_unsafe:
+        raise UsageError(
+            "its metric runs code that the model wrote, outside any sandbox",
+            where=f"task lm_eval/{name}",
+            fix="assay's own humaneval, mbpp and others run it in a sandbox (`assay ls tasks`)",
+        )
+    replace_functions(task, entry.path)
+
+
+def _check_metrics(task: Any, name: str) -> None:
+    """Raise for a metric that lm-eval did not find; it would fail only after the model was asked."""
+    functions = getattr(task, "_metric_fn_list", {})
+    if task.config.process_results is None and None in functions.values():
+        unknown = _unknown_names(task.dump_config(), f"task {name!r}")
+        if unknown is not None:
+            raise unknown
+
+
+def _unknown_names(config: Mapping[str, Any], where: str) -> UsageError | None:
+    """Return what is wrong with the names of filters and metrics in a configuration, or None."""
+    registry = package.module("api.registry")
+    package.module("filters")
+    package.module("api.metrics")
+    for pipeline in _mappings(config.get("filter_list")):
+        for step in _mappings(pipeline.get("filter")):
+            name = step.get("function")
+            if isinstance(name, str) and not _is_known(name, registry.filter_registry):
+                key = f"{where}, key `filter_list`"
+                return UnknownName(
+                    "filter",
+                    name,
+                    registry.filter_registry,
+                    where=key,
+                    hint="a filter of lm-eval",
+                )
+    if config.get("process_results"):
+        return None
+    for metric in _mappings(config.get("metric_list")):
+        name = metric.get("metric")
+        if isinstance(name, str) and not _is_known(name, registry.metric_registry):
+            key = f"{where}, key `metric_list`"
+            hint = "it is neither a metric of lm-eval nor one that the `evaluate` library has here"
+            return UnknownName(
+                "metric", name, registry.metric_registry, where=key, hint=hint
+            )
+    return None
+
+
+def _is_known(name: str, registered: Any) -> bool:
+    return name.startswith(FUNCTION) or name in registered
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    entries = value if isinstance(value, list) else []
+    return [entry for entry in entries if isinstance(entry, Mapping)]

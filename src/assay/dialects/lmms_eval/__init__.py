@@ -1,0 +1,23 @@
+"""lmms-eval: its tasks with images, audio and video, run through the installed `lmms_eval` package.
+
+The package builds the messages and reads the answers. assay asks, records, counts and compares.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import Model, Task
+
+__all__ = ["model", "tasks"]
+
+
+def tasks(reference: str, run: Any) -> Sequence[Task]:
+    """Return the tasks behind `lmms_eval/NAME` or a YAML file of lmms-eval."""
+    from .lmms_planning import tasks_of
+
+    return tasks_of(reference, run)
+
+
+def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """Return None: files of lmms-eval hold no models that assay runs."""
+    return None

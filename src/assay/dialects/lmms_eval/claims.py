@@ -1,0 +1,87 @@
+"""Which references and files are tasks of lmms-eval. Nothing of a file is run to find out."""
+
+from pathlib import Path
+
+from ..harness.library import Library, top_level_keys
+
+NAMES: dict[str, str] = {}
+"""Modules that assay provides to files of lmms-eval: none, because its own package is used."""
+LIBRARY = Library(
+    "lmms_eval",
+    "lmms-eval",
+    # Its own requirements include what only its models need.
+    "assay[lmms-eval] && pip install --no-deps lmms_eval==0.7.3",
+    groups_are_lists=True,
+    first_include_wins=True,
+)
+OWN_KEYS = frozenset(
+    {
+        "doc_to_messages",
+        "doc_to_visual",
+        "lmms_eval_specific_kwargs",
+        "model_specific_generation_kwargs",
+        "process_results_use_image",
+    }
+)
+"""Keys that only lmms-eval has. Otherwise its files look like those of lm-eval."""
+
+
+def claims_name(reference: str) -> str | None:
+    """Return why a name is a task of lmms-eval, or None. A file or folder of that name is what it is."""
+    return LIBRARY.claims_name(reference)
+
+
+def knows(name: str) -> str | None:
+    """Return how a bare name is written if the installed package has a task of that name, or None."""
+    from ..harness.task_index import installed_index
+
+    return f"lmms_eval/{name}" if name in installed_index(LIBRARY) else None
+
+
+def files_named(name: str, folder: Path) -> list[str]:
+    """Return the files of a folder that define a task, a group or the tasks of a tag."""
+    from ..harness.task_index import files_named as find_files
+
+    return find_files(name, folder, LIBRARY)
+
+
+def claims(path: Path, imports: frozenset[str]) -> str | None:
+    """Return why a file is a task or a group of lmms-eval, or None. Files that it includes count."""
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return None
+    folder = LIBRARY.tasks_folder()
+    if folder is not None and path.resolve().is_relative_to(folder):
+        return "it belongs to the package lmms_eval"
+    keys = top_level_keys(path.read_text(encoding="utf-8", errors="replace"))
+    if not keys & {"task", "group"}:
+        return None
+    if "aggregate_metric_list" in keys:
+        return _claim_of_group(path)
+    named = _own_keys(path, keys)
+    return f"it has the key {named[0]!r} of lmms-eval" if named else None
+
+
+def _claim_of_group(path: Path) -> str | None:
+    """Return why a group is one of lmms-eval, or None. The tasks beside it say it: groups of both look alike."""
+    for file in sorted(path.parent.glob("*.y*ml")):
+        keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))
+        if "task" in keys and file != path and _own_keys(file, keys):
+            return f"{file.name} beside it is a task of lmms-eval"
+    return None
+
+
+def _own_keys(path: Path, keys: set[str]) -> list[str]:
+    """Return the keys of a file that only lmms-eval has, with those of the files it includes."""
+    if "include" in keys and not keys & OWN_KEYS:
+        keys = _keys_with_includes(path)
+    return sorted(keys & OWN_KEYS)
+
+
+def _keys_with_includes(path: Path) -> set[str]:
+    from ...core import UsageError
+    from ..harness.task_index import merged_yaml
+
+    try:
+        return set(merged_yaml(path, LIBRARY))
+    except UsageError:
+        return set()  # whoever reads the file as a task says what is wrong

@@ -1,0 +1,34 @@
+"""Audio columns decoded by soundfile, into the dictionaries that tasks read.
+
+Newer versions of `datasets` decode by torchcodec, which is a large package, into objects that tasks do not know.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+
+def decode_with_soundfile() -> None:
+    """Let `datasets` return `{"path", "array", "sampling_rate"}` for a cell with audio."""
+    import datasets
+
+    datasets.Audio.decode_example = _decode
+
+
+def _decode(
+    feature: Any, value: Mapping[str, Any], token_per_repo_id: Any = None
+) -> dict[str, Any]:
+    """Return the samples of a clip, one channel if the column asks for it, at the rate that it asks for."""
+    import soundfile
+
+    from ...media.resample import resample
+
+    data, path = value.get("bytes"), value.get("path")
+    samples, rate = soundfile.read(io.BytesIO(data) if data is not None else path)
+    wants_mono = getattr(feature, "mono", False) or feature.num_channels == 1
+    if samples.ndim > 1:
+        samples = samples.mean(axis=1) if wants_mono else samples.T
+    if feature.sampling_rate and feature.sampling_rate != rate:
+        samples = resample(samples, rate, feature.sampling_rate)
+        rate = feature.sampling_rate
+    return {"path": path, "array": samples, "sampling_rate": rate}

@@ -1,0 +1,305 @@
+"""What code of lmms-eval calls in place of an endpoint: the judge of the run.
+
+Its tasks reach judges in three ways: by a client of the `openai` package, often made when their module is imported, by
+the providers of `lmms_eval.llm_judge`, and by `requests.post` to an address that ends in `/chat/completions`. All three
+ask the model of `--judge`, whose answers are in the run's journal.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ...core import (
+    DEFAULT_OPTIONS,
+    Audio,
+    GenerateOptions,
+    Image,
+    Message,
+    Part,
+    Prompt,
+    ScorerError,
+    Text,
+    UsageError,
+    shorten,
+)
+from ..kits.judging import Desk
+
+CLIENTS = {
+    "OpenAI": False,
+    "AzureOpenAI": False,
+    "AsyncOpenAI": True,
+    "AsyncAzureOpenAI": True,
+}
+"""Classes of the `openai` package, and whether their calls are awaited."""
+ADDRESS_END = "/chat/completions"
+PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
+"""Variables without which some helper modules refuse to be imported."""
+
+
+class NoJudge(BaseException):
+    """Raised where a task asks a judge and the run has none.
+
+    Not an `Exception`: tasks catch those, and would count a wrong answer instead.
+    """
+
+
+class RunJudge:
+    """The judge of one run. Failures are kept, because tasks hide them."""
+
+    def __init__(self, name: str | None, desk: Desk) -> None:
+        self._name = name
+        self._desk = desk
+        self._failures: list[str] = []
+
+    def answer(self, request: Mapping[str, Any]) -> str:
+        """Return the judge's answer to a request in the form of OpenAI's chat completions."""
+        if self._name is None:
+            raise NoJudge(str(request.get("model") or "a model"))
+        output = self._desk.ask(self._name, prompt_of(request), options_of(request))
+        if output.error is not None:
+            self._failures.append(output.error.message)
+            raise RuntimeError(f"the judge failed: {output.error.message}")
+        return output.text
+
+    def raise_failure(self) -> None:
+        """Raise if a call failed since the last time."""
+        failures, self._failures = self._failures, []
+        if failures:
+            raise ScorerError(f"the judge failed: {failures[0]}")
+
+
+_current: list[RunJudge] = []
+
+
+def answer(request: Mapping[str, Any]) -> str:
+    """Ask the judge of the current run."""
+    if not _current:
+        raise NoJudge(str(request.get("model") or "a model"))
+    return _current[-1].answer(request)
+
+
+@contextmanager
+def judged_by(judge: RunJudge) -> Iterator[None]:
+    """Let code of tasks ask this judge during the block, however it calls it."""
+    import requests
+
+    original = requests.post
+    _current.append(judge)
+
+    def post(url: str, *args: Any, **settings: Any) -> Any:
+        body = settings.get("json") or _decoded(settings.get("data"))
+        if "messages" in body and str(url).split("?")[0].endswith(ADDRESS_END):
+            return _http_response(completion(body))
+        return original(url, *args, **settings)
+
+    requests.post = post  # type: ignore[assignment]
+    try:
+        with replaced_clients():
+            yield
+    except NoJudge as error:
+        raise UsageError(
+            f"the task asks a judge ({error}), and the run has none",
+            fix="--judge MODEL; answers that were already given are not asked again",
+        ) from None
+    finally:
+        requests.post = original
+        _current.remove(judge)
+
+
+@contextmanager
+def replaced_clients() -> Iterator[None]:
+    """Give whatever imports `openai` during the block clients that ask the judge."""
+    try:
+        import openai
+    except ModuleNotFoundError:
+        yield
+        return
+    originals = {name: getattr(openai, name) for name in CLIENTS}
+    for name, is_async in CLIENTS.items():
+        setattr(openai, name, AsyncJudgeClient if is_async else JudgeClient)
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(openai, name, original)
+
+
+@contextmanager
+def placeholder_keys() -> Iterator[None]:
+    """Set keys that helper modules look for at import. No request is sent with them."""
+    missing = [name for name in PLACEHOLDER_KEYS if name not in os.environ]
+    os.environ.update(dict.fromkeys(missing, "judge-of-the-run"))
+    try:
+        yield
+    finally:
+        for name in missing:
+            os.environ.pop(name, None)
+
+
+class JudgeClient:
+    """A client of the `openai` package that asks the judge of the run."""
+
+    def __init__(self, *_: Any, **settings: Any) -> None:
+        self.api_key, self.base_url = "", str(settings.get("base_url") or "")
+        self.chat = self.beta = self
+        self.completions = self
+
+    def create(self, **request: Any) -> Any:
+        """Return a chat completion."""
+        return _typed(completion(request))
+
+    def with_options(self, **_: Any) -> "JudgeClient":
+        """Return the client: time limits are those of the judge."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing: the connection belongs to the judge."""
+
+
+class AsyncJudgeClient(JudgeClient):
+    """The same for code that awaits its calls."""
+
+    async def create(self, **request: Any) -> Any:
+        """Return a chat completion."""
+        return await asyncio.to_thread(lambda: _typed(completion(request)))
+
+    async def close(self) -> None:  # type: ignore[override]
+        """Do nothing: the connection belongs to the judge."""
+
+
+def replace_providers() -> None:
+    """Let every provider of `lmms_eval.llm_judge` ask the judge of the run."""
+    from lmms_eval.llm_judge import ProviderFactory, Response
+    from lmms_eval.llm_judge.base import AsyncServerInterface
+    from lmms_eval.llm_judge.providers.openai import OpenAIProvider
+
+    class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
+        """Asks the judge of the run; prompts and parsing are the package's."""
+
+        def __init__(self, config: Any = None) -> None:
+            AsyncServerInterface.__init__(self, config or _default_config())
+
+        def is_available(self) -> bool:
+            return True
+
+        def evaluate(self, request: Any) -> Any:
+            config = request.config or self.config
+            messages = self.prepare_messages(request)
+            if request.images:
+                messages = self._add_images_to_messages(messages, request.images)
+            request_body = {
+                "model": config.model_name,
+                "messages": messages,
+                "temperature": config.temperature,
+                "max_tokens": config.max_tokens,
+                "top_p": config.top_p,
+            }
+            text = answer(request_body)
+            return Response(content=text.strip(), model_used=config.model_name)
+
+        async def evaluate_async(self, request: Any) -> Any:
+            return await asyncio.to_thread(self.evaluate, request)
+
+    for name in list(ProviderFactory._provider_classes):
+        ProviderFactory.register_provider(name, Provider)
+
+
+def _default_config() -> Any:
+    from lmms_eval.llm_judge import ServerConfig
+
+    return ServerConfig(model_name="judge")
+
+
+def completion(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a chat completion as its JSON, with as many answers as were asked for."""
+    answers = [answer(request) for _ in range(int(request.get("n") or 1))]
+    choices = [
+        {
+            "index": number,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+        }
+        for number, text in enumerate(answers)
+    ]
+    return {
+        "id": "judge",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": str(request.get("model") or "judge"),
+        "choices": choices,
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
+
+
+def prompt_of(request: Mapping[str, Any]) -> Prompt:
+    """Return the messages of a request as a prompt."""
+    messages = []
+    for turn in request["messages"]:
+        parts = tuple(_parts_of(turn.get("content")))
+        messages.append(Message(str(turn["role"]), parts))
+    return Prompt(tuple(messages))
+
+
+def options_of(request: Mapping[str, Any]) -> GenerateOptions:
+    """Return the generation options of a request."""
+    stops = request.get("stop") or ()
+    length = request.get("max_tokens") or request.get("max_completion_tokens")
+    settings = {
+        "temperature": request.get("temperature"),
+        "top_p": request.get("top_p"),
+        "seed": request.get("seed"),
+        "max_tokens": length,
+        "stop": (stops,) if isinstance(stops, str) else tuple(stops),
+    }
+    options = DEFAULT_OPTIONS
+    for name, value in settings.items():
+        if value not in (None, ()):
+            options = options.set(**{name: value})
+    return options
+
+
+def _parts_of(content: Any) -> Iterator[Part]:
+    if isinstance(content, str):
+        yield Text(content)
+        return
+    for entry in content or ():
+        kind = entry["type"] if isinstance(entry, Mapping) else "text"
+        if kind == "text":
+            yield Text(entry["text"] if isinstance(entry, Mapping) else str(entry))
+        elif kind == "image_url":
+            address = entry["image_url"]
+            yield Image(address["url"] if isinstance(address, Mapping) else address)
+        elif kind == "input_audio":
+            yield Audio(entry["input_audio"]["data"])
+        else:
+            raise RuntimeError(f"a judge cannot be sent {shorten(kind)}")
+
+
+def _typed(document: dict[str, Any]) -> Any:
+    from openai.types.chat import ChatCompletion
+
+    return ChatCompletion.model_validate(document)
+
+
+def _http_response(document: dict[str, Any]) -> Any:
+    import requests
+
+    response = requests.Response()
+    response.status_code = 200
+    response._content = json.dumps(document).encode()
+    return response
+
+
+def _decoded(data: Any) -> Mapping[str, Any]:
+    """Return the JSON of a body that was sent as text; empty if it is none."""
+    if isinstance(data, (str, bytes)):
+        with contextlib.suppress(ValueError):
+            decoded = json.loads(data)
+            if isinstance(decoded, Mapping):
+                return decoded
+    return {}

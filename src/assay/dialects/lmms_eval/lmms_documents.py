@@ -1,0 +1,234 @@
+"""The documents of a loaded task or group as samples. The requests of one are built when it is asked.
+
+Media are large, so that a document keeps its prompt only until the model has answered.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...core import Message, Prompt, Sample, Text
+from ..harness.generation_options import options_of
+from ..harness.loaded import (
+    SUBTASK,
+    Document,
+    Loaded,
+    LoadedTask,
+    TaskReference,
+    plain_value,
+    row_fault,
+    target_text,
+)
+from ..harness.questions import Question
+from ..harness.task_settings import TaskSettings
+from . import lmms_package
+from .lmms_loading import MOST_KEPT, load
+from .lmms_messages import messages_of, plain_messages
+
+DEFAULT_MAX_TOKENS = 1024
+"""Tokens of an answer where a task names no limit, as in lmms-eval's models for endpoints."""
+OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
+"""Generation options that are not for the model: how its own models resize images, and how often it is asked."""
+ROUNDS = "generate_until_multi_round"
+AGENTIC = "generate_until_agentic"
+
+
+class LmmsDocuments:
+    """All documents of a task or group."""
+
+    def __init__(self, loaded: Loaded, settings: TaskSettings) -> None:
+        self.loaded, self.settings = loaded, settings
+        self._by_id = {document.id: document for document in self._in_turns()}
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._by_id.values())
+
+    def __getitem__(self, id: str) -> Document:
+        return self._by_id[id]
+
+    def _in_turns(self) -> Iterator[Document]:
+        """Yield the documents of all tasks in turn, so that the first samples of a group cover its tasks."""
+        waiting = [self._of_task(entry) for entry in self.loaded.tasks.values()]
+        while waiting:
+            for documents in list(waiting):
+                following = next(documents, None)
+                if following is None:
+                    waiting.remove(documents)
+                else:
+                    yield following
+
+    def _of_task(self, subtask: LoadedTask) -> Iterator[Document]:
+        prefix = f"{subtask.name}/" if self.loaded.group is not None else ""
+        for number, row in enumerate(subtask.task.eval_docs_no_media):
+            yield Document(f"{prefix}{number}", subtask, number, row)
+
+    def sample(self, document: Document) -> Sample:
+        """Return a document as the rest of assay sees it."""
+        is_group = self.loaded.group is not None
+        row = document.row
+        fields = dict(row) if isinstance(row, Mapping) else {"document": str(row)}
+        return Sample(
+            document.id,
+            input=str(fields.get("question") or ""),
+            target=target_text(document),
+            fields={name: plain_value(value) for name, value in fields.items()},
+            tags={SUBTASK: document.subtask.name} if is_group else {},
+        )
+
+    def build(self, document: Document) -> None:
+        """Build the requests of a document, and its first prompt."""
+        with self.loaded.random_state.active():
+            try:
+                document.instances = self._instances(document)
+                document.questions = self._questions(document)
+            except Exception as error:
+                raise row_fault(error, where_of(document)) from error
+        document.random_state = self.loaded.random_state
+
+    def first_prompt(self, document: Document) -> Prompt:
+        """Return the first prompt of a document without changing the random numbers that follow."""
+        state = self.loaded.random_state.copy()
+        self.build(document)
+        prompt = document.questions[0].prompt
+        self.loaded.random_state.restore(state)
+        forget_media(document)
+        return prompt
+
+    def row_with_media(self, document: Document) -> Any:
+        """Return the row of a document with its images and clips."""
+        return document.subtask.task.eval_docs[document.number]
+
+    def options(self, document: Document) -> Any:
+        """Return the generation options of a document, with the changes of the run."""
+        kwargs = dict(document.subtask.task.config.generation_kwargs or {})
+        options = generation_options(kwargs, where_of(document))
+        if self.settings.chat:
+            # As lmms-eval's models for chats do: the chat template ends an answer.
+            options = options.set(stop=())
+        return options.set(**dict(self.settings.generation))
+
+    def _instances(self, document: Document) -> list[Any]:
+        task = document.subtask.task
+        context = task.fewshot_context(
+            doc=document.row,
+            num_fewshot=document.subtask.shots,
+            system_instruction=None if self.settings.chat else self.settings.system,
+        )
+        split = task.config.test_split if task.has_test_docs() else None
+        metadata = {
+            "task": task.config.task,
+            "doc_id": document.number,
+            "repeats": task.config.repeats or 1,
+            "split": split or task.config.validation_split,
+        }
+        if isinstance(task.config.metadata, Mapping):
+            metadata.update(task.config.metadata)
+        build = task.construct_requests
+        if is_weighed(task):
+            # Messages are for generation only.
+            task_class = lmms_package.module("api.task").ConfigurableTask
+            build = task_class.construct_requests.__get__(task)
+        requests = build(doc_id=document.number, ctx=context, metadata=metadata)
+        return requests if isinstance(requests, list) else [requests]
+
+    def _questions(self, document: Document) -> list[Question]:
+        row = self.row_with_media(document)
+        if is_weighed(document.subtask.task):
+            return self._weighing(document, row)
+        options = self.options(document)
+        messages = self._messages(document, row)
+        prompt = self.with_system(messages, options)
+        return [Question(prompt, (0,))]
+
+    def with_system(self, messages: tuple[Message, ...], options: Any) -> Prompt:
+        """Return a prompt; in a chat, the system text of the run comes first."""
+        if self.settings.chat and self.settings.system is not None:
+            messages = (Message("system", (Text(self.settings.system),)), *messages)
+        return Prompt(messages, options=options)
+
+    def _messages(self, document: Document, row: Any) -> tuple[Message, ...]:
+        """Return the turns of a task that is asked as a chat, else its text with the media in front."""
+        task = document.subtask.task
+        request = document.instances[0]
+        is_chat_task = self.settings.chat and hasattr(task, "doc_to_messages")
+        if is_chat_task and request.request_type != AGENTIC:
+            turns = task.doc_to_messages(row)
+            return messages_of(turns)
+        role = "user" if self.settings.chat else ""
+        visuals = task.doc_to_visual(row)
+        return plain_messages(request.args[0], visuals, role)
+
+    def _weighing(self, document: Document, row: Any) -> list[Question]:
+        """Return a question for each context of a document, with its continuations."""
+        task = document.subtask.task
+        visuals = task.doc_to_visual(row)
+        role = "user" if self.settings.chat else ""
+        by_context: dict[str, list[int]] = {}
+        for position, request in enumerate(document.instances):
+            by_context.setdefault(str(request.args[0]), []).append(position)
+        questions: list[Question] = []
+        for context, positions in by_context.items():
+            continuations = []
+            for position in positions:
+                ending = document.instances[position].args[1]
+                ending = ending(row) if callable(ending) else ending
+                # The blank joins it to a plain text; in a chat it begins an answer.
+                text = str(ending)
+                continuations.append(text.lstrip() if self.settings.chat else text)
+            messages = plain_messages(context, visuals, role)
+            prompt = Prompt(messages, continuations=tuple(continuations))
+            questions.append(WeighedQuestion(prompt, tuple(positions)))
+        return questions
+
+
+class WeighedQuestion(Question):
+    """Continuations whose losses lmms-eval compares: the mean over the tokens, as its models return it."""
+
+    def answers(self, output: Any) -> list[Any]:
+        """Return the loss of each continuation, and whether greedy decoding would write it."""
+        return [
+            (-entry.logprob / (entry.tokens or 1), entry.greedy)
+            for entry in output.likelihoods
+        ]
+
+
+def generation_options(kwargs: Mapping[str, Any], where: str) -> Any:
+    """Return generation options of lmms-eval as options of assay, or raise for one that cannot be honoured."""
+    for_model = {
+        name: value
+        for name, value in kwargs.items()
+        if name not in OF_THE_TASK and value is not None
+    }
+    stops = for_model.pop("stop_sequences", None)
+    if stops:
+        for_model["until"] = stops
+    for_model.setdefault("max_new_tokens", DEFAULT_MAX_TOKENS)
+    return options_of(for_model, where)
+
+
+def is_weighed(task: Any) -> bool:
+    """Return True for a task that compares likelihoods."""
+    return task.OUTPUT_TYPE in ("loglikelihood", "multiple_choice")
+
+
+def where_of(document: Document) -> str:
+    """Return how errors name a document."""
+    return f"task lmms_eval/{document.subtask.name}, row {document.number + 1}"
+
+
+def forget_media(document: Document) -> None:
+    """Drop the prompts of a document, which hold its media."""
+    document.questions = []
+
+
+_documents: dict[Any, LmmsDocuments] = {}
+
+
+def documents_of(reference: TaskReference, settings: TaskSettings) -> LmmsDocuments:
+    """Return the documents of a reference, the same object as long as its tasks stay loaded."""
+    loaded = load(reference, settings)
+    documents = _documents.get((reference, settings))
+    if documents is None or documents.loaded is not loaded:
+        while len(_documents) >= MOST_KEPT:
+            _documents.pop(next(iter(_documents)))
+        documents = _documents[reference, settings] = LmmsDocuments(loaded, settings)
+    return documents

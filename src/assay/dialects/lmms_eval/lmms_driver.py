@@ -1,0 +1,325 @@
+"""Runs a task of lmms-eval: asks its requests through the recording engine, and has lmms-eval read the answers."""
+
+import functools
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+from ...core import AssayError, ErrorInfo, Output, Prompt
+from ...runner.flow.drivers import RecordingEngine
+from ..harness.loaded import Document, LoadedTask
+from ..harness.task_driver import Chosen, FirstPrompt, TaskDriver, TaskRows
+from ..harness.task_results import as_number
+from ..kits.judging import Desk
+from . import lmms_package
+from .judge_clients import RunJudge, judged_by
+from .lmms_documents import (
+    AGENTIC,
+    ROUNDS,
+    LmmsDocuments,
+    documents_of,
+    forget_media,
+)
+from .lmms_messages import messages_of
+from .lmms_samples import write_samples
+
+ASKED_AT_ONCE = 64
+"""Documents whose media are in memory at a time."""
+MOST_ROUNDS = 100
+"""Rounds of one document, for tasks that never end theirs."""
+AGENTS = 8
+"""Documents of agentic tasks that are asked side by side."""
+REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
+"""Marks of reasoning that lmms-eval removes unless a task names others."""
+
+
+@dataclass(frozen=True)
+class LmmsRows(TaskRows):
+    """The documents of a task as samples, without their media."""
+
+    def documents(self) -> LmmsDocuments:
+        """Return the documents of the task."""
+        return documents_of(self.reference, self.settings)
+
+
+@dataclass(frozen=True)
+class LmmsTemplate(FirstPrompt):
+    """The first prompt of a document, as the model is asked it."""
+
+    def __call__(self, sample: Any) -> Prompt:
+        documents = documents_of(self.reference, self.settings)
+        return documents.first_prompt(documents[sample.id])
+
+
+@dataclass(frozen=True)
+class LmmsDriver(TaskDriver):
+    """Asks all requests of a task or group and returns its rows."""
+
+    def documents(self) -> LmmsDocuments:
+        """Return the documents of the task."""
+        return documents_of(self.reference, self.settings)
+
+    def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
+        """Ask every request, some documents at a time, and return the first failure by document."""
+        recording.expect(len(chosen))
+        asking = _Asking(recording, self.documents())
+        waiting = iter([document for _, document in chosen])
+        while chunk := list(islice(waiting, ASKED_AT_ONCE)):
+            asking.ask(chunk)
+        return asking.failures
+
+    @contextmanager
+    def reading(self, recording: RecordingEngine) -> Iterator[None]:
+        """Let code of tasks ask the judge of the run."""
+        options = recording.options
+        name = options.judges.get("judge")
+        settings = {} if name is None else {name: options.judge_args_of("judge")}
+        task = recording.planned.task.name
+        desk = Desk(recording.asking.writer, task, options.concurrency, settings)
+        judge = RunJudge(name, desk)
+        folder = recording.asking.writer.journal.path.parent
+        _pass_arguments(self.documents(), str(folder))
+        with closing(desk), judged_by(judge):
+            self._judge_now.append(judge)
+            try:
+                yield
+                judge.raise_failure()
+            finally:
+                self._judge_now.remove(judge)
+
+    @functools.cached_property
+    def _judge_now(self) -> list[RunJudge]:
+        return []
+
+    def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
+        """Return True for a metric that the task aggregates; others are not reported."""
+        return metric in subtask.task.aggregation()
+
+    def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
+        """Return the value of a document, which may be an entry of what the aggregation takes."""
+        if isinstance(item, Mapping):
+            item = item.get(subtask.task.config.score_key)
+        return as_number(item)
+
+    def prepare_answers(
+        self, subtask: LoadedTask, documents: Sequence[Document]
+    ) -> None:
+        """Apply the filters of a task to all its answers."""
+        if subtask.task.config.auto_strip_thinking and _reasoning_tags(subtask) is None:
+            transformation = lmms_package.module("filters.transformation")
+            for ensemble in subtask.task._filters:
+                first = ensemble.filters[:1]
+                if not isinstance(next(iter(first), None), _strip_filter()):
+                    ensemble.filters.insert(0, transformation.StripThinkingFilter())
+        super().prepare_answers(subtask, documents)
+
+    def results_of_document(
+        self, subtask: LoadedTask, document: Document, filter_name: str
+    ) -> Mapping[Any, Any]:
+        """Return what lmms-eval computes from the answers of one filter."""
+        processed = lmms_package.module("evaluator")._process_document_results(
+            (document.number, document.row, document.instances),
+            task=subtask.task,
+            filter_key=filter_name,
+            reasoning_tags=_reasoning_tags(subtask),
+            log_samples=True,
+        )
+        for judge in self._judge_now:
+            judge.raise_failure()
+        document.logged.append(processed.logged_sample)
+        metrics: Mapping[Any, Any] = processed.metrics
+        return metrics
+
+    def write_samples(
+        self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
+    ) -> None:
+        """Write the samples as lmms-eval logs them."""
+        folder = recording.asking.writer.journal.path.parent
+        write_samples(folder, subtask, answered)
+
+
+class _Asking:
+    """Asks the requests of some documents and puts the answers into lmms-eval's instances."""
+
+    def __init__(self, recording: RecordingEngine, documents: LmmsDocuments) -> None:
+        self._recording = recording
+        self._documents = documents
+        self.failures: dict[str, Output] = {}
+
+    def ask(self, chunk: Sequence[Document]) -> None:
+        """Ask all requests of these documents."""
+        built = [document for document in chunk if self._is_built(document)]
+        by_kind: dict[str, list[Document]] = {}
+        for document in built:
+            by_kind.setdefault(document.instances[0].request_type, []).append(document)
+        for kind, documents in by_kind.items():
+            if kind == AGENTIC:
+                self._ask_agents(documents)
+            elif kind == ROUNDS:
+                self._ask_rounds(documents)
+            else:
+                self._ask_questions(documents)
+        for document in built:
+            forget_media(document)
+
+    def _is_built(self, document: Document) -> bool:
+        """Build the requests of a document; a row that cannot be asked fails alone."""
+        document.logged = []
+        try:
+            self._documents.build(document)
+        except AssayError as error:
+            self.failures[document.id] = Output(error=ErrorInfo("data", str(error)))
+            return False
+        return True
+
+    def _ask_questions(self, documents: Sequence[Document]) -> None:
+        pairs = []
+        for document in documents:
+            for question in document.questions:
+                is_weighed = question.prompt.continuations is not None
+                repeats = 1 if is_weighed else document.instances[0].repeats or 1
+                pairs += [(document, question)] * repeats
+        prompts = [(document.id, question.prompt) for document, question in pairs]
+        outputs = self._generate(prompts)
+        for (document, question), output in zip(pairs, outputs, strict=True):
+            if output is None:
+                continue
+            answers = question.answers(output)
+            for position, answer in zip(question.requests, answers, strict=True):
+                _add_answer(document.instances[position], answer)
+
+    def _generate(self, prompts: Sequence[tuple[str, Prompt]]) -> list[Output | None]:
+        """Return the answers in order; None for a request that failed."""
+        names = [name for name, _ in prompts]
+        texts = [prompt for _, prompt in prompts]
+        outputs = self._recording.generate(texts, ids=names)
+        answers: list[Output | None] = []
+        for name, output in zip(names, outputs, strict=True):
+            if output.error is None:
+                answers.append(output)
+                continue
+            self.failures.setdefault(name, output)
+            answers.append(None)
+        return answers
+
+    def _ask_rounds(self, documents: Sequence[Document]) -> None:
+        """Ask round by round: the task says what comes after each answer, until it ends."""
+        for document in documents:
+            for _ in range(document.instances[0].repeats or 1):
+                self._ask_dialogue(document)
+
+    def _ask_dialogue(self, document: Document) -> None:
+        task = document.subtask.task
+        row = self._documents.row_with_media(document)
+        options = self._documents.options(document)
+        prompt = document.questions[0].prompt
+        answers: list[str] = []
+        info: Any = None
+        for number in range(1, MOST_ROUNDS + 1):
+            [output] = self._generate([(document.id, prompt)])
+            if output is None:
+                return
+            answers.append(output.candidates[0].text if output.candidates else "")
+            with self._documents.loaded.random_state.active():
+                following = task.doc_to_messages(
+                    row,
+                    round_idx=number,
+                    previous_output=list(answers),
+                    previous_round_info=info,
+                )
+            if not (isinstance(following, tuple) and len(following) == 4):
+                break
+            turns, is_last, _, info = following
+            if is_last:
+                break
+            prompt = self._documents.with_system(messages_of(turns), options)
+        _add_answer(document.instances[0], answers)
+
+    def _ask_agents(self, documents: Sequence[Document]) -> None:
+        """Let lmms-eval's own loop ask about each document, several side by side."""
+        evaluator = lmms_package.module("evaluator")
+
+        def run(document: Document) -> None:
+            model = _AgentModel(self, document)
+            request = document.instances[0]
+            for _ in range(request.repeats or 1):
+                answers = evaluator._run_generate_until_agentic(model, [request])
+                if document.id not in self.failures:
+                    _add_answer(request, answers[0])
+
+        with ThreadPoolExecutor(AGENTS) as threads:
+            for _ in threads.map(run, documents):
+                pass
+
+
+class _AgentModel:
+    """The model as lmms-eval's loop for agents calls it."""
+
+    is_simple = False
+
+    def __init__(self, asking: _Asking, document: Document) -> None:
+        self._asking = asking
+        self._document = document
+        self._options = asking._documents.options(document)
+        rows = {document.number: asking._documents.row_with_media(document)}
+        self._row = rows[document.number]
+        split = document.instances[0].args[-1]
+        self.task_dict = {document.subtask.task.config.task: {split: rows}}
+
+    def generate_until(self, requests: Sequence[Any]) -> list[str]:
+        """Return the answer to one step."""
+        [request] = requests
+        turns = request.args[1](self._row)
+        messages = messages_of(turns)
+        prompt = self._asking._documents.with_system(messages, self._options)
+        [output] = self._asking._generate([(self._document.id, prompt)])
+        if output is None or not output.candidates:
+            return [""]
+        return [output.candidates[0].text]
+
+
+def _add_answer(instance: Any, answer: Any) -> None:
+    instance.resps.append(answer)
+    instance.token_counts.append(None)
+
+
+def _reasoning_tags(subtask: LoadedTask) -> Any:
+    """Return the marks of reasoning that are removed from answers, or None."""
+    parse = lmms_package.module("api.reasoning").parse_reasoning_tags_config
+    return parse(REASONING_TAGS, subtask.task.config.reasoning_tags)
+
+
+def _strip_filter() -> Any:
+    return lmms_package.module("filters.transformation").StripThinkingFilter
+
+
+def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
+    """Give tasks what they read of lmms-eval's command line, and take away their retries.
+
+    Some aggregations write a file for a server below the output folder.
+    """
+    arguments = SimpleNamespace(output_path=folder, log_samples=True, tasks="")
+    for subtask in documents.loaded.tasks.values():
+        task = subtask.task
+        task.args = arguments
+        process = type(task).process_results
+        # Failures of a task's own code do not go away by waiting.
+        plain = getattr(process, "__wrapped__", process)
+        task.process_results = functools.partial(plain, task)
+        for metric, aggregate in task.aggregation().items():
+            if "args" in _parameters(aggregate):
+                with_arguments = functools.partial(aggregate, args=arguments)
+                functools.update_wrapper(with_arguments, aggregate)
+                task.aggregation()[metric] = with_arguments
+
+
+def _parameters(function: Any) -> Mapping[str, Any]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}

@@ -1,0 +1,210 @@
+"""Loading tasks and groups with the classes of lmms-eval."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...core import UsageError
+from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
+from ..harness.loading_errors import translating
+from ..harness.random_state import RandomState
+from ..harness.task_index import (
+    Index,
+    IndexEntry,
+    different_leaf_names,
+    find_entry,
+)
+from ..harness.task_references import check_files, known_names
+from ..harness.task_rows import given_data, hub_dataset
+from ..harness.task_settings import TaskSettings, planned_shots, set_shots
+from . import lmms_package
+from .claims import LIBRARY
+from .helper_modules import forget_helpers, helpers_digest, resolved_yaml
+from .lmms_groups import LmmsGroup
+from .lmms_messages import visual_content
+
+MOST_KEPT = 16
+"""Loaded tasks that stay in memory."""
+UNSUPPORTED: Mapping[str, str] = {
+    "generate_visual_cot": "the model would have to draw between two thoughts",
+}
+"""Output types that no model of assay can produce, and why."""
+_lock = threading.Lock()
+_loaded: dict[Any, Loaded] = {}
+
+
+def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+    """Load a task or a group, or raise one line that says what is wrong."""
+    state = Path(reference.path).stat().st_mtime_ns if reference.path else 0
+    key = (reference, settings, state)
+    with _lock:
+        if key not in _loaded:
+            while len(_loaded) >= MOST_KEPT:
+                _loaded.pop(next(iter(_loaded)))
+            _loaded[key] = _load(reference, settings)
+        return _loaded[key]
+
+
+def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
+    lmms_package.load_package()
+    index = known_names(reference, LIBRARY)
+    entry = find_entry(reference.name, index, LIBRARY)
+    if entry.kind == "tag":
+        raise UsageError(f"{reference.name!r} is a tag", where=reference.where)
+    for name in different_leaf_names(reference.name, index):
+        if name in index:
+            forget_helpers(index[name].path)
+    check_files(reference.name, index, LIBRARY)
+    state = RandomState()
+    with (
+        translating(reference.where, lambda: None),
+        _own_ways(settings),
+        state.active(),
+    ):
+        loaded = _manager(reference.name, index).load_task_or_group(
+            reference.name, "chat" if settings.chat else "simple"
+        )
+    tasks = _leaves(loaded)
+    shots = set_shots(tasks, settings, reference.where)
+    loaded_tasks: dict[str, LoadedTask] = {}
+    for name, task in tasks.items():
+        task.set_fewshot_seed(seed=settings.seed)
+        _check_output_type(task, name)
+        path = index[name].path if name in index else entry.path
+        code = helpers_digest(path)
+        loaded_tasks[name] = described(name, task, shots[name], code)
+    group = None
+    if entry.kind == "group":
+        [(key, members)] = loaded.items()
+        group = LmmsGroup(key, members)
+    return Loaded(reference.name, loaded_tasks, group, state)
+
+
+def _manager(name: str, index: Index) -> Any:
+    """Return a task manager that knows one name and what it refers to. Indexing the package would take seconds."""
+    manager = lmms_package.module("tasks").TaskManager(include_defaults=False)
+    entries: dict[str, dict[str, Any]] = {}
+    waiting = [name]
+    while waiting:
+        entry = index.get(waiting.pop())
+        if entry is None or entry.name in entries:
+            continue
+        entries[entry.name] = _manager_entry(entry)
+        waiting += entry.members
+    manager._task_index = entries
+    manager._all_tasks = sorted(entries)
+    return manager
+
+
+def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
+    """Return a name as the package's own index holds it."""
+    if entry.kind == "tag":
+        return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
+    kind = "python_task" if entry.output_type == "class" else entry.kind
+    return {"type": kind, "task": -1, "yaml_path": entry.path}
+
+
+@contextmanager
+def _own_ways(settings: TaskSettings) -> Iterator[None]:
+    """While tasks are made, resolve their files and get their rows in assay's way."""
+    utils, task_module = lmms_package.module("utils"), lmms_package.module("api.task")
+    task_class = task_module.ConfigurableTask
+    messages_class = task_module.ConfigurableMessagesTask
+    read_yaml, download = utils.load_yaml_config, task_class.download
+    to_content = messages_class._visual_to_content
+
+    def load_yaml_config(
+        yaml_path: Any = None, yaml_config: Any = None, **_: Any
+    ) -> dict[str, Any]:
+        if yaml_config is not None:
+            raise UsageError(
+                "an inline task with `include`", fix="give the task a file of its own"
+            )
+        return resolved_yaml(yaml_path)
+
+    def download_rows(self: Any, dataset_kwargs: Any = None) -> None:
+        # Without the decorator, which repeats a failed download five times.
+        fetch = getattr(download, "__wrapped__", download)
+        with _served_rows(self.config, settings):
+            if settings.data is not None or not dataset_kwargs:
+                fetch(self, None)
+            else:
+                fetch(self, dict(dataset_kwargs))
+
+    utils.load_yaml_config = load_yaml_config
+    task_class.download = download_rows
+    # It stays: messages are built when a document is asked.
+    messages_class._visual_to_content = classmethod(
+        lambda cls, visual: visual_content(visual, to_content)
+    )
+    try:
+        yield
+    finally:
+        utils.load_yaml_config, task_class.download = read_yaml, download
+
+
+@contextmanager
+def _served_rows(config: Any, settings: TaskSettings) -> Iterator[None]:
+    """While a task gets its rows, serve those of `--data`, or those it names with errors in one line."""
+    import datasets
+
+    name = str(config.task)
+    original = datasets.load_dataset
+
+    def load_dataset(path: Any = None, name_: Any = None, **options: Any) -> Any:
+        if settings.data is not None:
+            return _given_splits(config, settings)
+        options.pop("trust_remote_code", None)
+        dataset_name = options.pop("name", name_)
+        where = f"task {name!r}"
+        return hub_dataset(path, dataset_name, options, where, original)
+
+    datasets.load_dataset = load_dataset
+    try:
+        yield
+    finally:
+        datasets.load_dataset = original
+
+
+def _given_splits(config: Any, settings: TaskSettings) -> Any:
+    """Return the rows of `--data` under the names of the splits that a task uses."""
+    import datasets
+
+    evaluated = config.test_split or config.validation_split
+    shots = planned_shots(config, settings)
+    has_samples = bool((config.fewshot_config or {}).get("samples"))
+    splits = given_data(
+        str(config.task),
+        config.dataset_name,
+        evaluated,
+        settings,
+        0 if has_samples else shots,
+    )
+    names = [config.test_split, config.validation_split]
+    if shots or config.fewshot_config is not None:
+        names += [config.training_split, config.fewshot_split]
+    used = dict.fromkeys(name for name in names if name)
+    return datasets.DatasetDict({name: splits[name] for name in used})
+
+
+def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the tasks of a loaded group, nested ones included, by name."""
+    tasks: dict[str, Any] = {}
+    for name, entry in loaded.items():
+        if isinstance(entry, Mapping):
+            tasks.update(_leaves(entry))
+        else:
+            tasks[name] = entry
+    return tasks
+
+
+def _check_output_type(task: Any, name: str) -> None:
+    reason = UNSUPPORTED.get(task.OUTPUT_TYPE)
+    if reason is not None:
+        raise UsageError(
+            f"output type {task.OUTPUT_TYPE!r}: {reason}",
+            where=f"task lmms_eval/{name}",
+            fix="run it with lmms-eval and one of its own models",
+        )

@@ -1,0 +1,52 @@
+"""The installed `lmms_eval` package: imported when a task is loaded, quietly, with its judges replaced by the run's."""
+
+import importlib
+import logging
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...core import MissingExtra
+from ..harness.package_care import cache_templates, quiet_datasets
+from .claims import LIBRARY
+from .decoded_audio import decode_with_soundfile
+from .judge_clients import replace_providers
+
+TESTED_VERSION = "0.7.3"
+
+
+@cache
+def load_package() -> Any:
+    """Import lmms_eval with its task modules, or raise with what to install."""
+    LIBRARY.need_tasks_folder()
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Helper modules of many tasks build paths from it, and fail where it is not set.
+    os.environ.setdefault("HF_HOME", str(Path("~/.cache/huggingface").expanduser()))
+    _quiet_logger()
+    try:
+        package = importlib.import_module("lmms_eval")
+        importlib.import_module("lmms_eval.tasks")
+    except ModuleNotFoundError as error:
+        raise MissingExtra(str(error.name), LIBRARY.extra) from error
+    logging.getLogger("lmms-eval").setLevel(logging.ERROR)
+    quiet_datasets()
+    cache_templates(importlib.import_module("lmms_eval.utils").env)
+    decode_with_soundfile()
+    replace_providers()
+    return package
+
+
+def module(name: str) -> Any:
+    """Return a module of the package: `api.task`, `tasks`."""
+    load_package()
+    return importlib.import_module(f"lmms_eval.{name}")
+
+
+def _quiet_logger() -> None:
+    """Drop what the package logs: its errors are raised as well."""
+    try:
+        loguru = importlib.import_module("loguru")
+    except ModuleNotFoundError as error:
+        raise MissingExtra("loguru", LIBRARY.extra) from error
+    loguru.logger.disable("lmms_eval")

@@ -1,0 +1,176 @@
+"""The registry in which user files put datasets by name, as in `dataset_registry`."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..protocol import is_upstream
+from . import checkout, prompts
+from .rows import Unusable, read_rows, read_test_split, reference_as_upstream
+from .rows import load_json as load_json
+from .rows import load_jsonl as load_jsonl
+
+
+@dataclass
+class DatasetConfig:
+    """What was registered under a name."""
+
+    name: str
+    loader: Callable[[str], Any]
+    prompt_template: Callable[[Any], str]
+    description: str = ""
+    default_batch_size: int = 128
+    default_max_length: int = 100
+
+
+class LoadedRows(list[dict[str, Any]]):
+    """Rows of a dataset, and how many rows could not be used, for code that computes shares."""
+
+    left_out: int = 0
+
+
+class DatasetRegistry:
+    """Datasets by name; a later registration replaces an earlier one."""
+
+    _registry: ClassVar[dict[str, DatasetConfig]] = {}
+
+    @classmethod
+    def register(
+        cls,
+        name: str,
+        loader: Callable[[str], Any],
+        prompt_template: Callable[[Any], str],
+        description: str = "",
+        default_batch_size: int = 128,
+        default_max_length: int = 100,
+    ) -> None:
+        """Register a dataset."""
+        cls._registry[name] = DatasetConfig(
+            name,
+            loader,
+            prompt_template,
+            description,
+            default_batch_size,
+            default_max_length,
+        )
+
+    @classmethod
+    def get(cls, name: str) -> DatasetConfig | None:
+        """Return what was registered under a name, or None.
+
+        Under upstream's rules, shipped datasets use the words of a checkout.
+        """
+        config = cls._registry.get(name)
+        if config is None or not is_shipped(name) or not is_upstream("pipeline"):
+            return config
+        return _in_their_words(config)
+
+    @classmethod
+    def list_datasets(cls) -> list[str]:
+        """Return all names, in the order of their registration."""
+        return list(cls._registry)
+
+    @classmethod
+    def load_dataset(
+        cls, name: str, path: str, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the rows as `{"prompt", "reference", "raw"}`; warn about rows whose prompt cannot be built.
+
+        An `answer` of 0, `False` or `""` is the reference; only an absent or null one falls back to `reference`. Under
+        upstream's rules they fall back too, and the first row that fails ends it.
+        """
+        config = cls.get(name)
+        if config is None:
+            raise ValueError(
+                f"Dataset {name!r} is not registered. Available: {cls.list_datasets()}"
+            )
+        if is_upstream("pipeline"):
+            loaded = config.loader(path)
+            chosen = loaded[:limit] if limit else loaded
+            return [
+                {
+                    "prompt": config.prompt_template(raw),
+                    "reference": reference_as_upstream(raw),
+                    "raw": raw,
+                }
+                for raw in chosen
+            ]
+        rows = LoadedRows()
+        first = ""
+        for row in read_rows(
+            config.loader, config.prompt_template, path, limit or None
+        ):
+            if isinstance(row, Unusable):
+                rows.left_out += 1
+                first = first or f"row {row.number}: {row.error}"
+            else:
+                rows.append(row.as_item())
+        if rows.left_out:
+            count = f"{rows.left_out} of {len(rows) + rows.left_out} rows left out"
+            warnings.warn(f"{name}: {count}; the first, {first}", stacklevel=2)
+        return rows
+
+
+_LOADERS = {
+    **dict.fromkeys(("cot", "math"), load_json),
+    **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split),
+}
+_shipped: dict[str, DatasetConfig] = {}
+_theirs: dict[str, DatasetConfig] = {}
+"""What a checkout's task files register, by path and name."""
+
+for _one in prompts.SHIPPED:
+    DatasetRegistry.register(
+        _one.name,
+        _LOADERS.get(_one.name, load_jsonl),
+        _one.prompt,
+        _one.description,
+        _one.batch_size,
+        _one.max_length,
+    )
+    _shipped[_one.name] = DatasetRegistry._registry[_one.name]
+
+
+def _in_their_words(config: DatasetConfig) -> DatasetConfig:
+    file = checkout.task_file(config.name.removesuffix("_cot"))
+    if file is None:
+        words = checkout.words_of_dataset(config.name)
+        return replace(config, **words) if words else config
+    if f"{file}:{config.name}" not in _theirs:
+        from ..guest import Guest
+        from .claims import NAMES
+
+        before = dict(DatasetRegistry._registry)
+        try:
+            Guest.of_file("pipeline", NAMES, file).load(file)
+            registered = {
+                n: c
+                for n, c in DatasetRegistry._registry.items()
+                if before.get(n) is not c
+            }
+        finally:
+            DatasetRegistry._registry.clear()
+            DatasetRegistry._registry.update(before)
+        _theirs.update(
+            {
+                f"{file}:{name}": config_there
+                for name, config_there in registered.items()
+            }
+        )
+    return _theirs.get(f"{file}:{config.name}", config)
+
+
+def is_shipped(name: str) -> bool:
+    """Return True if a name still refers to the shipped dataset."""
+    return name in _shipped and DatasetRegistry._registry.get(name) is _shipped[name]
+
+
+def asks_in_own_words(name: str) -> bool:
+    """Return True if a prompt contains a sentence of assay's own, because there is no checkout to take it from."""
+    config = DatasetRegistry.get(name)
+    return (
+        name in prompts.OWN_WORDS
+        and config is not None
+        and config.prompt_template is _shipped[name].prompt_template
+    )

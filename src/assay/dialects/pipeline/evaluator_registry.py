@@ -1,0 +1,128 @@
+"""The registry in which user files put evaluators by name, as in `evaluator_registry`."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from ..protocol import is_upstream
+from . import builtin, checkout, prompts
+
+Evaluator = Callable[..., Any]
+
+
+@dataclass
+class EvaluatorConfig:
+    """What was registered under a name."""
+
+    name: str
+    evaluator: Evaluator
+    description: str = ""
+    metrics: Sequence[str] = field(default_factory=list)
+
+
+class EvaluatorRegistry:
+    """Evaluators by name; a later registration replaces an earlier one."""
+
+    _registry: ClassVar[dict[str, EvaluatorConfig]] = {}
+
+    @classmethod
+    def register(
+        cls,
+        name: str,
+        evaluator: Evaluator,
+        description: str = "",
+        metrics: Sequence[str] | None = None,
+    ) -> None:
+        """Register an evaluator."""
+        cls._registry[name] = EvaluatorConfig(
+            name, evaluator, description, list(metrics or ())
+        )
+
+    @classmethod
+    def get(cls, name: str) -> EvaluatorConfig | None:
+        """Return what was registered under a name, or None.
+
+        `NAME@upstream` is upstream's form of a shipped one; under upstream's rules, so is the plain name.
+        """
+        config = cls._registry.get(name) or AS_UPSTREAM.get(name)
+        if (
+            config is None
+            or config is not _shipped.get(name)
+            or not is_upstream("pipeline")
+        ):
+            return config
+        form = AS_UPSTREAM.get(f"{name}@upstream", config)
+        return replace(
+            config, evaluator=form.evaluator, **checkout.words_of_evaluator(name)
+        )
+
+    @classmethod
+    def list_evaluators(cls) -> list[str]:
+        """Return all names, in the order of their registration."""
+        return list(cls._registry)
+
+    @classmethod
+    def evaluate(cls, name: str, engine: Any, data: Any, **kwargs: Any) -> Any:
+        """Return the evaluator's result for a model on some rows.
+
+        A warning repeats how many rows could not be loaded, since the numbers do not include them.
+        """
+        config = cls.get(name)
+        if config is None:
+            raise ValueError(
+                f"Evaluator {name!r} is not registered. Available: {cls.list_evaluators()}"
+            )
+        metrics = config.evaluator(engine, data, **kwargs)
+        left_out = getattr(data, "left_out", 0)
+        if not left_out or not isinstance(metrics, Mapping):
+            return metrics
+        rows = f"{left_out} of {len(data) + left_out} rows"
+        warnings.warn(
+            f"{name}: the numbers leave out {rows}, which could not be loaded (`left_out`)",
+            stacklevel=2,
+        )
+        return {**metrics, "left_out": left_out}
+
+
+_CHOSEN = ("accuracy", "correct", "total", "subject_accuracies", "num_subjects")
+_LENGTHS = ("total_samples", "total_tokens", "throughput", "avg_length")
+_LIKELY = ("perplexity", "accuracy", "total")
+
+for _config in (
+    EvaluatorConfig(
+        "exact_match", builtin.exact_match, "the answer is the reference", _CHOSEN[:3]
+    ),
+    EvaluatorConfig(
+        "perplexity", builtin.perplexity, "how probable a target is", _LIKELY
+    ),
+    EvaluatorConfig(
+        "generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS
+    ),
+    EvaluatorConfig(
+        "mmlu_pro", prompts.evaluate, "the chosen letter, by subject", _CHOSEN
+    ),
+):
+    EvaluatorRegistry.register(
+        _config.name, _config.evaluator, _config.description, _config.metrics
+    )
+_shipped = dict(EvaluatorRegistry._registry)
+
+AS_UPSTREAM = {
+    form.name: form
+    for form in (
+        EvaluatorConfig(
+            "mmlu_pro@upstream",
+            prompts.evaluate_as_upstream,
+            "the first letter anywhere",
+            _CHOSEN,
+        ),
+        EvaluatorConfig(
+            "perplexity@upstream",
+            builtin.perplexity_as_upstream,
+            "any `text` is LAMBADA, no target is right",
+            _LIKELY,
+        ),
+    )
+}
+"""Upstream's form of shipped evaluators, found by name and not listed."""

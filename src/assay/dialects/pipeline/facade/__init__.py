@@ -1,1 +1,0 @@
-"""The modules that files written for the pipeline dialect import."""

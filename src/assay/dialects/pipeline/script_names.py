@@ -1,0 +1,196 @@
+"""The functions that scripts call, as in `pipeline`."""
+
+import errno
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import UnknownName
+from ..protocol import is_upstream
+from . import checkout, launch
+from .dataset_registry import DatasetRegistry, is_shipped
+from .evaluator_registry import EvaluatorRegistry
+from .planning import HINT, registered_here, source_files
+from .reference import Reference
+from .script_engine import RWKVInferenceEngine
+
+_OURS = RWKVInferenceEngine
+
+
+class EvaluationPipeline:
+    """Evaluates one model; results are in `output_dir`."""
+
+    def __init__(
+        self,
+        model_path: Any,
+        vocab_path: str | None = None,
+        seed: int = 42,
+        output_dir: str = "./eval_results",
+    ) -> None:
+        self.model_path = model_path
+        self.seed = seed
+        self.output_dir = output_dir
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        self._engine: Any = None
+        self._is_own = RWKVInferenceEngine is not _OURS
+        if self._is_own:
+            self._engine = RWKVInferenceEngine(
+                model_path=model_path, vocab_path=vocab_path, seed=seed
+            )
+
+    @property
+    def engine(self) -> Any:
+        """The engine over the model, for code that drives it directly; built on first use."""
+        if self._engine is None:
+            self._engine = RWKVInferenceEngine(self.model_path, seed=self.seed)
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: Any) -> None:
+        self._engine, self._is_own = engine, True
+
+    def run(
+        self,
+        dataset_name: str,
+        dataset_path: str,
+        evaluator_name: str,
+        batch_size: int | None = None,
+        max_length: int | None = None,
+        limit: int | None = None,
+        save_results: bool = True,
+        **eval_kwargs: Any,
+    ) -> dict[str, Any]:
+        """Return the result as a dictionary, also written to `output_dir`; repeating the call asks nothing twice."""
+        _check(dataset_name, str(dataset_path), evaluator_name)
+        evaluation = launch.Evaluation(
+            self.model_path,
+            dataset_name,
+            str(dataset_path),
+            evaluator_name,
+            batch_size,
+            max_length,
+            limit,
+            self.seed,
+            self.output_dir,
+            eval_kwargs,
+            source_files(Reference(None, dataset_name, evaluator_name)),
+        )
+        document = (
+            self._driven(evaluation) if self._is_own else self._recorded(evaluation)
+        )
+        if save_results:
+            launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
+        return document
+
+    def _recorded(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+        with registered_here():
+            result = evaluation.run()
+        if result.status != "complete":
+            sys.stderr.write(f"warning: {launch.shortfall(result)}\n")
+        return launch.document_of(evaluation, result)
+
+    def _driven(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+        """Run the evaluator on the user's own engine."""
+        data = DatasetRegistry.load_dataset(
+            evaluation.dataset, evaluation.path, evaluation.limit
+        )
+        config = launch.config_of(evaluation)
+        metrics = EvaluatorRegistry.evaluate(
+            evaluation.evaluator, self._engine, data, **config
+        )
+        size = len(data) + getattr(data, "left_out", 0)
+        return launch.document(
+            evaluation, size, {**metrics, **self._speeds(config["batch_size"])}
+        )
+
+    def _speeds(self, batch_size: int) -> dict[str, float]:
+        """Return the engine's own speed measurements, if it has any."""
+        if (
+            not hasattr(self._engine, "measure_decode_speed")
+            or not checkout.measures_speed()
+        ):
+            return {}
+        return launch.rounded(
+            self._engine.measure_decode_speed(batch_size=batch_size, length=32)
+        )
+
+    def run_multiple(
+        self, tasks: Sequence[Mapping[str, Any]], save_summary: bool = True
+    ) -> list[dict[str, Any]]:
+        """Return the results of several tasks, one after another, and write a file with all of them."""
+        results = [self.run(**task) for task in tasks]
+        if save_summary and (results or is_upstream("pipeline")):
+            stamp = time.strftime("%Y%m%d_%H%M%S")
+            summary = {
+                "timestamp": stamp,
+                "total_tasks": len(tasks),
+                "results": results,
+            }
+            launch.save(summary, Path(self.output_dir), "summary")
+        return results
+
+
+class UnknownRegistered(UnknownName, ValueError):
+    """An unregistered name, reported with the nearest one; also a `ValueError`, which scripts expect."""
+
+
+def _check(dataset: str, path: str, evaluator: str) -> None:
+    """Raise for unregistered names and a missing file, with the errors that scripts expect."""
+    for kind, name, names in (
+        ("dataset", dataset, DatasetRegistry.list_datasets()),
+        ("evaluator", evaluator, EvaluatorRegistry.list_evaluators()),
+    ):
+        config = (
+            DatasetRegistry.get(name)
+            if kind == "dataset"
+            else EvaluatorRegistry.get(name)
+        )
+        if config is None and is_upstream("pipeline"):
+            raise ValueError(f"{kind} {name!r} is not registered. Available: {names}")
+        if config is None:
+            raise UnknownRegistered(kind, name, names, hint=HINT)
+    if is_shipped(dataset) and not Path(path).expanduser().exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+class PipelineBuilder:
+    """Collects tasks, then runs them."""
+
+    def __init__(self, model_path: Any, output_dir: str = "./eval_results") -> None:
+        self.model_path = model_path
+        self.output_dir = output_dir
+        self.tasks: list[dict[str, Any]] = []
+
+    def add_task(
+        self, dataset_name: str, dataset_path: str, evaluator_name: str, **kwargs: Any
+    ) -> "PipelineBuilder":
+        """Add a task, and return self."""
+        names = {
+            "dataset_name": dataset_name,
+            "dataset_path": dataset_path,
+            "evaluator_name": evaluator_name,
+        }
+        self.tasks.append({**names, **kwargs})
+        return self
+
+    def run(self) -> list[dict[str, Any]]:
+        """Return the results of all tasks."""
+        return EvaluationPipeline(
+            self.model_path, output_dir=self.output_dir
+        ).run_multiple(self.tasks)
+
+
+def quick_eval(
+    model_path: Any,
+    dataset_name: str,
+    dataset_path: str,
+    evaluator_name: str,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Run one evaluation in one call."""
+    return EvaluationPipeline(model_path).run(
+        dataset_name, dataset_path, evaluator_name, **kwargs
+    )

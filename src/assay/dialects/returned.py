@@ -1,0 +1,76 @@
+"""Return values of users' functions: checks that name the function, and plain values."""
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import ScorerError, shorten
+
+LEAVES = (str, int, float, bool, type(None))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can store it. A value without a plain form is returned unchanged."""
+    if type(value) in LEAVES:
+        return value
+    if isinstance(value, Mapping):
+        return {_key(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner) for inner in value]
+    unwrapped = getattr(value, "tolist", None) or getattr(value, "item", None)
+    return unwrapped() if callable(unwrapped) else value
+
+
+def _key(key: Any) -> Any:
+    bare = plain(key)
+    return bare if type(bare) in LEAVES else str(key)
+
+
+FIX = "return a dict of numbers"
+
+
+def defined_at(function: Callable[..., Any]) -> str:
+    """Return `file.py:12` for a Python function, or its name if there is no file."""
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return getattr(inner, "__qualname__", repr(inner))
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def checked_metrics(
+    returned: Any, function: Callable[..., Any], subject: str
+) -> Mapping[str, Any]:
+    """Return a metric's dictionary. Raise if it holds no number, and warn about numbers that are not finite."""
+    where = f"{subject}, {defined_at(function)}"
+    if not isinstance(returned, Mapping):
+        kind = type(returned).__name__
+        raise ScorerError(
+            f"returned a {kind}: {shorten(returned)}", where=where, fix=FIX
+        )
+    numbers = _numbers(returned)
+    if not numbers:
+        raise ScorerError(
+            f"returned no numbers: {shorten(dict(returned))}", where=where, fix=FIX
+        )
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            warnings.warn(f"{where}: returned {number} for {name!r}", stacklevel=2)
+    return returned
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a dictionary and of the dictionaries in it."""
+    numbers: dict[str, float] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            numbers.update(_numbers(value))
+            continue
+        if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+            value = value.item()
+        if isinstance(value, (bool, int, float)):
+            numbers[str(name)] = float(value)
+    return numbers

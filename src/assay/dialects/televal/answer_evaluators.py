@@ -1,0 +1,451 @@
+"""Evaluators that compare texts, the base class of all evaluators, and how they read answers."""
+
+import importlib
+import json
+import re
+import string
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ...core import MissingExtra, Outcome, Output, Sample, Score
+from ...scorers.choice.single_choice_zh import SingleChoiceZh
+from ...scorers.speech.chinese_text import simplify
+from ...scorers.speech.exists_match import ExistsMatch, spoken_tokens
+from ..protocol import is_upstream
+from .eras import SEED, era_here
+from .facade.utils import parallel_batch
+from .references import as_reference, as_target
+
+TAKEN_FOR_CHINESE = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x2001, 0x2A6D),
+    (0x2A71, 0x2B73),
+    (0x2B75, 0x2B81),
+    (0x2B83, 0x2CEA),
+    (0x2CEC, 0x2EBE),
+    (0xF900, 0xFAFF),
+)
+"""Code points that are single tokens: Chinese characters and many signs, also `’` and `—`, but none above U+FFFF."""
+
+
+class SimpleTokenizer:
+    """Splits text into words and single Chinese characters, to look for a reference in an answer."""
+
+    @staticmethod
+    def is_punctuation(char: str) -> bool:
+        """Return True if one character is punctuation according to Unicode."""
+        return len(char) == 1 and unicodedata.category(char)[0] == "P"
+
+    @staticmethod
+    def is_chinese_char(char: str) -> bool:
+        """Return True if a character is a token by itself."""
+        code = ord(char)
+        return any(first <= code <= last for first, last in TAKEN_FOR_CHINESE)
+
+    @staticmethod
+    def unicode_normalize(text: str) -> str:
+        """Separate letters from their marks (NFD)."""
+        return unicodedata.normalize("NFD", text)
+
+    @classmethod
+    def tokenize(
+        cls, text: str, uncased: bool = False, keep_punc: bool = False
+    ) -> list[str]:
+        """Return the tokens of a text; punctuation is dropped, or each mark is a token."""
+        tokens: list[str] = []
+        for piece in _pieces(cls.unicode_normalize(text)):
+            word = ""
+            for char in piece.lower() if uncased else piece:
+                alone = cls.is_chinese_char(char)
+                if not alone and not cls.is_punctuation(char):
+                    word += char
+                elif alone or keep_punc:
+                    tokens += [word, char] if word else [char]
+                    word = ""
+            tokens += [word] if word else []
+        return tokens
+
+    @classmethod
+    def has_answer(
+        cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False
+    ) -> bool:
+        """Return True if one of the references occurs: any of a list, all of a tuple."""
+        tokens = cls.tokenize(pred, uncased, keep_punc)
+
+        def holds(wanted: Any) -> bool:
+            if isinstance(wanted, str):
+                return cls._match_tokens(tokens, wanted, uncased, keep_punc)
+            if isinstance(wanted, (list, tuple)):
+                return (all if isinstance(wanted, tuple) else any)(map(holds, wanted))
+            raise ValueError(
+                f"a reference is a text, a list or a tuple, not a {type(wanted).__name__}"
+            )
+
+        return any(map(holds, refs))
+
+    @classmethod
+    def _match_tokens(
+        cls,
+        tokens: list[str],
+        candidate: str,
+        uncased: bool = True,
+        keep_punc: bool = False,
+    ) -> bool:
+        sought = cls.tokenize(candidate, uncased, keep_punc)
+        return any(
+            tokens[n : n + len(sought)] == sought
+            for n in range(len(tokens) - len(sought) + 1)
+        )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield runs of letters, digits and marks, and every other visible character by itself."""
+    run = ""
+    for char in text:
+        group = unicodedata.category(char)[0]
+        if group in "LNM":
+            run += char
+            continue
+        if run:
+            yield run
+            run = ""
+        if group not in "ZC":
+            yield char
+    if run:
+        yield run
+
+
+_GAP = r"[\s，。、：,.:]*"
+_LETTER = r"(?P<option>[A-Da-d])(?![A-Za-z0-9])"
+_QUOTED = rf"[(\[【“‘']?{_LETTER}[)\]】”’']?"
+_SO = r"(?:综上(?:所述)?|总结|综合(?:分析|来看)?|最终|因此|所以|由此可见|可见|总的来说|结论(?:是)?|可以看出)"
+_ANSWER = (
+    r"(?:答案|选项|选择|结论|应选|倾向(?:选择)?|应当(?:选择)?|推荐(?:选择)?|应该"
+    r"|正确(?:的)?(?:叙述|选项|描述|陈述)|最(?:有)?可能)"
+)
+_IS = r"(?:为|是|选|应该|应是|应为|可能是|应该是|应该选|会是|选择|就是|是(?:最|更)?(?:合适|合理|正确)(?:的)?)"
+_RIGHT = r"(?:正确|最佳|合适|唯一|准确|合理|首选)"
+_WRONG = r"(?:错误(?:的|说法|选项|叙述|描述|陈述)?|不正确(?:的)?|不对|无效|不合理|不符合|有问题|不当)"
+
+
+class OptionExtractor:
+    """Reads the letter A to D that a Chinese answer chooses; a question may ask for the wrong statement."""
+
+    ASKS_FOR_WRONG = re.compile(
+        rf"{_WRONG}|(?:不是|不属于|不应被选为|不算是|不应该是){_GAP}(?:正确|合理|符合|应选)"
+    )
+    CLAIMS = tuple(
+        re.compile(pattern)
+        for pattern in (
+            rf"{_SO}{_GAP}{_ANSWER}?{_GAP}{_IS}{_GAP}{_QUOTED}",
+            rf"{_ANSWER}{_GAP}{_IS}{_GAP}{_QUOTED}",
+            rf"{_ANSWER}{_GAP}{_IS}?{_GAP}{_QUOTED}(?=[\s\S]*?{_RIGHT})",
+        )
+    )
+    WRONG_CLAIMS = tuple(
+        re.compile(pattern)
+        for pattern in (
+            rf"{_SO}{_GAP}{_WRONG}{_GAP}{_IS}{_GAP}{_QUOTED}",
+            rf"{_ANSWER}{_GAP}{_IS}{_GAP}{_WRONG}?{_GAP}{_QUOTED}",
+            rf"{_ANSWER}{_GAP}{_IS}?{_GAP}{_QUOTED}(?=[\s\S]*?{_WRONG})",
+        )
+    )
+
+    @classmethod
+    def extract(cls, pred: str, question: str, cushion: bool = False) -> str | None:
+        """Return the letter; with `cushion`, also the only letter that occurs at all."""
+        for pattern in (
+            cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
+        ):
+            if match := pattern.search(pred):
+                return match["option"].upper()
+        present = (
+            {letter.upper() for letter in re.findall(_LETTER, pred)}
+            if cushion
+            else set()
+        )
+        return present.pop() if len(present) == 1 else None
+
+    @classmethod
+    def has_answer(
+        cls, ref: str, pred: str, question: str, cushion: bool = False
+    ) -> dict[str, int]:
+        """Return whether a letter could be read, and whether it is the right one."""
+        letter = cls.extract(pred, question, cushion=cushion)
+        if letter is None:
+            return {"cover": 0, "correct": 0}
+        return {"cover": 1, "correct": int(letter == ref.upper())}
+
+
+class LLMExtractor:
+    """Reads score and explanation from a judge's reply."""
+
+    EXPLANATION = re.compile(
+        r'["\s]*Explanation["\s]*:\s*"([\s\S]*?)"(?=\s*("Score":|,|\}|\n))'
+    )
+    SCORE = re.compile(r'["\s]*score["\s]*:\s*"?([0-9]+(?:\.[0-9]+)?)"?', re.IGNORECASE)
+
+    @classmethod
+    def extract(
+        cls, llm_output: str, explain_col: str, score_col: str
+    ) -> tuple[Any, Any]:
+        """Return score and explanation.
+
+        Upstream's rule truncates the score to an integer, assay keeps its decimals.
+        """
+        number: Any = int if is_upstream("televal") else _number
+        try:
+            verdict = json.loads(llm_output.strip("`json"))
+            return number(verdict[score_col]), verdict[explain_col]
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ):
+            # No JSON, other JSON, or a score that is not a number: read the reply as text. If that fails too,
+            # raise the first error.
+            reason, score = (
+                cls.EXPLANATION.search(llm_output),
+                cls.SCORE.search(llm_output),
+            )
+            if reason is None or score is None:
+                raise
+        return number(score[1]), reason[1]
+
+
+def _number(score: Any) -> float:
+    value = float(score)
+    return int(value) if value.is_integer() else value
+
+
+CHINESE_MARKS = (
+    "＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､\u3000、〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿"
+    "–—‘’‛“”„‟…‧﹏﹑﹔·．！？｡。"
+)
+LANGUAGES = {"zh": "chinese", "en": "english"}
+
+
+class TextProcessor:
+    """Normalizes text: simplified characters, spelled-out numbers, no punctuation, no blanks."""
+
+    RE_PUNCTUATION = re.compile(f"[{re.escape(CHINESE_MARKS + string.punctuation)}]")
+    RE_SPACES = re.compile(r"[\s\u3000]+")
+
+    def __init__(self, language: str = "zh") -> None:
+        if language not in LANGUAGES:
+            raise ValueError(f"language is zh or en, not {language!r}")
+        self.language = language
+
+    @staticmethod
+    def clean_text(
+        text: str, remove_punct: bool = True, remove_space: bool = True
+    ) -> str:
+        """Remove punctuation and blanks."""
+        text = TextProcessor.RE_PUNCTUATION.sub("", text) if remove_punct else text
+        return TextProcessor.RE_SPACES.sub("", text) if remove_space else text
+
+    @staticmethod
+    def convert_cn(text: str) -> str:
+        """Convert traditional characters to simplified ones."""
+        zhconv = _optional("zhconv")
+        return str(zhconv.convert(text, "zh-cn")) if zhconv else simplify(text)
+
+    def normalize_text(self, text: str) -> str:
+        """Spell out numbers, dates and units."""
+        return _speller(self.language)(text)
+
+    def normalize_and_clean(
+        self,
+        text: str,
+        do_normalize: bool = True,
+        simplified_zh: bool = True,
+        remove_punct: bool = True,
+        remove_space: bool = True,
+    ) -> str:
+        """Apply all steps in the order that matters."""
+        text = self.convert_cn(text) if simplified_zh else text
+        text = self.normalize_text(text) if do_normalize else text
+        return self.clean_text(
+            text, remove_punct=remove_punct, remove_space=remove_space
+        )
+
+
+def _optional(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+@cache
+def _speller(language: str) -> Callable[[str], str]:
+    theirs = _optional(f"tn.{LANGUAGES[language]}.normalizer")
+    if theirs is not None:
+        spell: Callable[[str], str] = theirs.Normalizer().normalize
+        return spell
+    wetext = _optional("wetext")
+    if wetext is None:
+        raise MissingExtra("wetext", "assay[speech]", where="TextProcessor")
+    spell = wetext.Normalizer(lang=language, operator="tn").normalize
+    return spell
+
+
+class Evaluator:
+    """The base of a user's evaluator: `evaluate` returns a dict with `key` and `score` for each prediction."""
+
+    def evaluate(
+        self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
+    ) -> Any:
+        """Judge predictions; written by the user for lists or, with `@parallel_batch`, for one prediction."""
+        raise NotImplementedError(f"{type(self).__name__} has no evaluate")
+
+
+class BuiltInEvaluator(Evaluator):
+    """An evaluator that judges with a scorer of assay."""
+
+    scorer: Any
+
+    def score(self, pred: Any, ref: Any, pred_info: dict[str, Any]) -> Score:
+        """Return the scorer's verdict on one prediction."""
+        sample = Sample(
+            str(pred_info.get("key", "")),
+            str(pred_info.get("query") or ""),
+            as_target(ref),
+        )
+        score: Score = self.scorer(sample, Output.of("" if pred is None else str(pred)))
+        return score
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the verdict in TELEVAL's format."""
+        return self.judged(pred, ref, pred_info)
+
+    def judged(self, pred: Any, ref: Any, pred_info: dict[str, Any]) -> dict[str, Any]:
+        """Return the scorer's verdict on one prediction in TELEVAL's format."""
+        return {
+            "key": pred_info.get("key"),
+            "pred": pred,
+            "ref": ref,
+            "score": self.score(pred, ref, pred_info).value,
+        }
+
+    @staticmethod
+    def result_of(
+        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what TELEVAL's `evaluate` would return for a score of assay's scorer."""
+        return {"key": line["key"], "score": score}
+
+
+def set_workers(evaluator: Any, max_workers: int | None) -> None:
+    """Set the attribute only if it is given, so that the default of `@parallel_batch` applies otherwise."""
+    if max_workers is not None:
+        evaluator.max_workers = max_workers
+
+
+@dataclass(frozen=True)
+class WithPunctuation:
+    """Like exists-match, but punctuation marks are tokens that must match too."""
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        score = ExistsMatch()(sample, output)
+        if score.outcome is not Outcome.SCORED or not score.value:
+            return score
+        is_there = _holds(as_reference(sample.target), _with_marks(output.text))
+        return (
+            score if is_there else Score(0.0, details={"rule": "punctuation differs"})
+        )
+
+
+def _holds(wanted: Any, tokens_there: list[str]) -> bool:
+    if isinstance(wanted, (list, tuple)):
+        return (all if isinstance(wanted, tuple) else any)(
+            _holds(reference, tokens_there) for reference in wanted
+        )
+    tokens = _with_marks(str(wanted))
+    return any(
+        tokens_there[n : n + len(tokens)] == tokens
+        for n in range(len(tokens_there) - len(tokens) + 1)
+    )
+
+
+def _with_marks(text: str) -> list[str]:
+    """Split a text into words, single characters and single marks."""
+    tokens: list[str] = []
+    word = ""
+    for char in unicodedata.normalize("NFKC", text):
+        if unicodedata.category(char)[0] == "P":
+            tokens += [*spoken_tokens(word), char]
+            word = ""
+        else:
+            word += char
+    return [*tokens, *spoken_tokens(word)]
+
+
+class ExistMatch(BuiltInEvaluator):
+    """1 if a reference occurs in the answer: any of a list, all of a tuple."""
+
+    def __init__(self, keep_punc: bool = False, max_workers: int | None = None) -> None:
+        self.keep_punc = keep_punc
+        set_workers(self, max_workers)
+        self.scorer = WithPunctuation() if keep_punc else ExistsMatch()
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the verdict; TELEVAL's own rule refuses references that are not a list."""
+        if not is_upstream("televal"):
+            return self.judged(pred, ref, pred_info)
+        if isinstance(ref, str) and era_here() != SEED:
+            ref = [ref]
+        if not isinstance(ref, list):
+            raise ValueError(
+                f"ExistMatch needs a list of references, not a {type(ref).__name__}"
+            )
+        is_present = SimpleTokenizer.has_answer(
+            ref, str(pred), keep_punc=self.keep_punc
+        )
+        return {
+            "key": pred_info["key"],
+            "pred": pred,
+            "ref": ref,
+            "score": int(is_present),
+        }
+
+
+class SingleOptionMatch(BuiltInEvaluator):
+    """`cover`: an option could be read from the answer; `correct`: it is the right one."""
+
+    def __init__(self, max_workers: int | None = None, cushion: bool = False) -> None:
+        self.cushion = cushion
+        set_workers(self, max_workers)
+        self.scorer = SingleChoiceZh(cushion=cushion)
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the verdict; TELEVAL's own rule needs the question's text, and one letter as reference."""
+        if not is_upstream("televal"):
+            return self.judged(pred, ref, pred_info)
+        if isinstance(ref, list):
+            if len(ref) != 1:
+                raise AssertionError(
+                    f"SingleOptionMatch needs one reference, not {len(ref)}"
+                )
+            ref = ref[0]
+        query: Any = pred_info.get("query")
+        verdict = OptionExtractor.has_answer(
+            ref, str(pred), query, cushion=self.cushion
+        )
+        return {"key": pred_info["key"], "pred": pred, "ref": ref, "score": verdict}

@@ -1,5 +1,0 @@
-"""`src.prompt`: data templates."""
-
-from .template import DataTemplate
-
-__all__ = ["DataTemplate"]

@@ -1,0 +1,475 @@
+"""Evaluators that listen: transcripts of the model's own speech, its quality, feelings and dialects."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rapidfuzz.distance import Levenshtein
+
+from ...core import (
+    EMPTY,
+    Audio,
+    Candidate,
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    UsageError,
+)
+from ...media import check_media
+from ...scorers.asked import structure_of
+from ...scorers.given_models import ask_model
+from ...scorers.speech.chinese_text import normalize_chinese
+from ...scorers.speech.consistency import SpeechConsistency
+from ...scorers.speech.dnsmos import Dnsmos
+from ...scorers.speech.heard import transcribe
+from ...scorers.speech.wer import rate_details
+from ..guest import module_exists
+from ..protocol import is_upstream
+from .answer_evaluators import BuiltInEvaluator, TextProcessor, set_workers
+from .eras import SEED, Era, era_here
+from .facade.utils import parallel_batch
+
+
+def recogniser(name: Any, **options: Any) -> Any:
+    """Return funasr's model of a name, loaded on first use; return an object with `generate` unchanged."""
+    return name if hasattr(name, "generate") else Recogniser(name, options)
+
+
+class Recogniser:
+    """A model of funasr, loaded on first use."""
+
+    def __init__(self, name: Any, options: dict[str, Any]) -> None:
+        self.name, self._options = name, options
+        # Remember the module now: it may not be importable later.
+        self._package = sys.modules.get("funasr")
+        self._model: Any = None
+
+    @property
+    def can_hear(self) -> bool:
+        """Whether funasr is there."""
+        return (
+            self._package is not None
+            or "funasr" in sys.modules
+            or module_exists("funasr")
+        )
+
+    def generate(self, *inputs: Any, **options: Any) -> Any:
+        """Call funasr's `AutoModel.generate`."""
+        if self._model is None:
+            if not self.can_hear:
+                raise UsageError(
+                    f"{self.name!r} is a model of funasr, which is not installed",
+                    fix="pip install funasr, or give a model by role: --judge asr=MODEL, --judge emotion=MODEL",
+                )
+            package: Any = self._package or importlib.import_module("funasr")
+            self._model = package.AutoModel(model=self.name, **self._options)
+        return self._model.generate(*inputs, **options)
+
+
+EDITS = {"replace": "subs", "delete": "dele", "insert": "inse"}
+
+
+def check_era(module: str, missing_in: Era) -> None:
+    """Raise for a module that TELEVAL lacks in one era, if upstream's rules were chosen."""
+    if is_upstream("televal") and era_here() == missing_in:
+        raise ModuleNotFoundError(
+            f"TELEVAL has no module {module!r} in this era", name=module
+        )
+
+
+@dataclass(frozen=True)
+class Transcribed(SpeechConsistency):
+    """Consistency by character, with the two texts that were compared."""
+
+    whole_case: bool = False
+    """As TELEVAL compares: capitals count."""
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        speech = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
+        if speech is None or not output.text.strip():
+            return await super().__call__(sample, output)
+        try:
+            heard = await transcribe(self.models, speech, self.instruction)
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+        try:
+            counts = compared(heard, output.text, self.whole_case)
+        except ValueError as error:
+            return Score.unparsed(reason=str(error))
+        texts = {
+            "clean_trans": counts.heard,
+            "clean_text": counts.text,
+            "wer": counts.rate,
+        }
+        if self.whole_case:
+            edits = {
+                "S": counts.subs,
+                "D": counts.dele,
+                "I": counts.inse,
+                "N": counts.ref_len,
+            }
+            return Score(counts.rate, details={**edits, **texts})
+        comparison, answer = self._rate.compare((output.text,), heard)
+        return Score(
+            comparison.rate,
+            answer=answer,
+            details={**rate_details(comparison, self.metric), **texts},
+        )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two texts, compared character by character."""
+
+    text: str
+    heard: str
+    subs: int
+    dele: int
+    inse: int
+    ref_len: int
+
+    @property
+    def rate(self) -> float:
+        """Errors for each character of the text."""
+        return (self.subs + self.dele + self.inse) / self.ref_len
+
+    def as_score(self) -> dict[str, Any]:
+        """Return the counts under TELEVAL's names."""
+        return {
+            "ref_len": self.ref_len,
+            "subs": self.subs,
+            "dele": self.dele,
+            "inse": self.inse,
+            "wer": self.rate,
+        }
+
+
+def compared(heard: str, text: str, whole_case: bool) -> Compared:
+    """Compare a transcript with the text; raise if no characters of the text are left."""
+    clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
+    reference, transcript = clean(text), clean(heard)
+    if not reference:
+        raise ValueError("the text has no characters to compare with")
+    counts = dict.fromkeys(EDITS, 0)
+    for edit in Levenshtein.editops(reference, transcript):
+        counts[edit.tag] += 1
+    edits = {EDITS[tag]: count for tag, count in counts.items()}
+    return Compared(
+        " ".join(reference), " ".join(transcript), ref_len=len(reference), **edits
+    )
+
+
+class ASR(BuiltInEvaluator):
+    """Character error rate of a transcript of the model's speech against its own text, both normalized."""
+
+    MODULE = "src.evaluator.asr_eval"
+    MISSING_IN: Era = SEED
+
+    def __init__(
+        self,
+        model: str | None = None,
+        max_workers: int | None = None,
+        normalize: str = "zh",
+    ) -> None:
+        check_era(self.MODULE, self.MISSING_IN)
+        set_workers(self, max_workers)
+        self.whole_case = is_upstream("televal")
+        self.model = recogniser(model, disable_update=True)
+        self.scorer = Transcribed(
+            normalize=normalize, unit="characters", whole_case=self.whole_case
+        )
+
+    def compute_wer(
+        self, hypo: str, truth: str
+    ) -> tuple[str, str, float, int, int, int, int]:
+        """Return both texts with spaced characters, the rate, its three counts and the text's length."""
+        c = compared(hypo, truth, self.whole_case)
+        return c.text, c.heard, c.rate, c.subs, c.dele, c.inse, c.ref_len
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Judge the model's speech as transcribed by funasr."""
+        heard = self.model.generate(input=pred_info["pred_audio"], batch_size_s=300)[0][
+            "text"
+        ]
+        c = compared(heard, pred, self.whole_case)
+        return {
+            "key": pred_info["key"],
+            "clean_trans": c.heard,
+            "clean_text": c.text,
+            "score": c.as_score(),
+        }
+
+    @staticmethod
+    def result_of(
+        line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        texts = {name: details.get(name) for name in ("clean_trans", "clean_text")}
+        counts = (
+            {**score, "wer": details.get("wer")}
+            if isinstance(score, Mapping)
+            else score
+        )
+        return {"key": line["key"], **texts, "score": counts}
+
+
+SAMPLING_RATE = 16000
+
+
+@dataclass(frozen=True)
+class OverallMos:
+    """The overall rating of DNSMOS alone, 1 to 5."""
+
+    bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    blocking: ClassVar[bool] = True
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        score = Dnsmos()(sample, output)
+        value = (
+            score.value.get("ovrl") if isinstance(score.value, Mapping) else score.value
+        )
+        others = dict(score.value) if isinstance(score.value, Mapping) else {}
+        return Score(
+            value, score.outcome, score.answer, {**score.details, "ratings": others}
+        )
+
+
+class DNSMOS(BuiltInEvaluator):
+    """DNSMOS of the audio that a model made.
+
+    The extra assay[speech] has the networks, so the path in the YAML file is ignored.
+    """
+
+    def __init__(
+        self, model: str | None = None, max_workers: int | None = None
+    ) -> None:
+        set_workers(self, max_workers)
+        self.model = model
+        self.compute_score: Callable[[str, int], Mapping[str, Any]] = _rated
+        self.scorer = OverallMos()
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the overall rating of one audio clip."""
+        rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
+        return {"key": pred_info["key"], "score": rating["OVRL"]}
+
+
+def _rated(path: str, sampling_rate: int) -> Mapping[str, Any]:
+    """Return the ratings of an audio clip under TELEVAL's names."""
+    score = OverallMos()(Sample(path, ""), Output((Candidate((Audio(Path(path)),)),)))
+    ratings = score.details.get("ratings", {})
+    return {str(name).upper(): value for name, value in ratings.items()} | {
+        "OVRL": score.value
+    }
+
+
+NEUTRAL = "neutral"
+WANTED = "answer_emo"
+LONGEST_SECONDS = 300.0
+
+
+async def listen(
+    models: Mapping[str, Any], role: str, output: Output
+) -> Mapping[str, Any] | Score:
+    """Return a helper's labels for the audio of an output, or a score that says why there are none."""
+    audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+    if audio is None:
+        return Score.unparsed(reason="no audio in the output")
+    try:
+        heard = structure_of(
+            await ask_model(models, role, Prompt((Message("user", (audio,)),)))
+        )
+    except ModelError as error:
+        return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
+    if not isinstance(heard, Mapping):
+        return Score(
+            None, Outcome.JUDGE_ERROR, details={"error": "the helper gave no JSON"}
+        )
+    return heard
+
+
+def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
+    """Return the emotions that count; with `strict`, `neutral` only if most labels say so."""
+    emotions = [str(label).lower() for label in labels]
+    if strict and 2 * emotions.count(NEUTRAL) <= len(emotions):
+        return [label for label in emotions if label != NEUTRAL]
+    return emotions
+
+
+def chance(heard: Mapping[str, Any], wanted: Sequence[str]) -> Any:
+    """Return the highest probability of an expected emotion; labels may be bilingual, such as `开心/happy`."""
+    chances = {
+        str(label).split("/")[-1].lower(): probability
+        for label, probability in heard.items()
+    }
+    return max((chances.get(label, 0) for label in wanted), default=0)
+
+
+@dataclass(frozen=True)
+class HeardFeeling:
+    """The highest probability of an expected emotion."""
+
+    strict: bool = True
+    longest_seconds: float | None = LONGEST_SECONDS
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
+    needs: ClassVar[tuple[str, ...]] = ("emotion",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        cell = sample.fields.get(WANTED)
+        labels = (
+            cell
+            if isinstance(cell, (list, tuple))
+            else sample.targets
+            if cell is None
+            else (cell,)
+        )
+        if not labels:
+            reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        expected = counted(labels, strict=self.strict)
+        audio = next(
+            (medium for medium in output.media if isinstance(medium, Audio)), None
+        )
+        longest = self.longest_seconds
+        if (
+            audio is not None
+            and longest is not None
+            and (check_media(audio).seconds or 0.0) > longest
+        ):
+            return Score(0.0, details={"reason": f"longer than {longest:g} s"})
+        heard = await listen(self.models, "emotion", output)
+        if isinstance(heard, Score):
+            return heard
+        chances = {
+            str(label): float(probability) for label, probability in heard.items()
+        }
+        return Score(float(chance(chances, expected)), details={"heard": chances})
+
+
+class Emo2vec(BuiltInEvaluator):
+    """The emotion in the audio that a model made."""
+
+    def __init__(
+        self,
+        model: str | None = None,
+        strict: bool = True,
+        max_workers: int | None = None,
+    ) -> None:
+        set_workers(self, max_workers)
+        self.strict = strict
+        self.MAX_DURATION = None if era_here() == SEED else LONGEST_SECONDS
+        self.model = recogniser(model, hub="ms", disable_update=True)
+        self.scorer = HeardFeeling(strict, self.MAX_DURATION)
+
+    def evaluate(
+        self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
+    ) -> list[dict[str, Any]]:
+        """Judge all audio clips at once with funasr; clips that are too long come first, with 0."""
+        too_long = [
+            info for info in pred_info_list if self._is_too_long(info["pred_audio"])
+        ]
+        heard_infos = [info for info in pred_info_list if info not in too_long]
+        results = [{"key": info["key"], "score": 0} for info in too_long]
+        clips = [info["pred_audio"] for info in heard_infos]
+        options = {
+            "output_dir": None,
+            "granularity": "utterance",
+            "extract_embedding": False,
+        }
+        for heard, info in zip(
+            self.model.generate(clips, **options) if clips else (),
+            heard_infos,
+            strict=False,
+        ):
+            chances = dict(zip(heard["labels"], heard["scores"], strict=False))
+            results.append(
+                {
+                    "key": info["key"],
+                    "score": chance(chances, counted(info[WANTED], strict=self.strict)),
+                }
+            )
+        return results
+
+    def _is_too_long(self, path: str) -> bool:
+        if self.MAX_DURATION is None:
+            return False
+        import soundfile
+
+        return float(soundfile.info(path).duration) > self.MAX_DURATION
+
+
+NAMES = {
+    "ct": "粤语",
+    "zhs": "河南话",
+    "zhc": "四川话",
+    "zhd": "东北话",
+    "wuy": "上海话",
+    "mand": "普通话",
+}
+"""Codes of TELEVAL's classifier, with the names that references use."""
+
+
+@dataclass(frozen=True)
+class HeardDialect:
+    """1 if the recognised dialect is the expected one."""
+
+    models: Mapping[str, Any] = field(
+        default_factory=lambda: EMPTY, compare=False, repr=False
+    )
+    needs: ClassVar[tuple[str, ...]] = ("dialect",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        heard = await listen(self.models, "dialect", output)
+        if isinstance(heard, Score):
+            return heard
+        label = str(max(heard, key=lambda name: float(heard[name]))) if heard else ""
+        expected = {str(target).lower() for target in sample.targets}
+        return Score(
+            float(bool({label.lower(), NAMES.get(label, label).lower()} & expected)),
+            answer=label,
+        )
+
+
+class DialectClassify(BuiltInEvaluator):
+    """The dialect of the audio that a model made."""
+
+    def __init__(
+        self, model: str | None = None, max_workers: int | None = None
+    ) -> None:
+        set_workers(self, max_workers)
+        self.model = model
+        self.dialect_mapping = dict(NAMES)
+        self.onnx_sess: Any = None
+        """An object with `classify(path)`, for local classification."""
+        self.scorer = HeardDialect()
+
+    @parallel_batch(default_workers=4)
+    def evaluate(
+        self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the verdict on the dialect that `onnx_sess` recognises in the audio."""
+        audio = pred_info["pred_audio"]
+        if self.onnx_sess is None:
+            raise UsageError(
+                "nothing listens to dialects here", fix="--judge dialect=MODEL"
+            )
+        name = self.dialect_mapping.get(self.onnx_sess.classify(audio))
+        return {"key": pred_info["key"], "score": int(name == ref) if name else 0}

@@ -1,0 +1,198 @@
+"""Retrievers and post-processes by name: what user files register, and what ships."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .words import stemmed, words_of
+
+DATASET_RETRIEVER_MAPPING: dict[str, Callable[..., Any]] = {}
+POSTPROCESS_MAPPING: dict[str, Callable[..., Any]] = {}
+
+REGISTERED: list[tuple[str, str, Callable[..., Any]]] = []
+"""Every registration in order, as kind, name and function, so that a loader learns what a file registered."""
+
+_SPLIT_NAMES = {"val": "validation", "valid": "validation"}
+
+
+def register_dataset_retriever(
+    dataset_name: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator for `retriever(item, is_last)`, which turns a row into a conversation."""
+    return _registers(
+        "retriever", dataset_name, DATASET_RETRIEVER_MAPPING, ("item", "is_last")
+    )
+
+
+def register_postprocess(
+    dataset_name: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator for `postprocess(text)`, which turns a prediction into what is evaluated."""
+    return _registers("postprocess", dataset_name, POSTPROCESS_MAPPING, ("text",))
+
+
+def _registers(
+    kind: str, name: str, mapping: dict[str, Callable[..., Any]], takes: tuple[str, ...]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        count = len(inspect.signature(function).parameters)
+        if count != len(takes):
+            raise TypeError(
+                f"the {kind} of {name!r} takes {count} parameters; it must take {len(takes)}: ({', '.join(takes)})"
+            )
+        mapping[name] = function
+        REGISTERED.append((kind, name, function))
+        return function
+
+    return register
+
+
+def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
+    """Return the most frequent `answer` of a list of annotations; of equally frequent ones the first."""
+    answers = [entry["answer"] for entry in dct]
+    return max(dict.fromkeys(answers), key=answers.count)
+
+
+def split_generators(
+    expand_path_fn: Callable[[str, str], Path | list[Path]],
+    type_split_file_dict: Mapping[str, Mapping[str, Any]],
+    verbose: bool = True,
+) -> list[Any]:
+    """Return the split generators of a loading script. Warn and leave out a split with a missing file.
+
+    `_generate_examples` gets `split` and, for each type of file, `<type>_path`: `None` if the split has none.
+    """
+    import datasets
+
+    names = list(
+        dict.fromkeys(
+            split for files in type_split_file_dict.values() for split in files
+        )
+    )
+    generators, missing_files = [], []
+    for split in names:
+        paths = {
+            kind: expand_path_fn(kind, split)
+            for kind, files in type_split_file_dict.items()
+            if split in files
+        }
+        missing = [
+            path
+            for files in paths.values()
+            for path in _as_list(files)
+            if not Path(path).exists()
+        ]
+        if missing:
+            missing_files += missing
+            if verbose:
+                warnings.warn(
+                    f"{missing[0]} does not exist: the split {split!r} is left out",
+                    stacklevel=2,
+                )
+            continue
+        arguments = {f"{kind}_path": paths.get(kind) for kind in type_split_file_dict}
+        name = _SPLIT_NAMES.get(split, split)
+        generators.append(
+            datasets.SplitGenerator(name=name, gen_kwargs={"split": split, **arguments})
+        )
+    if not generators:
+        raise FileNotFoundError(
+            f"no split can be loaded, for these files are missing: {', '.join(map(str, missing_files))}"
+        )
+    return generators
+
+
+def _as_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+Row = Mapping[str, Any]
+_HATEFUL = frozenset({"yes", "y", "hateful", "hate"})
+_BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
+
+
+def visual_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+    """Return an image, a question about it and a short answer."""
+    turns = [
+        _images(1),
+        _text("question", item["question"]),
+        _answer("answer", is_last, item, "answer"),
+    ]
+    return turns, item["image"]
+
+
+def caption(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+    """Return an image and its caption."""
+    return [_images(1), _answer("caption", is_last, item, "caption")], item["image"]
+
+
+def hateful_meme(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+    """Return a meme, and whether it is hateful."""
+    question = f'is an image with written "{item["text"]}" on it. Is it hateful?'
+    row = {} if is_last else {"verdict": "yes" if item["label"] == 1 else "no"}
+    return [
+        _images(1),
+        _text("question", question),
+        _answer("answer", is_last, row, "verdict"),
+    ], item["img"]
+
+
+def lettered_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
+    """Return one or more images, a question, four choices and a letter."""
+    images = item["image"]
+    choices = " ".join(
+        f"{letter.upper()}. {item[f'choice_{letter}']}" for letter in "abcd"
+    )
+    turns = [
+        _images(len(images) if isinstance(images, (list, tuple)) else 1),
+        _text("question", item["question"]),
+        _text("choices", choices, "Answer with the letter."),
+        _answer("answer", is_last, item, "answer"),
+    ]
+    return turns, images
+
+
+def unchanged(text: str) -> str:
+    """Return the prediction unchanged."""
+    return text
+
+
+def is_hateful(text: str) -> int:
+    """Return 1 if the first word that means yes or no means yes; 0 if it means no, or if there is none."""
+    for word in words_of(text.lower()):
+        if word in _HATEFUL:
+            return 1
+        if word in _BENIGN:
+            return 0
+    return 0
+
+
+def _images(count: int) -> dict[str, Any]:
+    return {"role": "image", "content": [{"type": "image"} for _ in range(count)]}
+
+
+def _text(role: str, *texts: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def _answer(role: str, is_last: bool, item: Row, column: str) -> dict[str, Any]:
+    return {"role": role} if is_last else _text(role, item[column])
+
+
+SHIPPED: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    **dict.fromkeys(("vqav2", "ocr_vqa"), (visual_question, unchanged)),
+    "ok_vqa": (visual_question, stemmed),
+    **dict.fromkeys(("coco", "flickr"), (caption, unchanged)),
+    "hateful_memes": (hateful_meme, is_hateful),
+    "seed_bench": (lettered_question, unchanged),
+}
+"""Retriever and post-process of each dataset, by the name of its folder."""
+
+
+def register() -> None:
+    """Register all of them."""
+    for name, (retriever, postprocess) in SHIPPED.items():
+        register_dataset_retriever(name)(retriever)
+        register_postprocess(name)(postprocess)

@@ -1,0 +1,1 @@
+"""The package `testbed` itself, which has nothing but its parts."""

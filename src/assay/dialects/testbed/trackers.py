@@ -1,0 +1,287 @@
+"""Trackers: the inputs, outputs, gradients or local variables of a model's modules, pass by pass.
+
+A tracker holds a list with one list for each pass, and in it one entry for each module that ran, in order.
+Attached to a model by `add_tracker`, each pass of the model begins a list; without one, a module that runs again does.
+"""
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from functools import partial
+from itertools import count
+from types import FrameType
+from typing import Any, ClassVar
+
+
+def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., Any]:
+    """The function with those keywords bound that it has parameters for; all of them where it takes any."""
+    parameters = inspect.signature(fn).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    bound = {
+        name: value for name, value in kwargs.items() if takes_any or name in parameters
+    }
+    return partial(fn, **bound) if bound else fn
+
+
+def clone_to_device(
+    obj: Any, device: Any = "cpu", check_cycles: bool = False, max_recur_depth: int = 1
+) -> Any:
+    """A copy whose tensors lie on a device, looked for so many levels deep; what lies deeper stays as it is."""
+    identities: set[int] = set()
+
+    def moved(value: Any, depth: int) -> Any:
+        if depth > max_recur_depth or (check_cycles and id(value) in identities):
+            return value
+        identities.add(id(value))
+        if hasattr(value, "detach") and hasattr(value, "to"):
+            return value.to(device)
+        if isinstance(value, Mapping):
+            return {key: moved(inner, depth + 1) for key, inner in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, (str, bytes, range)):
+            inner = [moved(one, depth + 1) for one in value]
+            kind: Any = type(value)
+            return kind(*inner) if hasattr(value, "_fields") else kind(inner)
+        slots = [
+            name
+            for name in getattr(type(value), "__slots__", ())
+            if hasattr(value, name)
+        ]
+        names = [*getattr(value, "__dict__", ()), *slots]
+        if not names or isinstance(value, type):
+            return value
+        clone = copy.copy(value)
+        for name in names:
+            setattr(clone, name, moved(getattr(value, name), depth + 1))
+        return clone
+
+    return moved(obj, 0)
+
+
+_ids = count()
+
+
+class TrackerBase:
+    """Follows modules from `track` to `remove`; a `with` block removes it at its end."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    """What is kept, each under an attribute of this name."""
+
+    def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
+        self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
+        self.to_device = (
+            (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
+        )
+        """Where tensors are kept: `None` leaves them where they are."""
+        self.module_names: list[str] = []
+        self.id: int | None = None
+        self._next = -1
+        self._counts_itself = True
+        self._ran: dict[int, bool] = {}
+        """Whether a module ran since the list was begun, by identity."""
+        self._modules: list[Any] = []
+        self._handles: list[Any] = []
+        self._home: MutableMapping[int, Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if (
+            name.startswith("_")
+            or name not in self.__dict__.get("_data", {})
+            or name not in type(self).fields
+        ):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return self._of(name)
+
+    def _of(self, name: str) -> list[list[Any]]:
+        if not self.is_tracking:
+            raise RuntimeError(
+                f"{name} of a tracker that follows no model: ask for it before `remove`"
+            )
+        return self._data[name]
+
+    def __enter__(self) -> "TrackerBase":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.remove()
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether it follows modules."""
+        return self.id is not None
+
+    @property
+    def auto_incre_index(self) -> bool:
+        """Whether a module that runs a second time begins a new list; else `incre_next_index` does."""
+        return self._counts_itself
+
+    @auto_incre_index.setter
+    def auto_incre_index(self, value: bool) -> None:
+        if value != self._counts_itself:
+            self._counts_itself = value
+            self._ran = dict.fromkeys(self._ran, value)
+
+    @property
+    def next_index(self) -> int:
+        """The place of the list that is being filled; -1 before the first pass."""
+        if not self.is_tracking:
+            raise AttributeError("next_index of a tracker that follows no model")
+        return self._next
+
+    def incre_next_index(self) -> None:
+        """Begins a new list."""
+        if self._counts_itself:
+            raise RuntimeError(
+                "next_index moves on by itself; set auto_incre_index = False to move it by hand"
+            )
+        self._begin()
+
+    def _begin(self) -> None:
+        self._next += 1
+        for lists in self._data.values():
+            lists.append([])
+
+    def track(
+        self,
+        modules: list[Any],
+        trackers_dict: MutableMapping[int, Any],
+        extra_dict: Any = None,
+    ) -> None:
+        """Follows these modules until `remove`, which takes it out of `trackers_dict` too."""
+        if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
+            raise TypeError(
+                f"modules should be a list of torch modules, not {modules!r}"
+            )
+        self.remove()
+        self._next = -1
+        self._modules = list(modules)
+        self._ran = {id(module): self._counts_itself for module in modules}
+        self._handles = [self._attach(module) for module in modules]
+        self.id, self._home = next(_ids), trackers_dict
+
+    def name_modules(self, names: list[str]) -> None:
+        """Says what the followed modules are called in their model."""
+        self.module_names = names
+
+    def keep(self, module: Any, **values: Any) -> None:
+        """Puts what a module gave to the list of this pass."""
+        if self._counts_itself:
+            if self._ran.get(id(module), True):
+                self._begin()
+                self._ran = dict.fromkeys(self._ran, False)
+            self._ran[id(module)] = True
+        for name, value in values.items():
+            moved = (
+                value
+                if self.to_device is None
+                else clone_to_device(value, device=self.to_device)
+            )
+            self._data[name][self._next].append(moved)
+
+    def clear(self) -> None:
+        """Forgets what was kept."""
+        for lists in self._data.values():
+            lists.clear()
+        self._ran = dict.fromkeys(self._ran, self._counts_itself)
+        self._next = -1
+
+    def remove(self) -> None:
+        """Stops following, and forgets."""
+        if not self.is_tracking:
+            return
+        for lists in self._data.values():
+            lists.clear()
+        for handle in self._handles:
+            handle.remove()
+        if self._home is not None and self.id is not None:
+            self._home.pop(self.id, None)
+        self._handles, self._modules, self.id, self._home = [], [], None, None
+
+    def _attach(self, module: Any) -> Any:
+        raise NotImplementedError(
+            f"{type(self).__name__} follows nothing: use a tracker that says what it follows"
+        )
+
+
+class ForwardTracker(TrackerBase):
+    """Keeps what modules are given (`inputs`) and give back (`outputs`)."""
+
+    fields = ("inputs", "outputs")
+
+    def __init__(self, on_device: Any = False) -> None:
+        super().__init__(self.fields, on_device)
+
+    def _attach(self, module: Any) -> Any:
+        return module.register_forward_hook(
+            lambda source, args, output: self.keep(source, inputs=args, outputs=output)
+        )
+
+
+class GradTracker(TrackerBase):
+    """Keeps the gradients of what modules were given (`grad_inputs`) and gave back (`grad_outputs`)."""
+
+    fields = ("grad_inputs", "grad_outputs")
+
+    def __init__(self, on_device: Any = False) -> None:
+        super().__init__(self.fields, on_device)
+
+    def _attach(self, module: Any) -> Any:
+        def keep(source: Any, grad_input: Any, grad_output: Any) -> None:
+            self.keep(source, grad_inputs=grad_input, grad_outputs=grad_output)
+
+        return module.register_full_backward_hook(keep)
+
+
+class LocalsTracker(TrackerBase):
+    """Keeps local variables of a method of modules, as they are when it returns; `get(name)` gives them."""
+
+    def __init__(
+        self, method_name: str, varnames: Iterable[str], on_device: Any = False
+    ) -> None:
+        super().__init__(varnames, on_device)
+        self.method_name = method_name
+
+    def get(self, key: str) -> list[list[Any]]:
+        """The values of a variable, pass by pass."""
+        if key not in self._data:
+            raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
+        return self._of(key)
+
+    def _attach(self, module: Any) -> Any:
+        method = getattr(module, self.method_name)
+        if not callable(method):
+            raise ValueError(
+                f"{type(module).__name__}.{self.method_name} is not a method"
+            )
+        code = inspect.unwrap(getattr(method, "__func__", method)).__code__
+        missing = [name for name in self._data if name not in code.co_varnames]
+        if missing:
+            where = f"{type(module).__name__}.{self.method_name}"
+            raise ValueError(f"{where} has no local variable {', '.join(missing)}")
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            def look(frame: FrameType, event: str, _: Any) -> None:
+                if event == "return" and frame.f_code is code:
+                    self.keep(
+                        module,
+                        **{name: frame.f_locals.get(name) for name in self._data},
+                    )
+
+            before = sys.getprofile()
+            sys.setprofile(look)
+            try:
+                return method(*args, **kwargs)
+            finally:
+                sys.setprofile(before)
+
+        setattr(module, self.method_name, watched)
+        return _Restore(module, self.method_name, method)
+
+
+class _Restore:
+    def __init__(self, module: Any, name: str, method: Callable[..., Any]) -> None:
+        self._module, self._name, self._method = module, name, method
+
+    def remove(self) -> None:
+        """Puts the module's own method back."""
+        setattr(self._module, self._name, self._method)

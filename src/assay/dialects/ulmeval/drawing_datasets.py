@@ -1,0 +1,283 @@
+"""Base classes of datasets whose answers are images, datasets by name, and their judges."""
+
+import os
+from abc import abstractmethod
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import UsageError
+from ...datasets.faults import RowFault
+from ...datasets.list_literals import as_text_list
+from ...datasets.tsv_images import inline, is_blank, is_image_path
+from ..kits.row_images import file_names, image_file_path
+from ..kits.smp.file import LMUDataRoot, dump, load
+from ..kits.smp.images import mmqa_display
+from ..kits.state import as_upstream
+from ..kits.table_rows import TableRows
+from .drawing_models import OpenAIWrapper
+from .tables import fetched_table, read_table, with_images, with_index
+
+__all__ = ["dump", "load"]
+"""Names of other modules that `ulmeval.dataset` has too."""
+
+CLASSES: list[Any] = []
+"""In the order they were defined: the newest that knows a name is the one that is meant."""
+
+
+class TableDataset(TableRows):
+    """A benchmark in a table, `self.data`; subclasses define where it is stored and what is asked."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        CLASSES.append(cls)
+
+    def load_data(self, dataset: str) -> Any:
+        """Return the table of a name as a data frame."""
+        return self.prepare_tsv(
+            self.DATASET_URL.get(dataset) or f"{dataset}.tsv",
+            self.DATASET_MD5.get(dataset),
+        )
+
+    @abstractmethod
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Return the table of a URL as a data frame."""
+
+    def display(self, line: Any) -> None:
+        """Print a row, and show its images if it has any."""
+        mmqa_display(self._assay_line(line))
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Return the numbers of a prediction file; every benchmark has its own."""
+        raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
+
+
+class TextBaseDataset(TableDataset):
+    """A table of prompts; subclasses define what is asked and how the drawn images are judged."""
+
+    MODALITY: ClassVar[str] = "TEXT"
+    TYPE: ClassVar[str] = "T2I"
+    _assay_prompts: ClassVar[tuple[str, ...]] = ("question", "prompt")
+    """Columns that may hold the prompt."""
+
+    def __init__(self, dataset: str = "", **kwargs: Any) -> None:
+        self.dataset_name = dataset
+        self.data: Any = with_index(self.load_data(dataset))
+        self.post_build(dataset)
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Return the table of a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used too."""
+        root = Path(LMUDataRoot())
+        path = root / url.split("/")[-1]
+        return read_table(
+            fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self
+        )
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Return no images."""
+        return []
+
+    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+        """Return the text of the first existing column among `question` and `prompt`."""
+        line = self._assay_line(line)
+        column = next(
+            (name for name in self._assay_prompts if name in line),
+            self._assay_prompts[-1],
+        )
+        return [{"type": "text", "value": line[column]}]
+
+
+def img_root_map(dataset: str) -> str:
+    """Return the folder of a benchmark's images."""
+    return dataset
+
+
+class ImageBaseDataset(TableDataset):
+    """A table of prompts with images, given as base64, as another row's, in a list, or by path."""
+
+    MODALITY: ClassVar[str] = "IMAGE"
+    TYPE: ClassVar[str] = "IT2I"
+
+    def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
+        self.dataset_name = dataset
+        images = Path(LMUDataRoot()) / "images"
+        self.img_root = str(images / img_root_map(dataset))
+        self.skip_noimg = skip_noimg
+        data = self.load_data(dataset)
+        if skip_noimg and "image" in data:
+            has_no_image = data["image"].map(is_blank).astype(bool)
+            data = data[~has_no_image]
+        self.meta_only = "image" not in data
+        data = with_images(data, self, f"{dataset}.tsv")
+        self.data: Any = with_index(data)
+        self.post_build(dataset)
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Return the table of a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used too."""
+        root = Path(LMUDataRoot())
+        self.data_path = str(root / f"{self.dataset_name}.tsv")
+        return read_table(
+            fetched_table(
+                url, Path(self.data_path), file_md5, root / url.split("/")[-1]
+            ),
+            self,
+        )
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Write the images of a row as files: named by `image_path`, else `<index>.jpg`, `<index>_<number>.png`.
+
+        A file of that name with other pixels is not overwritten; the image then gets a different name.
+        """
+        named = line.get("image_path")
+        names = [] if named is None or _is_empty(named) else as_text_list(named)
+        if "image" not in line or _is_empty(line["image"]):
+            return [self._assay_found(name) for name in names]
+        cells = as_text_list(line["image"])
+        files = file_names(line.get("index"), len(cells), names, ".jpg")
+        return [
+            self._assay_file(cell, name)
+            for cell, name in zip(cells, files, strict=False)
+        ]
+
+    def _assay_file(self, cell: str, name: str) -> str:
+        if is_image_path(cell):
+            return self._assay_found(cell)
+        try:
+            return image_file_path(
+                inline(cell), self.img_root, name, encodes=as_upstream()
+            )
+        except RowFault as fault:
+            raise ValueError(
+                f"column {fault.column!r}: {fault.what}: {fault.got}"
+            ) from fault
+
+    def _assay_found(self, name: str) -> str:
+        path = Path(name)
+        inside = Path(self.img_root) / name
+        if path.is_file() or not inside.is_file():
+            return name if path.is_file() or path.is_absolute() else str(inside)
+        return str(inside)
+
+    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+        """Return the images of the row, then the text of `question`, or of `prompt` if there is no such column."""
+        line = self._assay_line(line)
+        named = as_upstream() and self.meta_only
+        paths = as_text_list(line["image_path"]) if named else self.dump_image(line)
+        images = [{"type": "image", "value": path} for path in paths]
+        return [
+            *images,
+            {
+                "type": "text",
+                "value": line["question" if "question" in line else "prompt"],
+            },
+        ]
+
+
+def _is_empty(cell: Any) -> bool:
+    return not isinstance(cell, list) and is_blank(cell)
+
+
+VERSIONS = {"gpt-4o": "gpt-4o-2024-05-13"}
+SPECIALISTS: dict[str, tuple[str, str, str]] = {
+    "mask2former": (
+        "mmdet_model",
+        "MMDetModel",
+        "mask2former_swin-s-p4-w7-224_lsj_8x2_50e_coco",
+    ),
+    "openclip-vit-l-14": ("openclip", "OpenCLIPModel", "ViT-L-14"),
+    "mplug": (
+        "mplug",
+        "MPLUGModel",
+        "damo/mplug_visual-question-answering_coco_large_en",
+    ),
+}
+"""Judges that are not language models: the checkout's module, the class, and its weights."""
+DEBUG_MESSAGE = (
+    "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
+)
+
+
+def build_judge(guest: Any = None, **kwargs: Any) -> Any:
+    """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or one at an OpenAI endpoint.
+
+    Detectors and the like are classes of ULMEvalKit, which `guest` loads from its checkout.
+    """
+    name = kwargs.pop("model", None)
+    kwargs.pop("nproc", None)
+    if name is None:
+        raise UsageError(
+            "`evaluate` asked for a judge and none was named", fix="--judge MODEL"
+        )
+    if name in SPECIALISTS:
+        return _specialist(guest, name, kwargs)
+    version = os.environ.get("LOCAL_LLM") or VERSIONS.get(name, name)
+    return OpenAIWrapper(version, **kwargs)
+
+
+def _specialist(guest: Any, name: str, options: dict[str, Any]) -> Any:
+    """Build a judge that is not a language model from the files of a checkout."""
+    module_name, class_name, weights = SPECIALISTS[name]
+    full_name = f"ulmeval.dataset.utils.{module_name}"
+    if guest is None or not guest.has_own(full_name):
+        raise UsageError(
+            f"the judge {name!r} is a class of ULMEvalKit, which is not here",
+            fix="run a file in a checkout of ULMEvalKit, or install it; assay's own benchmarks ask workers",
+        )
+    return getattr(guest.own_module(full_name), class_name)(weights, **options)
+
+
+def names_for(guest: Any) -> dict[str, Any]:
+    """Return `build_judge` for the files of one checkout."""
+    return {"build_judge": partial(build_judge, guest)}
+
+
+IMAGE_DATASET: list[Any] = []
+TEXT_DATASET: list[Any] = []
+DATASET_CLASSES: list[Any] = []
+"""Classes that user files add; classes that a file only defines are found without it."""
+
+
+def _classes() -> list[Any]:
+    """Return the known classes, the ones that files added first."""
+    added = [*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET]
+    return [*added, *reversed(CLASSES)]
+
+
+def _class_of(name: str) -> Any:
+    for cls in _classes():
+        if name in cls.supported_datasets():
+            return cls
+    return None
+
+
+def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
+    """Return the dataset of a name, or None if no class knows it.
+
+    The class is a registered one, or one of the checkout around the working folder.
+    """
+    from .loading import class_of_checkout
+
+    cls = _class_of(dataset_name) or class_of_checkout(dataset_name)
+    return None if cls is None else cls(dataset=dataset_name, **kwargs)
+
+
+def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
+    """Return what a benchmark asks for: `T2I` or `IT2I`."""
+    return str(getattr(_class_of(dataset), "TYPE", default))
+
+
+def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
+    """Return the modality of a benchmark's prompts."""
+    return str(getattr(_class_of(dataset), "MODALITY", default))
+
+
+def infer_dataset_basename(dataset_name: str) -> str:
+    """Return a name without the part after its last `_`."""
+    return dataset_name.rpartition("_")[0]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SUPPORTED_DATASETS":
+        names = [label for cls in _classes() for label in cls.supported_datasets()]
+        return list(dict.fromkeys(names))
+    raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

@@ -1,0 +1,168 @@
+"""Base classes of models that draw, judges behind an endpoint, and the registry of models by name."""
+
+import asyncio
+import inspect
+import io
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
+from ...models import build_model
+from ..kits.api_calls import ApiCalls
+from ..kits.judging import Judge, assay_name, is_known
+from ..kits.message_content import Entries, MessageModel, prepared
+from ..kits.state import as_upstream
+from .drawing import base_seed, draw, seed_alike, seed_call
+from .messages import as_entries, as_prompt, entries_for
+
+
+class BaseModel(MessageModel):
+    """Base class: subclasses write `generate_inner(message, dataset=None) -> PIL.Image`, and may write a batch hook."""
+
+    INTERLEAVE: ClassVar[bool] = False
+    allowed_types: ClassVar[list[str]] = ["text", "image"]
+
+    def generate(
+        self, message: Any, dataset: str | None = None, num_generations: int = 1
+    ) -> list[Any]:
+        """Return a list of `num_generations` images for text, a dict, or a list of strings or dicts.
+
+        Among strings, data URLs, existing paths and http(s) URLs with a media suffix are images.
+        Random generators are seeded
+        from `$SEED` (42) and the message; the same message asked again gives other images.
+        """
+        entries = self._assay_entries(message)
+        if as_upstream():
+            seed_alike(base_seed())
+        else:
+            seed_call(entries, dataset, num_generations)
+        return draw(self, entries, dataset, num_generations)
+
+    def _assay_entries(self, message: Any) -> Entries:
+        return entries_for(self, message)
+
+    def preproc_content(self, inputs: Any) -> Any:
+        """Return a message as a list of dictionaries with local files."""
+        return prepared(inputs) if as_upstream() else as_entries(inputs)
+
+    def message_to_promptimg(
+        self, message: list[dict[str, str]], dataset: str | None = None
+    ) -> tuple[str, str | None]:
+        """Return the joined text and the first image, for models that take no more."""
+        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        if len(images) > 1:
+            warnings.warn(
+                f"{type(self).__name__} takes the first of {len(images)} images",
+                stacklevel=2,
+            )
+        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
+        return text, images[0] if images else None
+
+
+class BaseAPI(ApiCalls):
+    """Base class: subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`.
+
+    Answers may be images.
+    """
+
+    allowed_types: ClassVar[list[str]] = ["text", "image", "video"]
+
+    def _assay_entries(self, message: Any) -> Entries:
+        return entries_for(self, message)
+
+    def preproc_content(self, inputs: Any) -> Any:
+        """Return a message as a list of dictionaries with local files."""
+        return self._assay_entries(inputs)
+
+
+class OpenAIWrapper(BaseAPI):
+    """A text model by name: `openai/…`, `file.py:fn` and the like, else a name at `$OPENAI_BASE_URL`.
+
+    Inside a run the journal keeps its answers: a question is not asked twice, and an interrupted evaluation resumes.
+    """
+
+    def __init__(self, model: str = "gpt-4o", retry: int = 5, **kwargs: Any) -> None:
+        options: dict[str, Any] = {
+            name: kwargs.pop(name)
+            for name in ("temperature", "max_tokens")
+            if name in kwargs
+        }
+        super().__init__(retry=retry, **kwargs)
+        self.model = model
+        self._assay_judge = Judge(assay_name(model), options)
+
+    def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
+        self, inputs: Any, **kwargs: Any
+    ) -> tuple[int, Any, Any]:
+        """Ask one question; assay's scheduler has already retried where that may help."""
+        output = self._assay_judge.ask(
+            as_prompt(inputs).messages, self.system_prompt, kwargs
+        )
+        if output.error is not None:
+            return -1, None, f"{output.error.kind}: {output.error.message}"
+        return 0, output.text, "answered"
+
+
+class CoreUlm(BaseModel):
+    """A model of assay that makes images, with the interface that users' scripts expect."""
+
+    INTERLEAVE = True
+
+    def __init__(self, name: str, **args: Any) -> None:
+        super().__init__()
+        self.name = name
+        try:
+            self._assay_model: Model = build_model(name, args)
+        except UnknownName as error:
+            raise KeyError(str(error)) from error
+        if "image" not in self._assay_model.abilities.produces:
+            kinds = ", ".join(sorted(self._assay_model.abilities.produces))
+            raise UsageError(
+                f"model {name!r} makes {kinds}, not images",
+                fix="`assay ls models` says what each makes",
+            )
+
+    def batch_generate_inner(
+        self, message: Any, dataset: str | None, num_generations: int
+    ) -> list[Any]:
+        """Return all images from one request."""
+        from PIL import Image as pillow
+
+        request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
+        outputs = self._assay_model.generate([request])
+        output = (
+            asyncio.run(_awaited(outputs)) if inspect.isawaitable(outputs) else outputs
+        )[0]
+        if output.error is not None:
+            raise RuntimeError(
+                f"{self.name}: {output.error.kind}: {output.error.message}"
+            )
+        media = [
+            medium for candidate in output.candidates for medium in candidate.media
+        ]
+        return [pillow.open(io.BytesIO(medium.data())) for medium in media]
+
+
+async def _awaited(outputs: Any) -> Any:
+    return await outputs
+
+
+class Supported(dict[str, Callable[..., Any]]):
+    """Factories by name; an unknown name is looked up among assay's own models."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        if is_known(name):
+            return partial(CoreUlm, name)
+        raise KeyError(
+            f"no model {name!r} is registered in supported_ULM (there are: {', '.join(self) or 'none'}); "
+            "add supported_ULM[name] = partial(Class, …), or use a name that `assay ls models` prints"
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and is_known(name))
+
+
+supported_ULM: Supported = Supported()
+api_models: dict[str, Callable[..., Any]] = {}

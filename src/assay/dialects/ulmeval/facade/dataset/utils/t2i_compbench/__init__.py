@@ -1,1 +1,0 @@
-"""`ulmeval.dataset.utils.t2i_compbench`: how T2I-CompBench scores places."""

@@ -1,5 +1,0 @@
-"""`ulmeval.ulm`: the base class of models that draw."""
-
-from .base import BaseModel
-
-__all__ = ["BaseModel"]

@@ -1,0 +1,40 @@
+"""Judges and chat models of `vlmeval.api` and `vlmeval.chat_api`, which can be any model that assay knows."""
+
+from typing import Any
+
+from .judging import GuestJudge
+from .model_bases import BaseAPI
+
+STANDS_IN = True
+"""Upstream's own file is used instead of the names here where there is one."""
+
+
+class OpenAIWrapper(BaseAPI):
+    """A text model by name: `openai/…`, `file.py:fn` and the like, else a name at `$OPENAI_BASE_URL`.
+
+    While an `evaluate` runs, it is the run's judge, whose answers the journal keeps.
+    """
+
+    def __init__(
+        self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any
+    ) -> None:
+        super().__init__(retry=retry, wait=wait, **kwargs)
+        self.model = model
+        self._assay_judge = GuestJudge({"model": model, **kwargs})
+
+    def working(self) -> bool:
+        """Return True: a judge that cannot answer reports it per question."""
+        return self._assay_judge.working()
+
+    def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Return code, answer and log of one question."""
+        options = {name: value for name, value in kwargs.items() if name != "dataset"}
+        return self._assay_judge.generate_inner(inputs, **options)
+
+
+class GPT4V(OpenAIWrapper):
+    """The same, with images."""
+
+    def generate(self, message: Any, dataset: str | None = None, **kwargs: Any) -> Any:
+        """Return the answer; `dataset` is ignored."""
+        return super().generate(message, **kwargs)

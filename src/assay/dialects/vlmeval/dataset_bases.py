@@ -1,0 +1,570 @@
+"""Base classes of datasets: a benchmark in one TSV file, with images, texts or videos, and reports on its evaluation.
+
+The data frame is built only when code reads `data`. A class that only builds prompts gets lines one at a time, and a
+file of any size stays on disk.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import UsageError
+from ...datasets.faults import RowFault
+from ...datasets.files import open_file
+from ...datasets.tsv_images import is_blank, pieces_of
+from ..declared_fetch import fetch_declared
+from ..kits.smp.file import load
+from ..kits.state import current
+from ..kits.suffix_files import objects
+from ..kits.table_rows import TableRows
+from .dataset_facts import DATASET_URLS, data_root, image_folder
+from .era import upstreams_rule
+from .rows import Source, shows_images
+from .videos import Spacing, video_frames
+
+RUN_STATUS_NAME = "status.json"
+INFER_FAIL_MSG = "Failed to obtain answer"
+_RUN_FOLDER = re.compile(r"T\d{8}(-\d{6}|_G[0-9a-fA-F]+)")
+_SCORES = (("overall", 100, 95, 90), ("acc", 80, 80, 70), ("score", 60, 60, 50))
+"""A word, and the score of a name that equals it, ends in `|` and it, or contains it."""
+_SPLITS = (
+    ("split=test", 4),
+    ("split=validation", 3),
+    ("split=val", 2),
+    ("split=dev", 1),
+)
+_JUDGED = ("judge", "log", "res", "rating", "comment", "response")
+_UNFINISHED = ("_checkpoint.pkl", "_PREV.pkl", "_structs.pkl")
+
+
+CLASSES: list[Any] = []
+"""Dataset classes of user files, in the order they were defined: the newest that knows a name is the one meant."""
+
+
+class Reporting(TableRows):
+    """The class methods through which VLMEvalKit's driver and scripts request these reports."""
+
+    DEFAULT_JUDGE: ClassVar[str | list[str]] = "gpt-4o-mini"
+    INFER_FAIL_MARKERS: ClassVar[tuple[str, ...]] = (INFER_FAIL_MSG,)
+    JUDGE_FAIL_MARKERS: ClassVar[tuple[str, ...]] = (INFER_FAIL_MSG,)
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if not cls.__module__.startswith("assay."):
+            CLASSES.append(cls)
+
+    @classmethod
+    def get_judge_file(
+        cls, eval_file: str | Path, judge_model: str | None = None
+    ) -> Path | None:
+        """Return the file beside the predictions that most likely holds the judge's output, or None."""
+        predictions = Path(eval_file).resolve()
+        files = files_named_after(Path(eval_file))
+        candidates = [
+            path
+            for path in files
+            if path.exists()
+            and path.resolve() != predictions
+            and path.name != RUN_STATUS_NAME
+            and path.suffix != ".lock"
+            and not path.name.endswith(_UNFINISHED)
+        ]
+        return max(
+            candidates,
+            key=lambda path: judge_file_score(path, judge_model),
+            default=None,
+        )
+
+    @classmethod
+    def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:
+        """Count the failed predictions and all predictions."""
+        is_there = prediction_file is not None and Path(prediction_file).exists()
+        frame = prediction_table(str(prediction_file)) if is_there else None
+        if frame is None:
+            return {"failed": 0, "total": 0}
+        texts = [str(text) for text in frame["prediction"]]
+        return {
+            "failed": sum(
+                any(m in text for m in cls.INFER_FAIL_MARKERS) for text in texts
+            ),
+            "total": len(texts),
+        }
+
+    @classmethod
+    def report_judge_err(
+        cls,
+        prediction_file: str | Path | None,
+        *,
+        total_samples: int | None,
+        judge_model: str | None = None,
+        error_message: str | None = None,
+    ) -> dict[str, int | None]:
+        """Count the failed judgements and all judgements; all failed if the evaluation ended with an error."""
+        if total_samples is None or total_samples <= 0:
+            return {"failed": 0, "total": total_samples}
+        is_there = prediction_file is not None and Path(prediction_file).exists()
+        judged = (
+            cls.get_judge_file(str(prediction_file), judge_model) if is_there else None
+        )
+        failed = 0
+        if judged is not None:
+            try:
+                failed = min(
+                    failures_in(load(str(judged)), cls.JUDGE_FAIL_MARKERS),
+                    total_samples,
+                )
+            except Exception:  # noqa: BLE001 - a file of the user's that cannot be read holds no failures
+                failed = 0
+        return {
+            "failed": total_samples if error_message and not failed else failed,
+            "total": total_samples,
+        }
+
+    @classmethod
+    def report_primary_metric(
+        cls, metrics: Mapping[str, Any] | None
+    ) -> dict[str, float | int]:
+        """Return the primary number of the evaluation under its name."""
+        key = primary_key(metrics) if isinstance(metrics, Mapping) and metrics else None
+        value = metrics.get(key) if metrics and key is not None else None
+        number = to_number(value)
+        return {} if number is None else {str(key): number}
+
+
+def files_named_after(predictions: Path) -> list[Path]:
+    """Return the files in a prediction file's folder that bear the model's and the dataset's name."""
+    folder = predictions.parent
+    is_run = _RUN_FOLDER.fullmatch(folder.name) is not None
+    model = folder.parent.name if is_run else folder.name
+    dataset = predictions.stem[len(model) + 1 :]
+    name = f"{model}_{dataset}"
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if name in str(path) and not path.is_dir()
+    ]
+
+
+def prediction_table(path: str) -> Any:
+    """Return the table of a prediction file, or `None` if it has none."""
+    import pandas
+
+    data = load(path)
+    if isinstance(data, list):
+        data = pandas.DataFrame(data)
+    elif isinstance(data, dict) and {"columns", "data"} <= set(data):
+        data = pandas.DataFrame(data["data"], columns=data["columns"])
+    elif isinstance(data, dict) and {"index", "prediction"} <= set(data):
+        data = pandas.DataFrame(data)
+    is_table = hasattr(data, "columns") and {"index", "prediction"} <= set(data.columns)
+    return data if is_table else None
+
+
+def to_number(value: Any) -> int | float | None:
+    """Return a number, or the number in a text; None for truth values, NaN and everything else."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, str):
+        try:
+            plain = int(plain) if plain.isdigit() else float(plain)
+        except ValueError:
+            return None
+    is_number = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    return plain if is_number and plain == plain else None
+
+
+def primary_key(metrics: Mapping[str, Any]) -> str | None:
+    """Return the name that most resembles the overall number; the first in alphabetical order if several do."""
+    return min(
+        metrics, key=lambda key: (-_worth(str(key).lower()), str(key)), default=None
+    )
+
+
+def _worth(name: str) -> int:
+    worth = 0
+    for word, exact, last, anywhere in _SCORES:
+        if name == word or name.endswith(f"|{word}") or word in name:
+            worth = (
+                exact
+                if name == word
+                else last
+                if name.endswith(f"|{word}")
+                else anywhere
+            )
+            break
+    return worth + next((more for split, more in _SPLITS if split in name), 0)
+
+
+def failures_in(value: Any, markers: tuple[str, ...]) -> int:
+    """Count the failure markers in what was read from a file."""
+    if value is None:
+        return 0
+    if hasattr(value, "columns") and hasattr(value, "iterrows"):
+        names = [
+            name
+            for name in value.columns
+            if any(tag in str(name).lower() for tag in _JUDGED)
+        ]
+        chosen = names or [
+            name for name in value.columns if value[name].dtype == object
+        ]
+        return sum(
+            any(m in str(cell) for m in markers)
+            for name in chosen
+            for cell in value[name]
+        )
+    if isinstance(value, dict):
+        return sum(failures_in(inner, markers) for inner in value.values())
+    if isinstance(value, (list, tuple, set)):
+        return sum(failures_in(inner, markers) for inner in value)
+    return int(any(marker in str(value) for marker in markers))
+
+
+_SUFFIX_SCORES = {
+    ".pkl": 12,
+    ".csv": 2,
+    **dict.fromkeys((".xlsx", ".xls", ".json", ".jsonl", ".tsv"), 8),
+}
+
+
+def judge_file_score(path: Path, judge_model: str | None = None) -> tuple[int, str]:
+    """Return how much a file's name resembles a judge's output, and the name."""
+    stem = path.stem.lower()
+    score = _SUFFIX_SCORES.get(path.suffix.lower(), 0)
+    if judge_model and judge_model.lower() in path.name.lower():
+        score += 100
+    if "judge" in stem:
+        score += 40
+    if "result" in stem:
+        score += 30
+    if any(tag in stem for tag in ("response", "rating", "review")):
+        score += 20
+    if any(tag in stem for tag in ("_score", "_acc", "metrics")):
+        score -= 100
+    return score, path.name
+
+
+# Upstream's own classes import these under their private names.
+_choose_primary_metric_key = primary_key
+_count_markers_in_obj = failures_in
+_score_judge_file_candidate = judge_file_score
+
+
+class ImageBaseDataset(Reporting):
+    """Base of dataset classes; subclasses write `build_prompt`, and may write `evaluate`."""
+
+    MODALITY = "IMAGE"
+    TYPE: ClassVar[str] = ""
+    force_use_dataset_prompt = False
+    skip_noimg = True
+    # Names that only assay uses begin with `_assay`: a user's class may have its own `_source` or `_line`.
+    _assay_data_path = ""
+
+    def __init__(
+        self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any
+    ) -> None:
+        self.dataset_name = dataset
+        self.skip_noimg = skip_noimg
+        self.img_root = str(image_folder(dataset))
+        if self._assay_reads_its_own_way():
+            self.data = self._assay_finished(self.load_data(dataset))
+        self.post_build(dataset)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is a data frame."""
+        return vars(self).get("data") is not None
+
+    @cached_property
+    def data(self) -> Any:
+        """All rows as a data frame, read when first looked at."""
+        return self._assay_finished(self.load_data(self.dataset_name))
+
+    @cached_property
+    def meta_only(self) -> bool:
+        """Whether rows name image files and hold none."""
+        return "image" not in (
+            self.data.columns
+            if self.is_loaded
+            else open_file(self.data_file).columns or ()
+        )
+
+    @cached_property
+    def data_file(self) -> Path:
+        """The TSV, downloaded on first use if the class declares a URL."""
+        name = self.dataset_name
+        return self._assay_prepared(
+            self._assay_url_of(name), self.DATASET_MD5.get(name)
+        )
+
+    @property
+    def data_path(self) -> str:
+        """The same as text, as upstream's constructor sets it."""
+        return self._assay_data_path or str(self.data_file)
+
+    @data_path.setter
+    def data_path(self, path: str) -> None:
+        self._assay_data_path = path
+
+    def load_data(self, dataset: str) -> Any:
+        """Return the rows of a dataset as a data frame, by the class's own `prepare_tsv` if it has one."""
+        if (
+            dataset == self.dataset_name
+            and type(self).prepare_tsv is ImageBaseDataset.prepare_tsv
+        ):
+            return load(self.data_file)
+        return self.prepare_tsv(
+            self._assay_url_of(dataset), self.DATASET_MD5.get(dataset)
+        )
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
+
+        Download it if necessary, and check its MD5 afterwards.
+        """
+        path = self._assay_prepared(url, file_md5)
+        self.data_path = str(path)
+        return load(path)
+
+    def _assay_url_of(self, dataset: str) -> str:
+        return (
+            self.DATASET_URL.get(dataset)
+            or DATASET_URLS.get(dataset)
+            or f"{dataset}.tsv"
+        )
+
+    def _assay_prepared(self, url: str, file_md5: str | None) -> Path:
+        path = data_root() / f"{self.dataset_name}.tsv"
+        legacy = data_root() / url.rpartition("/")[2]
+        if not path.exists() and legacy.exists():
+            path = legacy
+        if url.startswith(("http://", "https://")):
+            path = fetch_declared(
+                url, path, checksum=file_md5, allow_private=current().allow_private_urls
+            )
+        elif not path.exists():
+            raise UsageError(
+                f"class {type(self).__name__} finds no TSV and declares no URL for {self.dataset_name!r}",
+                where=str(path),
+                fix="put the file there, set $LMUData, or give --data FILE.tsv",
+            )
+        return path
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Write the images of a line as files, and return their paths."""
+        return self.rows_source.dump_image(self._assay_line(line))
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the images of a line and its question as a message list."""
+        line = self._assay_line(line)
+        return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
+
+    def display(self, line: Any) -> None:
+        """Print the texts of a line."""
+        line = self._assay_line(line)
+        for name, value in line.items():
+            if name != "image" and not is_blank(value):
+                print(f"{name}: {value}")
+
+    def _assay_images(self, line: Any) -> list[dict[str, str]]:
+        return [{"type": "image", "value": path} for path in self._assay_shown(line)]
+
+    def _assay_shown(self, line: Any) -> list[str]:
+        """Return the image files for prompts; upstream uses `image_path` as written if rows hold no images."""
+        files = self.dump_image(
+            line
+        )  # this refuses names that lead out of the data folder
+        if self.meta_only and upstreams_rule() and not is_blank(line.get("image_path")):
+            return pieces_of(line["image_path"], "image_path")
+        return files
+
+    @cached_property
+    def rows_source(self) -> Source:
+        """The object that interprets the cells of this dataset's rows."""
+        state = vars(self)
+        return Source(
+            self.dataset_name,
+            None if self.is_loaded else state.get("data_file"),
+            state.get("data"),
+            self,
+        )
+
+    def _assay_finished(self, frame: Any) -> Any:
+        """Return the frame as upstream finishes it: optionally without rows that lack an image, references resolved."""
+        if frame is None or not hasattr(frame, "columns"):
+            return frame
+        if "image_path" in frame.columns:
+            frame = frame.copy()
+            frame["image_path"] = objects(
+                [_named(cell) for cell in frame["image_path"]], frame
+            )
+        if "image" not in frame.columns:
+            return frame
+        source = Source(self.dataset_name, None, frame)
+        rows = frame.to_dict(orient="records")
+        cells = [_resolved(source, row) for row in rows]
+        frame = frame.copy()
+        frame["image"] = objects(cells, frame)
+        if self.skip_noimg:
+            shows = [
+                c is not None or shows_images(row, self.dataset_name)
+                for c, row in zip(cells, rows, strict=True)
+            ]
+            frame = frame[shows].reset_index(drop=True)
+        return frame
+
+    def _assay_reads_its_own_way(self) -> bool:
+        kind, base = type(self), ImageBaseDataset
+        return (
+            kind.load_data is not base.load_data
+            or kind.prepare_tsv is not base.prepare_tsv
+        )
+
+
+def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
+    """Return the images of a row; a cell that cannot be decoded stays, and fails its row when it is used."""
+    try:
+        pieces = source.images.cells(_texts(row))
+    except RowFault:
+        return row["image"]
+    return None if not pieces else pieces[0] if len(pieces) == 1 else pieces
+
+
+def _named(cell: Any) -> Any:
+    """Return the files that a cell names: one, or a list of several."""
+    try:
+        names = [] if is_blank(cell) else pieces_of(cell, "image_path")
+    except RowFault:
+        return cell
+    return cell if not names else names[0] if len(names) == 1 else names
+
+
+def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with the image cell as text: a column of short references may have been read as numbers."""
+    cell = row.get("image")
+    return {
+        **row,
+        "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell),
+    }
+
+
+def img_root_map(dataset: str) -> str:
+    """Return the folder of a dataset's images under `$LMUData/images`."""
+    return image_folder(dataset).name
+
+
+class TextBaseDataset(ImageBaseDataset):
+    """Base of dataset classes without images."""
+
+    MODALITY = "TEXT"
+
+    def __init__(self, dataset: str = "MMBench", **kwargs: Any) -> None:
+        super().__init__(dataset, skip_noimg=False, **kwargs)
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Return no images."""
+        return []
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the question as a message list."""
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
+
+
+class VideoBaseDataset(Reporting):
+    """Base of dataset classes about videos; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
+
+    MODALITY = "VIDEO"
+    TYPE: ClassVar[str] = "Video-VQA"
+
+    def __init__(
+        self,
+        dataset: str = "MMBench-Video",
+        pack: bool = False,
+        nframe: int = 0,
+        fps: float = -1,
+    ) -> None:
+        if pack:
+            raise UsageError(
+                "pack=True would ask all questions of a video at once",
+                fix="leave it out",
+            )
+        if fps > 0 and nframe > 0:
+            raise ValueError("fps and nframe should not be set at the same time")
+        self.dataset_name = dataset
+        locations = self.prepare_dataset(dataset)
+        self.data_root: str = locations["root"]
+        self.data_file: str = locations["data_file"]
+        self.frame_root = str(image_folder(dataset))
+        Path(self.frame_root).mkdir(parents=True, exist_ok=True)
+        self.frame_tmpl, self.frame_tmpl_fps = (
+            "frame-{}-of-{}.jpg",
+            "frame-{}-of-{}-{}fps.jpg",
+        )
+        self.pack, self.nframe, self.fps = pack, nframe, fps
+        self.split_frame = fps > 0 or nframe > 0
+        self.data = load(self.data_file)
+        missing = [name for name in ("question", "video") if name not in self.data]
+        if missing:
+            raise UsageError(
+                f"videos need the column {missing[0]!r}", where=str(self.data_file)
+            )
+        if "index" not in self.data:
+            self.data["index"] = range(len(self.data))
+        self.videos = sorted(set(self.data["video"]))
+
+    def prepare_dataset(self, dataset: str) -> dict[str, str]:
+        """Return the locations of videos and table, `dict(root=…, data_file=…)`.
+
+        By default `$LMUData/<dataset>.tsv`.
+        """
+        table = ImageBaseDataset(dataset, skip_noimg=False).data_file
+        return {"root": str(Path(table).parent), "data_file": str(table)}
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Return the TSV `$LMUData/<dataset>.tsv` as a data frame.
+
+        Download it if necessary, and check its MD5 afterwards.
+        """
+        table = ImageBaseDataset(self.dataset_name, skip_noimg=False)
+        frame = table.prepare_tsv(url, file_md5)
+        self.data_path = table.data_path
+        return frame
+
+    def frame_paths(self, video: str) -> list[str]:
+        """Return the paths for `nframe` frames of a video, and create their folder."""
+        return self._assay_frame_files(video, self.frame_tmpl, self.nframe)
+
+    def frame_paths_fps(self, video: str, num_frames: int) -> list[str]:
+        """Return the paths for frames taken at a rate."""
+        return self._assay_frame_files(video, self.frame_tmpl_fps, num_frames)
+
+    def _assay_frame_files(self, video: str, names: str, count: int) -> list[str]:
+        folder = Path(self.frame_root) / video
+        folder.mkdir(parents=True, exist_ok=True)
+        return [
+            str(folder / names.format(number, count, self.fps))
+            for number in range(1, count + 1)
+        ]
+
+    def save_video_frames(self, video: str) -> list[str]:
+        """Write the frames of a video as files: `nframe` evenly spaced, or `fps` for each second."""
+        file = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+        folder = Path(self.frame_root) / Path(video).stem
+        return video_frames(file, folder, Spacing(self.nframe, self.fps))
+
+    def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
+        """Return the video, whole or as images, then the question."""
+        line = self._assay_line(line)
+        video = str(line["video"])
+        if video_llm or not self.split_frame:
+            file = Path(self.data_root) / (
+                video if Path(video).suffix else f"{video}.mp4"
+            )
+            media = [{"type": "video", "value": str(file)}]
+        else:
+            media = [
+                {"type": "image", "value": path}
+                for path in self.save_video_frames(video)
+            ]
+        return [*media, {"type": "text", "value": str(line["question"])}]

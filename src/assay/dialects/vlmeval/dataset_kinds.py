@@ -1,0 +1,229 @@
+"""Dataset classes by kind: multiple choice, free answers, yes or no, dialogues, with their evaluation."""
+
+import os
+from typing import Any, ClassVar
+
+from ..kits.many_calls import track_progress_rich
+from ..kits.smp.file import dump, get_intermediate_file_path, load
+from ..kits.smp.misc import toliststr
+from . import ratings
+from .dataset_bases import ImageBaseDataset, TextBaseDataset
+from .judging import build_judge
+from .matched_choice import mcq_circular_eval, mcq_vanilla_eval, report_acc
+from .prompts import question_with_options
+from .score_files import with_lower_names
+
+
+class ImageMCQDataset(ImageBaseDataset):
+    """Questions with options A, B, C…"""
+
+    TYPE: ClassVar[str] = "MCQ"
+    DEFAULT_JUDGE: ClassVar[Any] = ["chatgpt-0125", "gpt-4-0125"]
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the images, then hint, question and options."""
+        line = self._assay_line(line)
+        return [
+            *self._assay_images(line),
+            {"type": "text", "value": question_with_options(line)},
+        ]
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Return accuracy by exact matching, and by a judge if one is named; rotated sets count whole groups.
+
+        Runs of assay score by sample instead, with intervals; this is for `super().evaluate(…)`.
+        """
+        return self.evaluate_heuristic(eval_file, **judge_kwargs)
+
+    def evaluate_heuristic(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Return the same, under the name that subclasses call."""
+        return evaluate_choice(self, eval_file, judge_kwargs)
+
+
+class CustomMCQDataset(ImageMCQDataset):
+    """Multiple choice from a TSV in `$LMUData` that no class declares."""
+
+
+class TextMCQDataset(TextBaseDataset):
+    """Questions with options A, B, C…"""
+
+    TYPE: ClassVar[str] = "MCQ"
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return hint, question and options."""
+        return [
+            {"type": "text", "value": question_with_options(self._assay_line(line))}
+        ]
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Return accuracy by exact matching, and by a judge if one is named; for subclasses."""
+        return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
+
+
+class CustomTextMCQDataset(TextMCQDataset):
+    """Multiple choice without images from a TSV in `$LMUData` that no class declares."""
+
+
+class ImageVQADataset(ImageBaseDataset):
+    """Questions with a short answer."""
+
+    TYPE: ClassVar[str] = "VQA"
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the images and the question, with the request for a short answer."""
+        message = super().build_prompt(line)
+        message[-1]["value"] += "\nAnswer the question using a single word or phrase."
+        return message
+
+
+class CustomVQADataset(ImageBaseDataset):
+    """Questions of a TSV without options; subclasses write `evaluate`."""
+
+    TYPE: ClassVar[str] = "VQA"
+
+
+RATINGS = {
+    "MME": "MME_rating", "Hallusion": "Hallusion_rating", "POPE": "POPE_rating", "AMBER": "AMBER_rating",
+    "VSR-zeroshot": "VSR_rating",
+}  # fmt: skip
+"""By a part of the dataset's name; the first that fits."""
+
+
+class ImageYORNDataset(ImageBaseDataset):
+    """Questions answered by yes or no."""
+
+    TYPE: ClassVar[str] = "Y/N"
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the images of a line and its question; for AMBER with the request to answer yes or no."""
+        messages = super().build_prompt(line)
+        if self.dataset_name == "AMBER":
+            messages[-1]["value"] += "\nPlease answer yes or no."
+        return messages
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Return the rating of the benchmark, by words and, if named, by a judge; for subclasses."""
+        data = load(eval_file)
+        data["prediction"] = [str(text) for text in data["prediction"]]
+        storage = get_intermediate_file_path(eval_file, "_auxmatch")
+        nproc = judge_kwargs.pop("nproc", 4)
+        if not os.path.exists(storage):
+            read = {
+                i: ratings.YOrN_Extraction(t)
+                for i, t in zip(data["index"], data["prediction"], strict=True)
+            }
+            if judge_kwargs.get("model", "exact_matching") != "exact_matching":
+                judge = build_judge(**judge_kwargs)
+                rows = [
+                    data.iloc[number]
+                    for number in range(len(data))
+                    if read[data.iloc[number]["index"]] == "Unknown"
+                ]
+                keys = [row["index"] for row in rows]
+                reply_file = get_intermediate_file_path(eval_file, "_tmp", "pkl")
+                jobs = [(judge, row) for row in rows]
+                replies = track_progress_rich(
+                    ratings.YOrN_auxeval, jobs, nproc=nproc, keys=keys, save=reply_file
+                )
+                read.update(zip(keys, replies, strict=True))
+            data["extracted"] = [read[index] for index in data["index"]]
+            dump(data, storage)
+        data = load(storage)
+        if "AMBER" in self.dataset_name:
+            data["score"] = data["answer"].str.lower() == data["extracted"].str.lower()
+        else:
+            data["score"] = data["answer"] == data["extracted"]
+        dump(data, storage)
+        rating = next(
+            (name for part, name in RATINGS.items() if part in self.dataset_name),
+            "default_rating",
+        )
+        score = getattr(ratings, rating)(storage)
+        dump(score, get_intermediate_file_path(eval_file, "_score", "csv"))
+        return score
+
+
+PLACE = "<ImageHere>"
+
+
+class ImageMTDataset(ImageBaseDataset):
+    """Dialogues: `question` and `answer` list an entry for each turn, `<ImageHere>` marks an image."""
+
+    TYPE: ClassVar[str] = "MT"
+
+    def build_prompt(self, line: Any) -> Any:
+        """Return the whole dialogue as a chat, with the reference answers between the user's turns."""
+        line = self._assay_line(line)
+        images = iter(
+            toliststr(line["image_path"]) if self.meta_only else self.dump_image(line)
+        )
+        questions = toliststr(line["question"])
+        answers = (
+            toliststr(line["answer"]) if "answer" in line else [""] * len(questions)
+        )
+        if len(questions) != len(answers):
+            raise ValueError(
+                f"{len(questions)} questions and {len(answers)} answers in one dialogue"
+            )
+        chat = []
+        for question, answer in zip(questions, answers, strict=True):
+            chat.append({"role": "user", "content": _interleaved(question, images)})
+            chat.append(
+                {"role": "assistant", "content": [{"type": "text", "value": answer}]}
+            )
+        return chat
+
+
+def _interleaved(question: str, images: Any) -> list[dict[str, str]]:
+    """Return the text of a turn with its images at their marks."""
+    content: list[dict[str, str]] = []
+    for number, words in enumerate(question.split(PLACE)):
+        if number:
+            image = next(images, None)
+            if image is None:
+                raise ValueError(
+                    f"the dialogue says {PLACE} more often than it has images"
+                )
+            content.append({"type": "image", "value": image})
+        if words:
+            content.append({"type": "text", "value": words})
+    return content
+
+
+CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
+JUDGE_FILES = {"chatgpt-0125": "openai", "gpt-4-0125": "gpt4"}
+NO_JUDGE = "exact_matching"
+
+
+def evaluate_choice(
+    dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], *, rotates: bool = True
+) -> Any:
+    """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` beside the predictions."""
+    name = dataset.dataset_name
+    nproc = judge_kwargs.pop("nproc", 4)
+    judge_name = judge_kwargs.get("model", NO_JUDGE)
+    judge = None if judge_name == NO_JUDGE else build_judge(**judge_kwargs)
+    label = JUDGE_FILES.get(judge_name, judge_name)
+    data = load(eval_file)
+    is_circular = rotates and any(part in name.lower() for part in CIRCULAR)
+    if is_circular:
+        data["index"] = [int(index) for index in data["index"]]
+        dump(data, eval_file)
+        data = load(eval_file)
+    data = data.sort_values(by="index")
+    data["prediction"] = [str(text) for text in data["prediction"]]
+    data = with_lower_names(data)
+    unknown = set(data["index"]) - set(dataset.data["index"])
+    if unknown:
+        raise AssertionError(
+            f"the prediction file has rows that {name} has not: {sorted(map(str, unknown))[:3]}"
+        )
+    result_file = get_intermediate_file_path(eval_file, f"_{label}_result", "pkl")
+    verdicts = (mcq_circular_eval if is_circular else mcq_vanilla_eval)(
+        judge, data, dataset.data, nproc, result_file, name
+    )
+    record = get_intermediate_file_path(eval_file, f"_{label}_result")
+    dump(verdicts, record)
+    accuracy = report_acc(load(record))
+    dump(accuracy, get_intermediate_file_path(eval_file, "_acc", "csv"))
+    return accuracy

@@ -1,5 +1,0 @@
-"""`vlmeval.vlm`: the base class of models."""
-
-from .base import BaseModel
-
-__all__ = ["BaseModel"]

@@ -1,0 +1,123 @@
+"""Base classes of models: `BaseModel` of newer model classes, and `BaseAPI` of those behind an API."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..kits.api_calls import ApiCalls, without_first
+from ..kits.message_content import MessageModel, checked, prepared
+from ..kits.message_lists import chat_list, flat_list, message_turns
+from ..kits.row_images import media_file
+from ..kits.smp.file import media_path
+from ..kits.smp.images import concat_images
+from .dataset_facts import data_root
+from .era import upstreams_rule
+
+
+class BaseModel(MessageModel):
+    """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
+
+    INTERLEAVE = False
+    allowed_types: Sequence[str] = ["text", "image", "video"]
+    is_api = False
+    VIDEO_LLM = False
+
+    def generate(self, message: Any, dataset: str | None = None) -> Any:
+        """Return the answer to a string, a dict, or a list of either; media become local files first."""
+        return self.generate_inner(self._assay_entries(message), dataset)
+
+    def _assay_entries(self, message: Any) -> list[dict[str, Any]]:
+        if upstreams_rule():
+            return checked(message, self.allowed_types, type(self).__name__)
+        content: list[dict[str, Any]] = self.preproc_content(message)
+        for entry in content:
+            kind = entry["type"]
+            if kind not in self.allowed_types:
+                name = type(self).__name__
+                raise ValueError(f"{name} does not take {kind}")
+        return content
+
+    def chat(self, messages: Any, dataset: str | None = None) -> Any:
+        """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
+
+        A chat that is too long for the model is retried without its first turns.
+        """
+        inner = getattr(self, "chat_inner", None)
+        if inner is None:
+            raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
+        if not upstreams_rule():
+            return inner(chat_list(message_turns(messages), _file), dataset=dataset)
+        turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
+        while turns:
+            try:
+                return inner(turns, dataset=dataset)
+            except Exception:  # noqa: BLE001 - whatever a model says to a chat it cannot take
+                turns = without_first(turns)
+        return "Chat Mode: Failed with all possible conversation turns."
+
+    def preproc_content(self, inputs: Any) -> Any:
+        """Return a message as a list of dictionaries with local files."""
+        return (
+            prepared(inputs)
+            if upstreams_rule()
+            else flat_list(message_turns(inputs), _file)
+        )
+
+    def message_to_promptimg(
+        self, message: Any, dataset: str | None = None
+    ) -> tuple[str, str | None]:
+        """Return the texts joined by line ends, and the first image; for BLINK all images side by side."""
+        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
+        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        if dataset == "BLINK" and images:
+            return text, str(concat_images(images, target_size=512))
+        return text, images[0] if images else None
+
+    def message_to_promptvideo(self, message: Any) -> tuple[str, str | None]:
+        """Return the texts joined by line ends, and the first video."""
+        if not self.VIDEO_LLM:
+            raise NotImplementedError(f"{type(self).__name__} takes no video")
+        videos = [entry["value"] for entry in message if entry["type"] == "video"]
+        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
+        return text, videos[0] if videos else None
+
+    def message_to_promptvideo_withrole(
+        self, message: Any, dataset: str | None = None
+    ) -> tuple[dict[str, str], str]:
+        """Return the texts by role, and the first video.
+
+        For multiple choice, begin the answer if no other text does.
+        """
+        if not self.VIDEO_LLM:
+            raise NotImplementedError(f"{type(self).__name__} takes no video")
+        texts = {"system": "", "user": "", "assistant": ""}
+        for entry in message:
+            if entry["type"] == "text":
+                role = entry.get("role")
+                texts[role if role in ("system", "assistant") else "user"] += entry[
+                    "value"
+                ]
+        if not texts["assistant"]:
+            from .dataset_names import DATASET_TYPE
+
+            if "MCQ" in DATASET_TYPE(dataset or ""):
+                texts["assistant"] = "Best Option: ("
+            else:
+                del texts["assistant"]
+        return texts, next(
+            entry["value"] for entry in message if entry["type"] == "video"
+        )
+
+
+def _file(medium: Any) -> str:
+    source = medium.source
+    if isinstance(source, str) and source.startswith("data:image/"):
+        return media_path(source)
+    return media_file(medium, str(data_root() / "files"))
+
+
+class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, without a dataset, as upstream has it
+    """A model behind an API."""
+
+    def is_answer(self, answer: Any) -> bool:
+        """Return True if an answer does not contain the failure message."""
+        return super().is_answer(answer) and self.fail_msg not in answer

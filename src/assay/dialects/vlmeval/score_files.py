@@ -1,0 +1,307 @@
+"""Files of scores in VLMEvalKit's formats: verdicts on choices and on yes or no, and tables of accuracy."""
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import UNRESOLVED, Output, Sample, ScoreRecord
+from ...store.file_ledger import FileLedger
+from ..kits.smp.file import get_eval_file_format, get_pred_file_format
+from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
+from .dataset_facts import ROTATION, is_mme, whole_index
+from .era import upstreams_rule
+from .matched_choice import NO_JUDGE, judged_rotations, prefetched
+from .ratings import (
+    amber_rating,
+    category_rating,
+    hallusion_rating,
+    mme_rating,
+    one_row,
+    pope_rating,
+    vsr_rating,
+)
+from .reports import accuracy_table, prefetch_table
+from .samples import image_of_mme
+from .scoring import ExactMatching
+
+LETTERS = frozenset(string.ascii_uppercase)
+
+
+def put_table(
+    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write a table, unless that would replace one that assay did not write."""
+    write_table(FileLedger(path.parent).claim(path), columns, rows)
+
+
+def put_frame(path: Path, frame: Any) -> str:
+    """Write a data frame or plain data by the file's suffix, and return the file's name."""
+    dump_by_suffix(frame, FileLedger(path.parent).claim(path))
+    return path.name
+
+
+def prediction_frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+    """Return the predictions by row, their columns typed, in the order of the index."""
+    entries = [dict(zip(columns, row, strict=True)) for row in rows]
+    frame = frame_of(entries, list(columns))
+    if not entries:
+        frame = frame.reindex(columns=list(columns))
+    return (
+        frame.sort_values(by="index", kind="stable").reset_index(drop=True)
+        if "index" in frame
+        else frame
+    )
+
+
+def with_lower_names(frame: Any) -> Any:
+    """Return the frame with column names in lower case, except those of options."""
+    return frame.rename(
+        columns={
+            name: name if name in LETTERS else name.lower() for name in frame.columns
+        }
+    )
+
+
+NONE = "Z"
+
+
+def choice_files(
+    folder: Path,
+    stem: str,
+    label: str,
+    records: Sequence[ScoreRecord],
+    frame: Any,
+    *,
+    is_judged: bool,
+    documented: bool,
+) -> list[str]:
+    """Write `_<label>_result` as a table and by question, and the accuracy; `label` is the judge or `exact_matching`.
+
+    The rules' accuracy stays beside the judge's, under its own name; upstream writes only one of the two.
+    """
+    named = f"{stem}_{label}" if is_judged and not upstreams_rule() else stem
+    result = f"{stem}_{label}_result"
+    table = result_table(frame, records, documented=documented)
+    accuracy = accuracy_table(table[table["hit"].notna()], documented=documented)
+    verdicts = {
+        index: {"hit": int(hit), "log": log}
+        for index, hit, log in zip(
+            table["index"], table["hit"], table["log"], strict=True
+        )
+        if hit is not None and hit == hit
+    }
+    return [
+        put_frame(folder / f"{named}_acc.{get_eval_file_format()}", accuracy),
+        put_frame(folder / f"{result}.{get_pred_file_format()}", table),
+        put_frame(folder / f"{result}.pkl", verdicts),
+    ]
+
+
+def result_table(
+    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+) -> Any:
+    """Return the predictions, of rotated questions the first alone, with `hit` and `log`.
+
+    `hit` is empty where a question is unresolved.
+    """
+    import numpy as np
+
+    groups: dict[str, list[ScoreRecord]] = {}
+    for record in records:
+        groups.setdefault(
+            record.id if record.group is None else record.group, []
+        ).append(record)
+    group_of = {record.id: key for key, members in groups.items() for record in members}
+    predictions = {
+        str(index): text
+        for index, text in zip(frame["index"], frame["prediction"], strict=True)
+    }
+    answers = (
+        dict(zip(predictions, frame["answer"], strict=True))
+        if "answer" in frame
+        else {}
+    )
+    order = {str(index): number for number, index in enumerate(frame["index"])}
+    is_rotated = any(len(members) > 1 for members in groups.values())
+    first = {
+        key: min((r.id for r in members), key=lambda id_: order.get(id_, 0))
+        for key, members in groups.items()
+    }
+    is_first = [
+        str(index) in group_of and first[group_of[str(index)]] == str(index)
+        for index in frame["index"]
+    ]
+    # An empty list would select columns.
+    chosen = np.array(is_first, dtype=bool)
+    table = with_lower_names(frame)[chosen].reset_index(drop=True)
+    verdicts = [
+        _verdict(
+            groups[group_of[str(index)]],
+            order,
+            predictions,
+            answers,
+            as_group=documented or is_rotated,
+        )
+        for index in table["index"]
+    ]
+    if is_rotated and not documented and "g_index" not in table:
+        table["g_index"] = [_group(index) for index in table["index"]]
+    # Keep numbers even if no row has a verdict: pandas would make a column of objects.
+    table["hit"] = np.array(
+        [np.nan if hit is None else hit for hit, _ in verdicts], dtype=float
+    )
+    table["log"] = [log for _, log in verdicts]
+    return table
+
+
+def _verdict(
+    members: Sequence[ScoreRecord],
+    order: Mapping[str, int],
+    predictions: Mapping[str, str],
+    answers: Mapping[str, Any],
+    *,
+    as_group: bool,
+) -> tuple[float | None, str]:
+    """Return whether a question is right under every rotation, and the log."""
+    rows = sorted(members, key=lambda record: order.get(record.id, 0))
+    if any(record.outcome in UNRESOLVED or record.value is None for record in rows):
+        return None, "; ".join(f"{record.id}: {record.outcome}" for record in rows)
+    if not as_group:
+        (only, *_) = rows
+        unread = predictions.get(only.id, "") if only.answer is not None else NO_JUDGE
+        return float(
+            only.value == 1.0
+        ), f"Match Log: {only.details.get('reply', unread)}. "
+    texts = [predictions.get(record.id, "") for record in rows]
+    targets = [
+        answers.get(record.id, record.answer if record.value == 1.0 else "")
+        for record in rows
+    ]
+    by_rule = [
+        record.answer if record.details.get("rule") != "judge" else False
+        for record in rows
+    ]
+    verdict = prefetched(targets, by_rule, texts)
+    if verdict is None and not any("reply" in record.details for record in rows):
+        verdict = {"hit": 0, "log": NO_JUDGE}
+    if verdict is None:
+        replies = [
+            {
+                "opt": record.answer or NONE,
+                "log": record.details.get("reply", record.details.get("rule", "")),
+            }
+            for record in rows
+        ]
+        verdict = judged_rotations(
+            targets, by_rule, texts, lambda place: replies[place]
+        )
+    return float(verdict["hit"]), verdict["log"]
+
+
+def prefetch_files(
+    folder: Path, stem: str, answered: Iterable[tuple[Sample, str]]
+) -> list[str]:
+    """Write how many answers the rules can read, and as `acc` how many of *those* are right."""
+    rows = []
+    for sample, text in answered:
+        if sample.target is not None:
+            score = ExactMatching()(sample, Output.of(text))
+            category = str(sample.tags.get("category", ""))
+            rows.append(
+                (category, score.answer, score.answer if score.value == 1.0 else None)
+            )
+    if not rows:
+        return []
+    table = prefetch_table(rows)
+    return [put_frame(folder / f"{stem}_prefetch.xlsx", table[table["Category"] != ""])]
+
+
+def _group(index: Any) -> Any:
+    number = whole_index(index)
+    return index if number is None else number % ROTATION
+
+
+SAID = {"yes": "Yes", "no": "No"}
+
+
+def read_word(record: ScoreRecord | None) -> str:
+    """Return the word of an answer as the files spell it."""
+    return SAID.get(str(record.answer) if record is not None else "", "Unknown")
+
+
+def yes_no_frame(
+    frame: Any, records: Sequence[ScoreRecord], *, documented: bool
+) -> Any:
+    """Return the predictions with the words read from them and whether they are right.
+
+    The documented revision replaces `prediction` by the word and keeps the text as
+    `raw_prediction`; the newest puts the
+    word in `extracted`.
+    """
+    by_id = {record.id: record for record in records}
+    row_records = [by_id.get(str(index)) for index in frame["index"]]
+    table = frame.copy()
+    words = [read_word(record) for record in row_records]
+    if documented:
+        table["raw_prediction"] = table["prediction"]
+        table["prediction"] = words
+    else:
+        table["extracted"] = words
+    table["score"] = [
+        record is not None and record.value == 1.0 for record in row_records
+    ]
+    return table
+
+
+def yes_no_files(
+    folder: Path,
+    stem: str,
+    name: str,
+    records: Sequence[ScoreRecord],
+    frame: Any,
+    *,
+    documented: bool,
+) -> list[str]:
+    """Write `_auxmatch` and `_score`, and return their names."""
+    table = yes_no_frame(frame, records, documented=documented)
+    score = rating_of(
+        name, table.rename(columns={"prediction": "extracted"}) if documented else table
+    )
+    if score is None:
+        return []
+    suffix = "xlsx" if documented else get_pred_file_format()
+    return [
+        put_frame(folder / f"{stem}_auxmatch.{suffix}", table),
+        put_frame(folder / f"{stem}_score.{get_eval_file_format()}", score),
+    ]
+
+
+def rating_of(name: str, table: Any) -> Any:
+    """Return the rating for a benchmark's name, or None if its columns are missing."""
+    rows: list[Mapping[str, Any]] = table.to_dict(orient="records")
+    if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
+        return None
+    if is_mme(name):
+        named = (
+            (str(row.get("category", "all")), image_of_mme(row) or "", row["score"])
+            for row in rows
+        )
+        return one_row(mme_rating(named))
+    if "Hallusion" in name and all(
+        len(str(row["index"]).split("_")) > 5 for row in rows
+    ):
+        return hallusion_rating(table)
+    if "POPE" in name:
+        return pope_rating(table)
+    if "AMBER" in name:
+        return one_row(amber_rating(table))
+    return one_row(
+        vsr_rating(table) if "VSR-zeroshot" in name else category_rating(table)
+    )
+
+
+def prefetch_rating(folder: Path, stem: str, name: str, table: Any) -> list[str]:
+    """Write the rating before a judge was asked, as the documented revision leaves it after inference."""
+    score = rating_of(name, table)
+    return [] if score is None else [put_frame(folder / f"{stem}_prefetch.xlsx", score)]

@@ -1,0 +1,136 @@
+"""`TSVDataset`, the only dataset class of the documented revision, and its tables of URLs and image folders."""
+
+import os
+from typing import Any
+
+from ...datasets.faults import RowFault
+from ...datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
+from ..kits.many_calls import track_progress_rich as track_progress_rich
+from ..kits.row_images import image_file_path
+from ..kits.suffix_files import objects
+from .dataset_bases import ImageBaseDataset
+from .dataset_facts import CHOICE, DATASET_URLS, IMAGE_FOLDERS, data_root
+from .era import upstreams_rule
+from .letters import can_infer as can_infer
+from .letters import can_infer_option as can_infer_option
+from .letters import can_infer_text as can_infer_text
+from .prompts import documented_question, question_with_options
+from .rows import lender
+
+dataset_URLs = DATASET_URLS
+img_root_map = IMAGE_FOLDERS
+CHOICES = ("MMBench", "CCBench", "SEEDBench")
+
+
+def DATASET_TYPE(dataset: str) -> str:
+    """Return `multi-choice`, `Y/N` or `QA`, by the dataset's name."""
+    if CHOICE.search(dataset):
+        return "multi-choice"
+    return "Y/N" if "MME" in dataset else "QA"
+
+
+class TSVDataset(ImageBaseDataset):
+    """A benchmark in one TSV file."""
+
+    def __init__(
+        self, dataset: str = "MMBench", img_root: str | None = None, **kwargs: Any
+    ) -> None:
+        self.dataset = dataset
+        self.dataset_type = DATASET_TYPE(dataset)
+        self.data_root = str(data_root())
+        super().__init__(dataset, skip_noimg=False)
+        if img_root is not None:
+            self.img_root = img_root
+        elif upstreams_rule():
+            self.img_root = os.path.join("images", img_root_map[dataset])
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        """Return the datasets that the class itself declares."""
+        return list(cls.DATASET_URL)
+
+    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
+        """Return `dict(image=path or paths, text=prompt)` of a line, given as its number or as the line itself."""
+        if isinstance(line, int):
+            line = self.data.iloc[line]
+        name = self.dataset if dataset is None else dataset
+        if any(part in name for part in CHOICES):
+            text = documented_question(line)
+        elif (
+            dataset is None and name not in img_root_map and "A" in line and "B" in line
+        ):
+            text = question_with_options(line)
+        else:
+            text = line["question"]
+        return {"image": self._assay_image(line), "text": text}
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Write the images of a line as files, and return their paths."""
+        files = self._assay_image(self._assay_line(line))
+        return files if isinstance(files, list) else [files]
+
+    def _assay_image(self, line: Any) -> str | list[str]:
+        """Return the file of an image, `<index>.jpg`; for a list of images, the files that `image_path` names."""
+        cell = line.get("image")
+        if not isinstance(cell, list):
+            if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
+                return super().dump_image(line)[0]
+            return self._assay_image_file(cell, f"{line['index']}.jpg")
+        named = line.get("image_path")
+        names = (
+            named
+            if isinstance(named, list)
+            else [f"{line['index']}_{number}.jpg" for number in range(len(cell))]
+        )
+        return [
+            self._assay_image_file(piece, name)
+            for piece, name in zip(cell, names, strict=False)
+        ]
+
+    def _assay_image_file(self, cell: str, name: str) -> str:
+        return image_file_path(
+            inline(cell), self.img_root, name, encodes=upstreams_rule()
+        )
+
+    def _assay_finished(self, frame: Any) -> Any:
+        """Return the frame with shared images filled in and lists split: a list of one stays a list."""
+        if frame is None or "image" not in getattr(frame, "columns", ()):
+            return frame
+        cells = {
+            str(index): cell
+            for index, cell in zip(frame["index"], frame["image"], strict=True)
+        }
+        frame = frame.copy()
+        rows = frame.to_dict(orient="records")
+        frame["image"] = objects([self._assay_cell(row, cells) for row in rows], frame)
+        if "image_path" in frame:
+            frame["image_path"] = objects(
+                [_listed(row["image_path"], "image_path") for row in rows], frame
+            )
+        return frame
+
+    def _assay_cell(self, row: Any, cells: Any) -> Any:
+        """Return the image of a row.
+
+        Rotations and MME's second questions use another row's, regardless of the cell.
+        """
+        cell = row["image"]
+        lent = lender(self.dataset, row)
+        if lent is not None:
+            cell = cells.get(lent, cell)
+        is_plain = is_blank(cell) or isinstance(cell, (str, list))
+        text = cell if is_plain else str(cell)
+        if isinstance(text, str) and len(text) <= LONGEST_REFERENCE and text in cells:
+            text = cells[text]
+        return _listed(text, "image")
+
+
+def _listed(cell: Any, column: str) -> Any:
+    try:
+        return (
+            pieces_of(cell, column)
+            if isinstance(cell, str) and cell.startswith("[")
+            else cell
+        )
+    except RowFault:
+        return cell  # fails its row when its image is used

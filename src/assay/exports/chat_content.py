@@ -1,0 +1,195 @@
+"""Prompts and answers of the journal as chat messages of inspect_ai."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.media import MAX_MEDIA_BYTES
+from ..store import Blobs
+from ..store.export import part_text
+
+ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+"""Roles of inspect_ai for those of a prompt. Every other role, such as that of a bare text, is a user's."""
+STOP_REASONS = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+MIME_TYPES = {
+    "png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "bmp": "image/bmp",
+    "wav": "audio/wav", "mp3": "audio/mpeg", "mp4": "video/mp4",
+}  # fmt: skip
+INSPECT_FORMATS = {"image": None, "audio": ("wav", "mp3"), "video": ("mp4",)}
+"""Formats that inspect_ai can name for each kind of medium; None if it needs no name."""
+
+
+def inspect_messages(
+    prompt: Sequence[Mapping[str, Any]], blobs: Blobs
+) -> list[dict[str, Any]]:
+    """Return the messages of a prompt. The mark where the model writes is left out."""
+    messages: list[dict[str, Any]] = []
+    for turn in prompt:
+        content = turn.get("content")
+        if content is None:
+            continue
+        role = ROLES.get(str(turn.get("role")), "user")
+        if isinstance(content, str):
+            messages.append({"role": role, "content": content})
+            continue
+        messages += _turn_messages(role, content, blobs)
+    return messages
+
+
+def _turn_messages(
+    role: str, parts: Sequence[Mapping[str, Any]], blobs: Blobs
+) -> list[dict[str, Any]]:
+    """Return one turn as messages: each tool result is a message of its own."""
+    results = [part for part in parts if part.get("type") == "tool_result"]
+    others = [part for part in parts if part.get("type") != "tool_result"]
+    messages = []
+    for result in results:
+        message = {
+            "role": "tool",
+            "content": _contents(result.get("content", ()), blobs),
+            "tool_call_id": result.get("call_id"),
+        }
+        if result.get("error"):
+            text = str(result["error"])
+            message["error"] = {"type": "unknown", "message": text}
+        messages.append(message)
+    if others or not results:
+        messages.append(_message(role, others, blobs))
+    return messages
+
+
+def _message(
+    role: str, parts: Sequence[Mapping[str, Any]], blobs: Blobs
+) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": role, "content": _contents(parts, blobs)}
+    calls = [_tool_call(part) for part in parts if part.get("type") == "tool_call"]
+    if calls and role == "assistant":
+        message["tool_calls"] = calls
+    return message
+
+
+def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call of a tool. Arguments that are no JSON object are kept as the text the model wrote."""
+    arguments = part.get("arguments")
+    call: dict[str, Any] = {
+        "id": str(part.get("id", "")),
+        "function": str(part.get("name", "")),
+        "arguments": arguments if isinstance(arguments, Mapping) else {},
+        "type": "function",
+    }
+    if not isinstance(arguments, Mapping):
+        call["parse_error"] = f"not a JSON object: {arguments}"
+    return call
+
+
+def _contents(
+    parts: Sequence[Mapping[str, Any]], blobs: Blobs
+) -> str | list[dict[str, Any]]:
+    """Return parts as contents; a single text as text."""
+    visible_parts = [part for part in parts if part.get("type") != "tool_call"]
+    if not visible_parts:
+        return ""
+    if len(visible_parts) == 1 and visible_parts[0].get("type", "text") == "text":
+        return part_text(visible_parts[0])
+    return [_content(part, blobs) for part in visible_parts]
+
+
+def _content(part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
+    kind = str(part.get("type", "text"))
+    if kind == "reasoning":
+        return {"type": "reasoning", "reasoning": str(part.get("text", ""))}
+    if kind == "json":
+        text = json.dumps(part.get("value"), ensure_ascii=False)
+        return {"type": "text", "text": text}
+    if kind in INSPECT_FORMATS and "sha256" in part:
+        return _medium(kind, part, blobs)
+    return {"type": "text", "text": part_text(part)}
+
+
+def _medium(kind: str, part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
+    """Return a medium with its bytes if they are still on this machine, else its digest as text."""
+    format_name = str(part.get("format") or "")
+    formats = INSPECT_FORMATS[kind]
+    if format_name not in MIME_TYPES or (formats and format_name not in formats):
+        return {"type": "text", "text": part_text(part)}
+    data = _medium_bytes(part, blobs)
+    if data is None:
+        return {"type": "text", "text": part_text(part)}
+    encoded = base64.b64encode(data).decode("ascii")
+    content = {"type": kind, kind: f"data:{MIME_TYPES[format_name]};base64,{encoded}"}
+    return {**content, "format": format_name} if formats else content
+
+
+def _medium_bytes(part: Mapping[str, Any], blobs: Blobs) -> bytes | None:
+    """Return the bytes of a medium from the run or from the file the prompt named, if they are unchanged."""
+    digest = str(part["sha256"])
+    paths = [blobs.path(digest)]
+    if isinstance(part.get("path"), str):
+        paths.append(Path(part["path"]))
+    for path in paths:
+        if path is None or not path.is_file() or path.stat().st_size > MAX_MEDIA_BYTES:
+            continue
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() == digest:
+            return data
+    return None
+
+
+def inspect_output(
+    output: Mapping[str, Any], model: str, blobs: Blobs
+) -> dict[str, Any]:
+    """Return an answer of the journal as a model output of inspect_ai."""
+    converted: dict[str, Any] = {"model": model, "choices": []}
+    candidates = output.get("candidates", ())
+    if output.get("likelihoods"):
+        text = json.dumps([entry[0] for entry in output["likelihoods"]])
+        candidates = [{"text": text}]
+    for candidate in candidates:
+        parts = candidate.get("parts")
+        if parts is None:
+            parts = [{"type": "text", "text": candidate.get("text", "")}]
+        message = _message("assistant", parts, blobs)
+        reason = STOP_REASONS.get(str(candidate.get("stop_reason")), "unknown")
+        choice = {"message": {**message, "source": "generate"}, "stop_reason": reason}
+        converted["choices"].append(choice)
+    usage = output.get("usage") or {}
+    if usage:
+        converted["usage"] = _usage(usage)
+    if output.get("seconds") is not None:
+        converted["time"] = output["seconds"]
+    if error := output.get("error"):
+        converted["error"] = f"{error['kind']}: {error['message']}"
+    return converted
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    taken_in = int(usage.get("input_tokens") or 0)
+    written_out = int(usage.get("output_tokens") or 0)
+    converted: dict[str, Any] = {
+        "input_tokens": taken_in,
+        "output_tokens": written_out,
+        "total_tokens": taken_in + written_out,
+    }
+    names = {
+        "cached_tokens": "input_tokens_cache_read",
+        "reasoning_tokens": "reasoning_tokens",
+        "cost": "total_cost",
+    }
+    for name, theirs in names.items():
+        if usage.get(name) is not None:
+            converted[theirs] = usage[name]
+    return converted

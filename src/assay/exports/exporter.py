@@ -1,0 +1,166 @@
+"""The interface of an exporter, and what several exporters need of a run."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..core import OutputRecord, Result, ScoreRecord, UsageError
+from ..core.record import with_whole_prompts
+from ..core.score import UNRESOLVED
+from ..store import RunReader
+from ..store.export import places_of
+from ..store.layout import disk_error
+from ..store.output_files import write_output_text
+
+
+class Exporter(Protocol):
+    """Writes a run in the format of another tool."""
+
+    file_name: str
+    """Name of the file or folder inside the run folder, unless the user names another with `-o`."""
+
+    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+        """Write the run to `path`, and return what was written, such as "2 tasks".
+
+        `model` selects one of several models; None exports all of them, or raises if the format holds only one.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One task × model of a run with its numbers."""
+
+    task: str
+    model: str
+    results: tuple[Result, ...]
+    described: dict[str, Any]
+    """The entry of this task × model in `run.json`; empty if it has none."""
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """The number of samples without a verdict, by outcome, as the first number counts them."""
+        if not self.results:
+            return {}
+        outcomes = self.results[0].outcomes
+        return {
+            str(outcome): outcomes[str(outcome)]
+            for outcome in UNRESOLVED
+            if outcomes.get(str(outcome))
+        }
+
+
+def finished_results(reader: RunReader, model: str | None = None) -> list[Result]:
+    """Return the numbers of a run, of one model if it is named. Raise if there are none."""
+    results = reader.results
+    where = str(reader.layout.folder)
+    if not results:
+        raise UsageError(
+            "the run has no results yet", where=where, fix="`assay run` it to its end"
+        )
+    if model is None:
+        return results
+    chosen = [result for result in results if result.model == model]
+    if not chosen:
+        names = ", ".join(model_names(results))
+        raise UsageError(f"the run has no model {model!r}", fix=f"it has {names}")
+    return chosen
+
+
+def only_model(reader: RunReader, model: str | None, file: str) -> str:
+    """Return the model to export to a file that holds one model. Raise if there are several to choose from."""
+    names = model_names(finished_results(reader, model))
+    if len(names) > 1:
+        raise UsageError(
+            f"{file} holds one model",
+            where=str(reader.layout.folder),
+            fix=f"--model {names[0]}",
+        )
+    return names[0]
+
+
+def model_names(results: Iterable[Result]) -> list[str]:
+    """Return the models of some results, each once, in their order."""
+    return list(dict.fromkeys(result.model for result in results))
+
+
+def cells_of(reader: RunReader, model: str | None = None) -> list[Cell]:
+    """Return every task × model of a run with its numbers."""
+    results = finished_results(reader, model)
+    described = {
+        (cell["task"], cell["model"]): cell
+        for cell in reader.manifest_if_any.get("cells", ())
+    }
+    pairs = dict.fromkeys((result.task, result.model) for result in results)
+    cells = []
+    for task, name in pairs:
+        numbers = [r for r in results if (r.task, r.model) == (task, name)]
+        entry = dict(described.get((task, name), {}))
+        cells.append(Cell(task, name, tuple(numbers), entry))
+    return cells
+
+
+def count_of(things: Sized, noun: str) -> str:
+    """Return "1 task", "2 tasks"."""
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSample:
+    """One sample and epoch with its rounds and verdicts, as the last summary counted them."""
+
+    id: str
+    epoch: int
+    """Counted from 0."""
+    rounds: list[OutputRecord]
+    scores: list[ScoreRecord]
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no answer or no verdict; None if nothing failed."""
+        if self.rounds and (error := self.rounds[-1].output.get("error")):
+            return f"{error['kind']}: {error['message']}"
+        for score in self.scores:
+            if score.outcome in UNRESOLVED:
+                return f"{score.outcome}: {score.details.get('error', 'no verdict')}"
+        return None
+
+
+def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSample]:
+    """Yield the samples of a task × model, one at a time, with numbers in ids in numeric order."""
+    cell = reader.index.cell(task, model)
+    view = reader.view(task, model)
+    scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
+    for place in places_of(cell):
+        if place not in view:
+            continue
+        rounds = with_whole_prompts(reader.rounds(task, model, place))
+        offsets = [verdicts[place][0] for verdicts in scored if place in verdicts]
+        scores = [reader.index.score(offset) for offset in offsets]
+        if rounds or scores:
+            yield ExportedSample(place[0], place[1], rounds, scores)
+
+
+def write_json_output(path: Path, document: object) -> None:
+    """Write a JSON file whole or not at all; a file that assay did not write is not replaced."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    write_output_text(path, text + "\n")
+
+
+def folder_for(path: Path) -> Path:
+    """Return `path` as an existing folder, made if necessary. Raise if it is a file."""
+    if path.exists() and not path.is_dir():
+        raise UsageError("this is a file", where=str(path), fix="name a folder with -o")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, path) from error
+    return path
+
+
+def file_stem(*names: str) -> str:
+    """Return names joined as a file name, with other characters than letters, digits, `.` and `-` replaced."""
+    return "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") for name in names)

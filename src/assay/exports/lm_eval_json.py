@@ -1,0 +1,120 @@
+"""A run as the results file of lm-eval."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..core import Result
+from ..store import RunReader
+from .exporter import Cell, cells_of, count_of, only_model, write_json_output
+from .model_identity import hub_name
+
+
+class LmEvalJson:
+    """The numbers of one model under the keys of lm-eval's results files."""
+
+    file_name = "results.json"
+
+    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+        """Write the results file of one model."""
+        document = lm_eval_document(reader, model)
+        write_json_output(path, document)
+        return count_of(document["results"], "task")
+
+
+def lm_eval_document(reader: RunReader, model: str | None = None) -> dict[str, Any]:
+    """Return the numbers under lm-eval's keys. Its file holds one model, so `model` selects one of several.
+
+    `versions` has the protocol of each task, `n-samples` the samples expected and those counted. What lm-eval has no
+    key for, such as intervals and failures, is in the metadata of each task's config.
+    """
+    name = only_model(reader, model, "an lm-eval file")
+    cells = {cell.task: cell for cell in cells_of(reader, name)}
+    manifest = reader.manifest_if_any
+    config = dict(manifest.get("config", {}))
+    config.pop("models", None)
+    config["model"] = name
+    # Tools that read these files take the organisation from the name of the weights.
+    config["model_args"] = {
+        "pretrained": hub_name(name),
+        **config.get("model_args", {}),
+    }
+    results = {}
+    for task, cell in cells.items():
+        results[task] = {"alias": task, **_metrics(cell.results)}
+    return {
+        "results": results,
+        "group_subtasks": {task: [] for task in cells},
+        "configs": {task: _config(cell) for task, cell in cells.items()},
+        "versions": {
+            task: cell.results[0].protocol or task for task, cell in cells.items()
+        },
+        "n-shot": {
+            task: cell.described.get("num_fewshot", 0) for task, cell in cells.items()
+        },
+        "higher_is_better": {
+            task: {row.metric: row.higher_is_better for row in cell.results}
+            for task, cell in cells.items()
+        },
+        "n-samples": {task: _counts(cell.results) for task, cell in cells.items()},
+        "config": config,
+        "git_hash": (manifest.get("git") or {}).get("commit"),
+        "date": _timestamp(manifest.get("started")),
+        "task_hashes": {
+            task: cell.described.get("data_sha256", "") for task, cell in cells.items()
+        },
+        "model_name": name,
+    }
+
+
+def _timestamp(started: Any) -> float | None:
+    """Return seconds since 1970, as lm-eval dates its files."""
+    try:
+        return datetime.fromisoformat(str(started)).timestamp()
+    except ValueError:
+        return None
+
+
+def _metrics(results: Sequence[Result]) -> dict[str, Any]:
+    """Return `acc,none` and `acc_stderr,none`: the part after the comma is the filter, and assay has none."""
+    named: dict[str, Any] = {}
+    for result in results:
+        stderr = "N/A" if result.stderr is None else result.stderr
+        named[f"{result.metric},none"] = result.value
+        named[f"{result.metric}_stderr,none"] = stderr
+    return named
+
+
+def _config(cell: Cell) -> dict[str, Any]:
+    described = cell.described
+    return {
+        "task": cell.task,
+        "num_fewshot": described.get("num_fewshot", 0),
+        "repeats": described.get("epochs", 1),
+        "generation_kwargs": described.get("options", {}),
+        "metadata": {
+            "protocol": described.get("protocol"),
+            "scorers": described.get("scorers", {}),
+            "numbers": {result.metric: _number(result) for result in cell.results},
+        },
+    }
+
+
+def _number(result: Result) -> dict[str, Any]:
+    """Return what lm-eval has no key for: the interval, how it was computed, and the failures."""
+    return {
+        "ci": list(result.ci) if result.ci else None,
+        "interval": result.interval,
+        "n": result.n,
+        "n_expected": result.n_expected,
+        "outcomes": dict(result.outcomes),
+        "flags": list(result.flags),
+    }
+
+
+def _counts(results: Sequence[Result]) -> dict[str, Any]:
+    return {
+        "original": results[0].n_expected,
+        "effective": max(result.n for result in results),
+    }

@@ -1,0 +1,76 @@
+"""Names of models and datasets as other tools expect them: `organisation/name`."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import DataSource, Suite, Task
+from ..datasets.hub import is_hub_name
+from ..registry import models, tasks
+
+LOCAL = "local"
+"""The organisation of a model that is a file of the user, or whose origin is not known."""
+WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
+"""Schemes after which a hub id or a path of weights follows."""
+
+
+def hub_name(model: str) -> str:
+    """Return a model as `organisation/name`: the id on the hub, the service and its name, or `local/name`."""
+    scheme, slash, rest = model.partition("/")
+    if not slash or scheme not in models:
+        return f"{LOCAL}/{_plain_name(Path(model).name)}"
+    if scheme not in WEIGHTS:
+        return f"{scheme}/{_plain_name(rest)}"
+    is_id = rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
+    if is_id and not Path(rest).exists():
+        return rest
+    return f"{LOCAL}/{_plain_name(Path(rest).name)}"
+
+
+def _plain_name(text: str) -> str:
+    """Return a name with letters, digits, `.`, `_` and `-` only."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "model"
+
+
+def is_self_deployed(model: str) -> bool | None:
+    """Return True for a model that runs on this machine, False for a service; None if it cannot be told."""
+    scheme = model.partition("/")[0]
+    if scheme in ("anthropic", "gemini", "litellm"):
+        return False
+    if scheme in ("openai", "replay", "predictions"):
+        return None
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class HubData:
+    """The dataset of a task on the hub."""
+
+    id: str
+    config: str | None
+    split: str | None
+
+
+def hub_data(task: str, files: list[str]) -> HubData | None:
+    """Return the dataset that a task was run on, or which its local copy is of; None if it is not on the hub."""
+    for file in files:
+        if is_hub_name(file):
+            return _split_reference(file)
+    name = task.partition("@")[0]
+    if name not in tasks:
+        return None
+    shipped = tasks.get(name)
+    if callable(shipped) and not isinstance(shipped, (Task, Suite)):
+        shipped = shipped()
+    source = shipped.dataset if isinstance(shipped, Task) else None
+    if isinstance(source, DataSource) and source.hub:
+        return HubData(source.hub, source.config or None, source.split or None)
+    return None
+
+
+def _split_reference(reference: str) -> HubData:
+    """Split `hub:ORG/NAME@CONFIG#SPLIT`."""
+    text = reference.removeprefix("hub:").partition("?")[0]
+    text, _, split = text.partition("#")
+    name, _, config = text.partition("@")
+    return HubData(name, config or None, split or None)

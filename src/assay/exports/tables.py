@@ -1,0 +1,26 @@
+"""A run as a table: CSV or Parquet, one row per sample and scorer."""
+
+from pathlib import Path
+
+from ..store import RunReader
+from ..store.export import write_csv, write_parquet
+
+
+class Csv:
+    """One row per sample and scorer, safe to open in a spreadsheet."""
+
+    file_name = "samples.csv"
+
+    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+        """Write the rows of all models; the column `model` tells them apart."""
+        return f"{write_csv(reader, path)} rows"
+
+
+class Parquet:
+    """One row per sample and scorer, with unchanged texts."""
+
+    file_name = "samples.parquet"
+
+    def write(self, reader: RunReader, path: Path, model: str | None) -> str:
+        """Write the rows of all models; the column `model` tells them apart."""
+        return f"{write_parquet(reader, path)} rows"

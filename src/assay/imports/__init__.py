@@ -1,0 +1,5 @@
+"""Results of other tools, read into assay's own records. Nothing is written into the folders they come from."""
+
+from .recognising import format_of, is_format, is_result_name
+
+__all__ = ["format_of", "is_format", "is_result_name"]

@@ -1,0 +1,73 @@
+"""Output files of the batch APIs of OpenAI and Anthropic: answers without questions and scores."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import ErrorInfo, Output
+from ..models.answer_bodies import read_anthropic_body, read_openai_body
+from .documents import first_object, mapping, read_objects
+from .results import UNKNOWN, ForeignRun, ForeignSample, ForeignTask
+
+
+def is_openai_batch(path: Path) -> bool:
+    """Return True for an output or error file of OpenAI's batch API."""
+    row = _first(path)
+    return "custom_id" in row and "response" in row and "error" in row
+
+
+def is_anthropic_batch(path: Path) -> bool:
+    """Return True for a results file of Anthropic's message batches."""
+    row = _first(path)
+    return "custom_id" in row and "type" in mapping(row.get("result"))
+
+
+def _first(path: Path) -> dict[str, Any]:
+    is_lines = path.is_file() and path.suffix in (".jsonl", ".ndjson", ".json", ".txt")
+    return first_object(path) if is_lines else {}
+
+
+def read_openai_batch(path: Path) -> ForeignRun:
+    """Read the answers of OpenAI's batch API, by `custom_id`."""
+    model = mapping(mapping(_first(path).get("response")).get("body")).get("model")
+    return _run("OpenAI batch API", path, model, _openai_output)
+
+
+def read_anthropic_batch(path: Path) -> ForeignRun:
+    """Read the answers of Anthropic's message batches, by `custom_id`."""
+    model = mapping(mapping(_first(path).get("result")).get("message")).get("model")
+    return _run("Anthropic batch API", path, model, _anthropic_output)
+
+
+def _run(tool: str, path: Path, model: Any, read: Any) -> ForeignRun:
+    def samples() -> Iterator[ForeignSample]:
+        for _, row in read_objects(path):
+            yield ForeignSample(str(row.get("custom_id")), read(row))
+
+    task = ForeignTask(path.stem, str(model or UNKNOWN), samples)
+    return ForeignRun(tool, "", (task,))
+
+
+def _openai_output(row: Mapping[str, Any]) -> Output:
+    response = mapping(row.get("response"))
+    body = mapping(response.get("body"))
+    error = row.get("error") or body.get("error")
+    if error or response.get("status_code") not in (200, None):
+        status = response.get("status_code")
+        return _failed(error or f"HTTP status {status}")
+    return read_openai_body(body)
+
+
+def _anthropic_output(row: Mapping[str, Any]) -> Output:
+    result = mapping(row.get("result"))
+    if result.get("type") == "succeeded":
+        return read_anthropic_body(result.get("message"))
+    return _failed(result.get("error") or result.get("type"))
+
+
+def _failed(error: Any) -> Output:
+    """Return a request that was not answered."""
+    described = mapping(error)
+    inner = mapping(described.get("error"))
+    message = inner.get("message") or described.get("message") or error
+    return Output(error=ErrorInfo("batch", str(message), retryable=False))

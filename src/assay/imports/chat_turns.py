@@ -1,0 +1,102 @@
+"""Chat messages in the logs of other tools, as messages of assay. Content that is not understood stays as JSON text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import Json, Message, Output, Part, Text, as_messages, as_part
+from ..core.media import MEDIA_KINDS
+from ..core.message import Reasoning
+from ..core.output import Candidate
+from ..core.tools import ToolCall, ToolResult, read_arguments
+from .documents import mapping
+
+DATA = "data:"
+
+
+def messages_of(turns: Any) -> tuple[Message, ...]:
+    """Return the messages of a list of turns, or of a text."""
+    if isinstance(turns, str):
+        return as_messages(turns)
+    turns = turns if isinstance(turns, Sequence) else ()
+    return tuple(_message(mapping(turn)) for turn in turns)
+
+
+def _message(turn: Mapping[str, Any]) -> Message:
+    """Return one turn: a tool's result, or contents followed by tool calls."""
+    role = str(turn.get("role") or "user")
+    parts = parts_of(turn.get("content"))
+    if role == "tool":
+        return Message(role, (_result(turn, parts),))
+    for call in turn.get("tool_calls") or ():
+        parts.append(_call(mapping(call)))
+    if not parts:
+        parts.append(Text(""))
+    return Message(role, tuple(parts))
+
+
+def _result(turn: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
+    """Return what a tool returned."""
+    error = mapping(turn.get("error")).get("message")
+    call_id = str(turn.get("tool_call_id") or "")
+    return ToolResult(call_id, tuple(parts), str(error or ""))
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    """Return a tool call as inspect_ai or as OpenAI writes it."""
+    function = call.get("function")
+    inner = function if isinstance(function, Mapping) else call
+    name = inner.get("name") or function or ""
+    arguments = read_arguments(inner.get("arguments"))
+    return ToolCall(str(call.get("id") or ""), str(name), arguments)
+
+
+def parts_of(content: Any) -> list[Part]:
+    """Return the contents of a turn as parts. A medium is taken only if its bytes are in the log."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    pieces = content if isinstance(content, Sequence) else [content]
+    return [_part(piece) for piece in pieces]
+
+
+def _part(piece: Any) -> Part:
+    if isinstance(piece, str):
+        return Text(piece)
+    if not isinstance(piece, Mapping):
+        return Json(piece)
+    kind = str(piece.get("type") or "text").removesuffix("_url")
+    if kind == "text":
+        return Text(str(piece.get("text", "")))
+    if kind == "reasoning":
+        return Reasoning(str(piece.get("reasoning") or piece.get("text") or ""))
+    if kind in MEDIA_KINDS:
+        return _medium(kind, piece)
+    return Json(dict(piece))
+
+
+def _medium(kind: str, piece: Mapping[str, Any]) -> Part:
+    """Return a medium from its data URL. Files and addresses are named, and never opened."""
+    source = piece.get(kind) or piece.get(f"{kind}_url")
+    if isinstance(source, Mapping):
+        source = source.get("url")
+    if not isinstance(source, str) or not source.startswith(DATA):
+        return Text(f"[{kind}: {source}]")
+    try:
+        return as_part({"type": kind, kind: source})
+    except ValueError:
+        return Text(f"[{kind} that cannot be read]")
+
+
+def answer_of(turn: Any, stop_reason: str | None = None) -> Candidate:
+    """Return the message of a model as an answer."""
+    message = _message({**mapping(turn), "role": "assistant"})
+    return Candidate(message.parts or (), stop_reason)
+
+
+def split_answer(turns: Any) -> tuple[tuple[Message, ...], Output]:
+    """Return the prompt and the answer of a conversation that ends with the model's answer."""
+    listed = list(turns) if isinstance(turns, Sequence) else []
+    if not listed or mapping(listed[-1]).get("role") != "assistant":
+        return messages_of(listed), Output(())
+    return messages_of(listed[:-1]), Output((answer_of(listed[-1]),))

@@ -1,0 +1,107 @@
+"""JSON that anybody may have written: read with limits, and faults that name the file."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..core import DataError
+from ..core.errors import UnusablePath
+from ..datasets.lines import open_bytes, read_lines
+
+LARGEST_DOCUMENT = 64 << 20
+"""Bytes of a JSON file that is read at once."""
+HEAD_BYTES = 64 << 10
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a JSON object. Raise if it is too large, torn or something else."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_DOCUMENT:
+            limit = f"{LARGEST_DOCUMENT >> 20} MiB"
+            raise unreadable(
+                path,
+                f"one JSON object of {size >> 20} MiB, and at most {limit} are read",
+                "have the tool write one file per task",
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, str(error.strerror), "check the path") from error
+    return _decode(data, path, "")
+
+
+def unreadable(path: Path, reason: str, fix: str | None = None) -> UnusablePath:
+    """Return the fault of a file that cannot be read as the results that it seems to be."""
+    return UnusablePath(
+        f"cannot read these results: {reason}",
+        where=str(path),
+        fix=fix or "copy the file again from where it was written",
+    )
+
+
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number and object of a JSONL file, one line at a time. Raise at a line that is not an object."""
+    for number, _, line in read_lines(path):
+        if line is None:
+            raise unreadable(path, f"line {number} is too long")
+        if not line.isspace():
+            yield number, _decode(line, path, f"line {number}: ")
+
+
+def _decode(data: bytes, path: Path, place: str) -> dict[str, Any]:
+    """Return a JSON object. NaN and infinities, which other tools write, are accepted."""
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        document = _decode_slowly(data, path, place)
+    if not isinstance(document, dict):
+        raise unreadable(path, f"{place}expected a JSON object")
+    return document
+
+
+def _decode_slowly(data: bytes, path: Path, place: str) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise unreadable(path, f"{place}nested too deeply") from error
+    except ValueError as error:
+        raise unreadable(path, f"{place}not valid JSON: {error}") from error
+
+
+def first_object(path: Path) -> dict[str, Any]:
+    """Return the first object of a JSONL file; empty if there is none."""
+    try:
+        for _, row in read_objects(path):
+            return row
+    except (UnusablePath, DataError, OSError):
+        pass
+    return {}
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed; empty if it cannot be read."""
+    try:
+        with open_bytes(path) as stream:
+            return stream.read(HEAD_BYTES)
+    except (OSError, DataError):
+        return b""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def number_of(value: Any) -> float | None:
+    """Return a value as a finite number: a number, a truth value or a text such as "0.5"; None for all others."""
+    if not isinstance(value, (bool, int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

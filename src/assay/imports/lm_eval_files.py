@@ -1,0 +1,247 @@
+"""Results of lm-eval: `results_*.json`, and the `samples_*.jsonl` that `--log_samples` writes.
+
+The names of rows are those of assay's own runs of lm-eval tasks: the metric, with the filter unless it is `none`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..core import Likelihood, Message, Output, Text
+from ..core.output import Candidate
+from .documents import head_of, mapping, number_of, read_document, read_objects
+from .results import (
+    UNKNOWN,
+    ForeignNumber,
+    ForeignRun,
+    ForeignSample,
+    ForeignScore,
+    ForeignTask,
+    no_samples,
+)
+
+TOOL = "lm-eval"
+NO_FILTER = "none"
+SHARES = frozenset(
+    {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
+)
+"""Metrics between 0 and 1."""
+SAMPLE_KEYS = (b'"doc_id"', b'"filtered_resps"')
+
+
+def is_lm_eval(path: Path) -> bool:
+    """Return True for a results file, a samples file, or a folder that holds a results file."""
+    if path.is_dir():
+        return bool(_results_files(path))
+    if path.suffix == ".jsonl":
+        return all(key in head_of(path) for key in SAMPLE_KEYS)
+    if path.suffix != ".json":
+        return False
+    head = head_of(path)
+    return b'"results"' in head and (
+        b'"n-shot"' in head or b'"configs"' in head or b'"group_subtasks"' in head
+    )
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that are read for a path: the newest results of a folder, and its samples."""
+    if path.is_dir():
+        path = _results_files(path)[-1]
+    if path.suffix == ".jsonl":
+        return [path]
+    return [path, *sorted(path.parent.glob(f"samples_*{_moment_of(path)}.jsonl"))]
+
+
+def _results_files(folder: Path) -> list[Path]:
+    """Return the results files of a folder or of the folders of models in it, the newest last."""
+    files = [*folder.glob("results_*.json"), *folder.glob("*/results_*.json")]
+    return sorted(files, key=lambda file: file.name)
+
+
+def _moment_of(results: Path) -> str:
+    """Return the end of the name that results and samples of one run share; empty if there is none."""
+    return results.stem.removeprefix("results")
+
+
+def read_lm_eval(path: Path) -> ForeignRun:
+    """Read a run of lm-eval, or the samples of one task alone."""
+    first, *samples_files = files_of(path)
+    if first.suffix == ".jsonl":
+        name = first.stem.removeprefix("samples_")
+        task = ForeignTask(_without_moment(name), UNKNOWN, _Samples(first))
+        return ForeignRun(TOOL, "", (task,))
+    document = read_document(first)
+    by_task = {_task_of(file, _moment_of(first)): file for file in samples_files}
+    reading = _Results(document, by_task)
+    tasks = tuple(reading.task(str(name)) for name in mapping(document.get("results")))
+    moment = _moment(document.get("date"))
+    version = str(document.get("lm_eval_version") or "")
+    return ForeignRun(TOOL, version, tasks, moment, moment)
+
+
+def _task_of(file: Path, moment: str) -> str:
+    return file.stem.removeprefix("samples_").removesuffix(moment)
+
+
+def _without_moment(name: str) -> str:
+    """Return the task of `TASK_2026-01-31T10-00-00.5`."""
+    task, _, moment = name.rpartition("_")
+    return task if task and moment[:2].isdecimal() and "T" in moment else name
+
+
+def _moment(seconds: Any) -> str | None:
+    number = number_of(seconds)
+    if number is None:
+        return None
+    return datetime.fromtimestamp(number, UTC).isoformat(timespec="seconds")
+
+
+def label_of(metric: str, filter_name: str) -> str:
+    """Return the name of a row: the metric alone, or with its filter."""
+    return metric if filter_name == NO_FILTER else f"{metric},{filter_name}"
+
+
+class _Results:
+    """A results file, with the files of its samples by task."""
+
+    def __init__(self, document: Mapping[str, Any], samples: Mapping[str, Path]):
+        self._document = document
+        self._samples = samples
+
+    def task(self, name: str) -> ForeignTask:
+        """Return one task or group with its numbers, and its samples if there is a file of them."""
+        file = self._samples.get(name) or self._samples.get(name.replace("/", "__"))
+        config = mapping(self._part("configs", name))
+        numbers = tuple(self._numbers(name, config))
+        counts = mapping(self._part("n-samples", name))
+        expected = number_of(counts.get("effective"))
+        directions = {number.metric: number.higher_is_better for number in numbers}
+        settings = {
+            "num_fewshot": self._part("n-shot", name),
+            "options": dict(mapping(config.get("generation_kwargs"))),
+            "version": self._part("versions", name),
+        }
+        return ForeignTask(
+            name,
+            self._model(),
+            _Samples(file) if file is not None else no_samples,
+            numbers,
+            directions,
+            frozenset(label for label in directions if label.split(",")[0] in SHARES),
+            {key: value for key, value in settings.items() if value is not None},
+            None if expected is None else int(expected),
+        )
+
+    def _part(self, key: str, name: str) -> Any:
+        return mapping(self._document.get(key)).get(name)
+
+    def _model(self) -> str:
+        config = mapping(self._document.get("config"))
+        named = self._document.get("model_name") or config.get("model")
+        return str(named or UNKNOWN)
+
+    def _numbers(self, name: str, config: Mapping[str, Any]) -> Iterator[ForeignNumber]:
+        """Yield the numbers of a task. Runs that assay exported have more about each in the task's metadata."""
+        directions = mapping(self._part("higher_is_better", name))
+        described = mapping(mapping(config.get("metadata")).get("numbers"))
+        row = mapping(mapping(self._document.get("results")).get(name))
+        counts = mapping(row.get("sample_count"))
+        for key, value in row.items():
+            metric, comma, filter_name = key.partition(",")
+            if not comma or metric.endswith("_stderr"):
+                continue
+            more = mapping(described.get(metric))
+            count = number_of(more.get("n", counts.get(key, row.get("sample_len"))))
+            expected = number_of(more.get("n_expected"))
+            ends = more.get("ci") or ()
+            yield ForeignNumber(
+                label_of(metric, filter_name),
+                number_of(value),
+                stderr=number_of(row.get(f"{metric}_stderr,{filter_name}")),
+                ci=_pair(ends),
+                interval=str(more.get("interval") or ""),
+                n=None if count is None else int(count),
+                n_expected=None if expected is None else int(expected),
+                outcomes=mapping(more.get("outcomes")),
+                flags=tuple(map(str, more.get("flags") or ())),
+                higher_is_better=directions.get(metric) is not False,
+            )
+
+
+def _pair(ends: Any) -> tuple[float, float] | None:
+    """Return both ends of an interval; None if they are not two numbers."""
+    if not isinstance(ends, Sequence) or len(ends) != 2:
+        return None
+    low, high = number_of(ends[0]), number_of(ends[1])
+    return None if low is None or high is None else (low, high)
+
+
+class _Samples:
+    """The samples of one task. Lines of further filters are more verdicts on the same documents."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __call__(self) -> Iterator[ForeignSample]:
+        first_filter = None
+        for _, row in read_objects(self._file):
+            filter_name = str(row.get("filter", NO_FILTER))
+            first_filter = first_filter or filter_name
+            scores = tuple(_scores(row, filter_name))
+            id = str(row.get("doc_id"))
+            if filter_name != first_filter:
+                yield ForeignSample(id, scores=scores)
+                continue
+            contexts, continuations = _arguments(row)
+            prompt = tuple(Message("", (Text(text),)) for text in contexts)
+            yield ForeignSample(
+                id,
+                _output(row),
+                prompt,
+                row.get("target"),
+                scores,
+                continuations=continuations,
+            )
+
+
+def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the prompts of a document without repeats, and the options that were weighed."""
+    requests = mapping(row.get("arguments")).values()
+    contexts: dict[str, None] = {}
+    continuations = []
+    for request in requests:
+        request = mapping(request)
+        if isinstance(request.get("arg_0"), str):
+            contexts[request["arg_0"]] = None
+        if isinstance(request.get("arg_1"), str):
+            continuations.append(request["arg_1"])
+    return list(contexts), tuple(continuations)
+
+
+def _output(row: Mapping[str, Any]) -> Output:
+    """Return the generated texts, or the likelihoods of the options."""
+    texts: list[str] = []
+    likelihoods: list[Likelihood] = []
+    for answers in row.get("resps") or ():
+        for answer in answers if isinstance(answers, list) else [answers]:
+            if isinstance(answer, str):
+                texts.append(answer)
+            elif isinstance(answer, list) and answer:
+                logprob = float(str(answer[0]))
+                is_greedy = str(answer[-1]) == "True"
+                likelihoods.append(Likelihood(logprob, is_greedy))
+    candidates = tuple(Candidate((Text(text),)) for text in texts)
+    return Output(candidates, likelihoods=tuple(likelihoods))
+
+
+def _scores(row: Mapping[str, Any], filter_name: str) -> Iterator[ForeignScore]:
+    """Yield the metrics of one document. A metric that is computed over the whole set has no number here."""
+    filtered = row.get("filtered_resps")
+    answer = filtered[0] if isinstance(filtered, list) and filtered else None
+    for metric in row.get("metrics") or ():
+        label = label_of(str(metric), filter_name)
+        value = number_of(row.get(metric))
+        text = answer if isinstance(answer, str) else None
+        if value is not None:
+            yield ForeignScore(label, {label: value}, answer=text)

@@ -1,0 +1,111 @@
+"""What a reader returns: tasks with their numbers, and samples that are read one at a time.
+
+A field that the format does not have stays empty, and is shown as unknown.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import EMPTY, Message, Outcome, Output
+
+UNKNOWN = "unknown"
+"""Shown where a format does not say which model answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignScore:
+    """The verdict of one scorer on one sample."""
+
+    scorer: str
+    values: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    """Numbers by metric: under the scorer's name, or as `scorer.part`."""
+    outcome: Outcome = Outcome.SCORED
+    answer: str | None = None
+    """What the scorer extracted from the answer."""
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignSample:
+    """One sample and epoch: what was asked and answered, and the verdicts."""
+
+    id: str
+    output: Output | None = None
+    """The answer. None if these are more verdicts on a sample that came before."""
+    prompt: tuple[Message, ...] = ()
+    target: Any = None
+    scores: tuple[ForeignScore, ...] = ()
+    epoch: int = 0
+    """Counted from 0."""
+    tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    continuations: tuple[str, ...] = ()
+    """The options that were weighed, where likelihoods are the answer."""
+
+
+def no_samples() -> Iterator[ForeignSample]:
+    """Yield nothing, for a file that has numbers alone."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignNumber:
+    """A number that the file itself states."""
+
+    metric: str
+    value: float | None
+    stderr: float | None = None
+    ci: tuple[float, float] | None = None
+    interval: str = ""
+    """How the interval was computed, as the file says."""
+    n: int | None = None
+    n_expected: int | None = None
+    outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    flags: tuple[str, ...] = ()
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTask:
+    """One task × model of a file, with its numbers and its samples."""
+
+    task: str
+    model: str
+    samples: Callable[[], Iterator[ForeignSample]] = no_samples
+    numbers: tuple[ForeignNumber, ...] = ()
+    higher_is_better: Mapping[str, bool] = field(default_factory=lambda: EMPTY)
+    """By metric, where the format says it; otherwise more is taken to be better."""
+    shares: frozenset[str] = frozenset()
+    """Metrics that lie between 0 and 1."""
+    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """What is known of how the model was asked, under the names of `run.json`: options, num_fewshot, epochs."""
+    n_expected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRun:
+    """Everything that is read from one file or folder."""
+
+    tool: str
+    version: str
+    """The version of the tool; empty if the file does not say it."""
+    tasks: tuple[ForeignTask, ...]
+    started: str | None = None
+    finished: str | None = None
+    is_complete: bool = True
+    """False if the tool stopped before the end."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of results: how it is recognised, and what reads it."""
+
+    tool: str
+    """The name of the tool, as messages and `run.json` say it."""
+    matches: Callable[[Path], bool]
+    """Return True if a path is of this format. It may read the beginning of the file."""
+    read: Callable[[Path], ForeignRun]
+    files: Callable[[Path], list[Path]] = lambda path: [path]
+    """The files that are read, to notice when one changes."""

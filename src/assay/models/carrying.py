@@ -1,0 +1,86 @@
+"""Check that a request carries every part of its prompt before it is sent.
+
+A request without its image is still answered and scored, so a missing part must be refused. Reasoning of earlier turns
+is the exception: by convention it is not sent back to a model.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ..core import DataError, Media, Message, Prompt
+from ..core.message import CHAT_ROLES
+
+INSTRUCTION_ROLES = frozenset({"system", "developer"})
+ALL_MEDIA = frozenset({"image", "audio", "video"})
+ROLES_FIX = "give the task `roles`, a mapping to system/user/assistant, so that the prompt is sent as a chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """What one kind of request can hold."""
+
+    name: str
+    """As in an error: `the Messages API`."""
+    media: frozenset[str] = frozenset()
+    """Kinds of media in a turn of the user or the model."""
+    system_media: frozenset[str] = frozenset()
+    """Kinds of media in a system turn."""
+    roles: frozenset[str] | None = None
+    """Roles it knows; None for a request that writes roles into the text."""
+    system_first: bool = False
+    """Whether system turns must come before all others, because the request has one field for them."""
+    fix: str = ""
+    """How to send a medium that it cannot hold."""
+
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a prompt cannot be sent whole, or None if it can."""
+        has_other_turn = False
+        for message in prompt.messages:
+            if message.parts is None:
+                continue
+            is_system = message.role in INSTRUCTION_ROLES
+            is_known = self.roles is None or message.role in self.roles
+            if not is_known and not message.results:
+                return self._unknown_role(message)
+            if is_system and self.system_first and has_other_turn:
+                return self._late_system_turn()
+            kinds = self.system_media if is_system else self.media
+            medium = _first_medium_not_in(message, kinds)
+            if medium is not None:
+                return self._unknown_medium(medium, message)
+            has_other_turn = has_other_turn or not is_system
+        return None
+
+    def _unknown_role(self, message: Message) -> DataError:
+        fix = ROLES_FIX
+        if message.role in CHAT_ROLES:
+            fix = "map it with the task's `roles`, or choose another model"
+        return DataError(f"{self.name} has no role {message.role!r}", fix=fix)
+
+    def _late_system_turn(self) -> DataError:
+        return DataError(
+            f"{self.name} takes system text only before the first turn",
+            fix="put all system messages first",
+        )
+
+    def _unknown_medium(self, medium: Media, message: Message) -> DataError:
+        where = ""
+        fix = self.fix
+        if message.role in INSTRUCTION_ROLES:
+            where = f" in a {message.role} turn"
+            fix = f"put the {medium.kind} in a user turn"
+        return DataError(
+            f"{self.name} cannot carry {medium.kind}{where}",
+            fix=fix or f"choose a model that accepts {medium.kind}",
+        )
+
+
+CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
+"""An OpenAI-style chat: every turn holds every kind of part."""
+
+
+def _first_medium_not_in(message: Message, kinds: Collection[str]) -> Media | None:
+    for part in message.parts or ():
+        if isinstance(part, Media) and part.kind not in kinds:
+            return part
+    return None

@@ -1,0 +1,150 @@
+"""Fast parts of a decode step on CUDA: attention over slots, and norms in one kernel.
+
+The time of a decode step of a small model depends more on the number of kernels than on arithmetic. Both parts
+are tested when a model is loaded, and not used if they compute something else.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from .attention import Style
+
+BLOCK = 64
+"""Keys that one step of the kernel reads."""
+ROWS = 16
+"""Fewest query rows that a matrix product takes."""
+
+
+def attend_slots(
+    query: Any,
+    key: Any,
+    value: Any,
+    keys: Any,
+    values: Any,
+    positions: Any,
+    lengths: Any,
+    style: Style,
+) -> Any:
+    """Store the new key and value of every slot, and attend to all its tokens.
+
+    Queries come as heads by slots by size, the result is slots by heads by size.
+    """
+    import torch
+
+    from .triton_attention import attend
+
+    heads, width, size = query.shape
+    key_heads = key.shape[0]
+    out = torch.empty(width, heads, size, dtype=query.dtype, device=query.device)
+    attend[(width, key_heads)](
+        query,
+        key,
+        value,
+        keys,
+        values,
+        positions,
+        lengths,
+        out,
+        *query.stride()[:2],
+        *key.stride()[:2],
+        *value.stride()[:2],
+        *keys.stride()[:3],
+        *out.stride()[:2],
+        style.scale,
+        style.window or 0,
+        GROUPS=heads // key_heads,
+        ROWS=max(ROWS, _power_of_two(heads // key_heads)),
+        SIZE=size,
+        BLOCK=BLOCK,
+        HAS_WINDOW=style.window is not None,
+        num_warps=4,
+    )
+    return out
+
+
+@lru_cache(maxsize=1)
+def can_attend() -> bool:
+    """Return True if Triton is installed and computes attention here."""
+    import torch
+
+    try:
+        return _is_right(torch.device("cuda"))
+    except Exception:  # noqa: BLE001 - without a compiler the usual kernels do it
+        return False
+
+
+def fits_kernel(query: Any, key: Any, value: Any) -> bool:
+    """Return True if the kernel takes these tensors: heads of 16, 32, 64 … numbers."""
+    size = query.shape[-1]
+    is_usual = size == value.shape[-1] and size >= ROWS and size == _power_of_two(size)
+    return is_usual and all(x.stride(-1) == 1 for x in (query, key, value))
+
+
+def _power_of_two(count: int) -> int:
+    """Return the next power of two."""
+    return 1 << (count - 1).bit_length()
+
+
+def _is_right(device: Any) -> bool:
+    """Compare the kernel with plain attention on a small example."""
+    import torch
+
+    generator = torch.Generator(device).manual_seed(0)
+
+    def make(*shape: int) -> Any:
+        return torch.randn(shape, generator=generator, device=device).bfloat16()
+
+    width, heads, groups, size, length = 3, 2, 4, 64, 160
+    query = make(heads * groups, width, size)
+    key, value = make(heads, width, size), make(heads, width, size)
+    keys, values = make(width, length, heads, size), make(width, length, heads, size)
+    positions = torch.tensor([0, 77, 158], device=device)
+    lengths = (positions + 1).int()
+    out = attend_slots(
+        query, key, value, keys, values, positions, lengths, Style(size**-0.5)
+    )
+    for slot in range(width):
+        stop = int(lengths[slot])
+        if not torch.equal(keys[slot, stop - 1], key[:, slot]):
+            return False
+        key_lines, value_lines = (
+            tensor[slot, :stop].transpose(0, 1).repeat_interleave(groups, 0).float()
+            for tensor in (keys, values)
+        )
+        scores = (query[:, slot, None].float() @ key_lines.transpose(1, 2)) * size**-0.5
+        expected = (torch.softmax(scores, -1) @ value_lines)[:, 0]
+        if float((out[slot].float() - expected).abs().max()) > 0.03:
+            return False
+    return True
+
+
+def fuse_norms(model: Any) -> int:
+    """Compute RMS norms of half precision by one kernel each; return how many."""
+    import torch
+    from torch.nn.functional import rms_norm
+
+    count = 0
+    for module in model.modules():
+        weight = getattr(module, "weight", None)
+        epsilon = getattr(module, "variance_epsilon", None)
+        is_norm = type(module).__name__.endswith("RMSNorm") and epsilon is not None
+        if not is_norm or weight is None or "forward" in vars(module):
+            continue
+        if not weight.is_cuda or weight.element_size() != 2:
+            continue
+        shape = tuple(weight.shape)
+
+        def forward(
+            states: Any, shape: Any = shape, weight: Any = weight, eps: Any = epsilon
+        ) -> Any:
+            return rms_norm(states, shape, weight, eps)
+
+        sample = torch.linspace(-2, 3, 4 * shape[-1], device=weight.device)
+        sample = sample.view(4, -1).to(weight.dtype)
+        with torch.inference_mode():
+            expected = module(sample).float()
+            apart = (forward(sample).float() - expected).abs().max()
+        if float(apart) <= 0.02 * float(expected.abs().max()):
+            module.forward = forward
+            count += 1
+    return count

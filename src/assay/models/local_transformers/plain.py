@@ -1,0 +1,177 @@
+"""Text models that do not fit the engine: transformers' own `generate` and forward.
+
+Encoder-decoder models, recurrent state, and attention that cannot be replaced. Rows of
+one length go through `generate` together; rows of different lengths only if the model
+computes the same for a prompt that is padded on the left, which is tried at load.
+Every token is chosen by the row itself, so options, seeds and stops mean the same.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from ...core import Likelihood, Meter, ModelError
+from ..prompting.pairs import Pair
+from .engine import device_of, plain_logits, probe_rows, tolerance_of
+from .likelihood import Tally
+from .loading import quiet
+from .media_batches import fills_rightly, joined
+from .rows import Row, choose_tokens
+
+T = TypeVar("T")
+BATCH = 8
+"""Sequences to weigh in one pass."""
+SLACK = 64
+"""Padding tokens of a row that cost less than a pass of its own."""
+
+
+class PlainText:
+    """Writes and weighs with one model's own code."""
+
+    def __init__(self, model: Any, filler: int) -> None:
+        self.model = model
+        self.filler = filler
+        self.is_seq2seq = bool(getattr(model.config, "is_encoder_decoder", False))
+        self._pads: bool | None = None
+        self._is_causal: bool | None = None
+
+    def write(self, rows: Sequence[Row], batch: int, meter: Meter) -> None:
+        """Write the answer of every row."""
+        import torch
+
+        slack = SLACK if self._can_pad() else 0
+        for group in by_length(rows, lambda row: len(row.prompt), batch, slack):
+            with torch.inference_mode(), quiet():
+                self._generate(group)
+            meter.advance(len(group) / len(rows))
+
+    def _generate(self, rows: Sequence[Row]) -> None:
+        chooser = Chooser(rows, self.filler)
+        self.model.generate(
+            **joined([self._inputs(row.prompt) for row in rows], self.filler),
+            max_new_tokens=max(row.max_tokens for row in rows),
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=self.filler,
+            logits_processor=[chooser],
+            stopping_criteria=[chooser.finished],
+        )
+        if not all(row.is_done for row in rows):
+            raise ModelError(
+                "the model's own `generate` ended before its answers did",
+                fix="it must take `logits_processor` and `stopping_criteria`",
+            )
+
+    def _inputs(self, tokens: Sequence[int]) -> dict[str, Any]:
+        import torch
+
+        ids = torch.tensor([list(tokens)], device=device_of(self.model))
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+    def _can_pad(self) -> bool:
+        """Return True if a prompt padded on the left gives the same logits."""
+        if self._pads is None:
+            long, short, *_ = probe_rows(self.model)
+            pair = [self._inputs(tokens) for tokens in (short, long)]
+            with quiet():
+                self._pads = bool(fills_rightly(self.model, pair, self.filler))
+        return self._pads
+
+    def weigh(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
+        """Return the likelihood of each continuation; equal sequences go once."""
+        if not pairs:
+            return []
+        if self.is_seq2seq:
+            return self._weigh_decoder(pairs, meter)
+        self._check_causal()
+        import torch
+
+        tally = Tally(pairs)
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for index, pair in enumerate(pairs):
+            if pair.computed:
+                alike.setdefault(pair.computed, []).append(index)
+        for group in by_length(list(alike), len, BATCH):
+            ids = torch.tensor(group, device=device_of(self.model))
+            with torch.inference_mode():
+                logits = self.model(input_ids=ids, use_cache=False).logits
+            for line, sequence in zip(logits, group, strict=True):
+                for index in alike[sequence]:
+                    predicted = range(pairs[index].start - 1, len(sequence))
+                    tally.add(line, [(at, index, at) for at in predicted])
+                meter.advance(len(alike[sequence]) / len(pairs))
+        return tally.results()
+
+    def _weigh_decoder(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
+        """Compute likelihoods with contexts in the encoder and continuations in the decoder."""
+        import torch
+
+        tally = Tally(pairs)
+        device = device_of(self.model)
+        for index, pair in enumerate(pairs):
+            ids = torch.tensor([pair.tokens[: pair.start]], device=device)
+            labels = torch.tensor([pair.tokens[pair.start :]], device=device)
+            if labels.numel():
+                with torch.inference_mode():
+                    logits = self.model(input_ids=ids, labels=labels).logits[0]
+                places = range(len(logits))
+                tally.add(logits, [(at, index, pair.start - 1 + at) for at in places])
+            meter.advance(1 / len(pairs))
+        return tally.results()
+
+    def _check_causal(self) -> None:
+        """Raise if the logits of a token depend on later tokens, as XLNet's do."""
+        if self._is_causal is None:
+            long, *_ = probe_rows(self.model)
+            whole = plain_logits(self.model, long)
+            begun = plain_logits(self.model, long[:-2])
+            apart = float((whole[: len(begun)] - begun).abs().max())
+            # What is not a number shows nothing, and fails its samples by itself.
+            self._is_causal = not apart > tolerance_of(self.model.dtype)
+        if not self._is_causal:
+            raise ModelError(
+                "the model's logits depend on later tokens, so it has no likelihoods",
+                fix="ask it to generate, or choose a causal model",
+            )
+
+
+class Chooser:
+    """Chooses tokens for rows inside `generate`: a logits processor."""
+
+    def __init__(self, rows: Sequence[Row], filler: int) -> None:
+        self.rows = rows
+        self.filler = filler
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Return scores that leave each row one token: the one it chose."""
+        tokens = [self.filler] * len(self.rows)
+        places = [at for at, row in enumerate(self.rows) if not row.is_done]
+        rows = [self.rows[at] for at in places]
+        choices = choose_tokens(scores[places], rows)
+        for at, row, choice in zip(places, rows, choices, strict=True):
+            row.take(choice)
+            if choice is not None:
+                tokens[at] = choice.token
+        forced = scores.new_full(scores.shape, float("-inf"))
+        lines = range(len(tokens))
+        forced[lines, tokens] = 0.0
+        return forced
+
+    def finished(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        """Return for each row whether it is done: a stopping criterion."""
+        done = [row.is_done for row in self.rows]
+        return input_ids.new_tensor(done, dtype=bool)
+
+
+def by_length(
+    items: Sequence[T], length: Callable[[T], int], most: int, slack: int = 0
+) -> Iterator[list[T]]:
+    """Yield items of one length together, or of lengths at most `slack` apart."""
+    group: list[T] = []
+    for item in sorted(items, key=length):
+        is_near = not group or length(item) - length(group[0]) <= slack
+        if len(group) == most or not is_near:
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group

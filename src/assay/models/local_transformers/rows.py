@@ -1,0 +1,150 @@
+"""Rows: answers being written, and the tokens chosen for them."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from ...core import GenerateOptions, Output, Request
+from ..draws import generator_for
+from .sampling import Choice, are_finite, choose, has_penalties, is_greedy
+
+
+class Stops(Protocol):
+    """Decides where an answer ends."""
+
+    def __call__(self, tokens: Sequence[int]) -> str | None:
+        """Return why to stop after these tokens, or None to go on."""
+        ...
+
+    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+        """Return True if one of the last `count` tokens may end the answer."""
+        ...
+
+
+class NeverStop:
+    """Ends no answer before its last token."""
+
+    def __call__(self, tokens: Sequence[int]) -> str | None:
+        """Return None: go on."""
+        return None
+
+    def in_last(self, tokens: Sequence[int], count: int) -> bool:
+        """Return False: no token ends the answer."""
+        return False
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One answer being written."""
+
+    prompt: tuple[int, ...]
+    """Token ids; keys of words and media where a model sees or hears."""
+    options: GenerateOptions
+    max_tokens: int
+    stops: Stops
+    new_draw: Callable[[], random.Random]
+    """Return the row's own random numbers, from the first one on."""
+    shift: int = 0
+    """Difference between the position of a written token and its index."""
+    prompt_ids: Sequence[int] | None = None
+    """Token ids of the prompt, if `prompt` has keys instead."""
+    written: list[Choice] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+    stop_reason: str | None = None
+    is_spoilt: bool = False
+    """True if the model computed logits from which no token can be chosen."""
+    failure: Output | None = None
+    """Set if the row cannot be written at all."""
+    draw: random.Random = field(default_factory=random.Random)
+
+    def __post_init__(self) -> None:
+        self.clear()
+
+    @property
+    def is_done(self) -> bool:
+        """Return True if nothing more is to be written."""
+        ended = self.stop_reason is not None or self.failure is not None
+        return ended or self.is_spoilt
+
+    @property
+    def is_plain(self) -> bool:
+        """Return True if the most probable token is taken and nothing else reported."""
+        options = self.options
+        is_changed = has_penalties(options) or options.logprobs is not None
+        return is_greedy(options) and not is_changed
+
+    def clear(self) -> None:
+        """Start again from the first token, with the same random numbers."""
+        self.written = []
+        self.token_ids = []
+        self.stop_reason = None
+        self.is_spoilt = False
+        self.draw = self.new_draw()
+
+    def take(self, choice: Choice | None) -> None:
+        """Write one token; None says that no token could be chosen."""
+        if choice is None:
+            self.is_spoilt = True
+            return
+        self.written.append(choice)
+        self.token_ids.append(choice.token)
+        self.stop_reason = self.stops(self.token_ids)
+        if self.stop_reason is None and len(self.token_ids) >= self.max_tokens:
+            self.stop_reason = "length"
+
+    def take_all(self, tokens: Sequence[int]) -> None:
+        """Write greedy tokens up to the one that ends the row; -1 is no token."""
+        room = self.max_tokens - len(self.token_ids)
+        tokens = tokens[:room]
+        every = [*self.token_ids, *tokens]
+        if -1 not in tokens and not self.stops.in_last(every, len(tokens)):
+            self.token_ids = every
+            if len(every) >= self.max_tokens:
+                self.stop_reason = "length"
+            return
+        for token in tokens:
+            self.take(None if token < 0 else Choice(token))
+            if self.is_done:
+                return
+
+
+def rows_of(
+    prompt: tuple[int, ...],
+    request: Request,
+    max_tokens: int,
+    stops: Stops,
+    shift: int = 0,
+) -> list[Row]:
+    """Return the rows to write for a request: a single one if nothing is drawn."""
+    options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+    draws = 1 if is_greedy(options) else request.options.n
+    rows = []
+    for index in range(draws):
+
+        def new_draw(index: int = index) -> random.Random:
+            return generator_for(request, index)
+
+        rows.append(Row(prompt, options, max_tokens, stops, new_draw, shift))
+    return rows
+
+
+def choose_tokens(logits: Any, rows: Sequence[Row]) -> list[Choice | None]:
+    """Return the next token of each row; None where its logits are not finite."""
+    by_options: dict[GenerateOptions, list[int]] = {}
+    for index, row in enumerate(rows):
+        members = by_options.setdefault(row.options, [])
+        members.append(index)
+    choices: list[Choice | None] = [None] * len(rows)
+    finite = are_finite(logits)
+    for options, members in by_options.items():
+        is_whole = len(members) == len(rows)
+        lines = logits if is_whole else logits[members]
+        some = [rows[index] for index in members]
+        previous = [row.token_ids for row in some]
+        draws = [row.draw for row in some]
+        chosen = choose(lines, options, previous, draws)
+        for index, choice in zip(members, chosen, strict=True):
+            if finite[index]:
+                choices[index] = choice
+    return choices

@@ -1,0 +1,95 @@
+"""Fit prompts and answers into the context of a model.
+
+With `refuse` nothing is cut. With `left` and `middle` a prompt is cut as far as its answer needs tokens: as
+many as the task or the user asked for, but at most three quarters of the context; by default what the model
+allows, but at most half of the context. So a generous limit never costs the whole prompt.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import EMPTY, Output
+from .pairs import Pair
+
+POLICIES = ("refuse", "left", "middle")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Maximum lengths of prompts and answers, and how many answers are written at once."""
+
+    context: int
+    max_tokens: int
+    truncate: str
+    rows: int
+
+
+def fit(
+    length: int, context: int, max_tokens: int | None, usual: int, policy: str
+) -> tuple[int, int]:
+    """Return how many tokens of a prompt are kept, and how many its answer may have."""
+    wanted = usual if max_tokens is None else max_tokens
+    most = context // 2 if max_tokens is None else context * 3 // 4
+    size = length if policy == "refuse" else min(length, context - min(wanted, most))
+    return size, min(wanted, context - size)
+
+
+def fitted(
+    pairs: Sequence[Pair],
+    longest: int,
+    policy: str,
+    refuse: Callable[[int, int], Output],
+) -> tuple[list[Pair], int] | Output:
+    """Return pairs with contexts cut to fit and the most tokens cut; or the failure if they cannot be cut."""
+    over = max((len(pair.computed) - longest for pair in pairs), default=0)
+    if over <= 0:
+        return list(pairs), 0
+    if policy == "refuse":
+        return refuse(over + longest, longest)
+    # One token must stand before the continuation, whose last token is only predicted.
+    needed = max(len(pair.tokens) - pair.start for pair in pairs)
+    if needed > longest:
+        what = f"a continuation has {needed} tokens and the model takes {longest}"
+        return Output.failed(
+            "context",
+            f"{what}; fix: shorter continuations, or a larger context",
+            retryable=False,
+        )
+    return [cut_pair(pair, longest, policy) for pair in pairs], over
+
+
+def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
+    """Return the pair with as much of its context as fits, at least one token."""
+    drop = min(len(pair.computed) - longest, pair.start - 1)
+    if drop <= 0:
+        return pair
+    context = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
+    return Pair((*context, *pair.tokens[pair.start :]), len(context))
+
+
+def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:
+    """Return `size` of the tokens: the last ones, or with `middle` half from each end."""
+    if len(tokens) <= length:
+        return tuple(tokens)
+    head = length // 2 if policy == "middle" else 0
+    return (*tokens[:head], *tokens[len(tokens) - (length - head) :])
+
+
+def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
+    """Return the failure of a prompt that does not fit. Prompts of models with media input are never cut."""
+    what = f"the prompt has {length} tokens and the model takes {context}"
+    fix = "truncate=left or middle, or fewer examples"
+    if has_media:
+        fix = "fewer or smaller images and audio clips, or fewer examples; `truncate` cuts prompts of text models only"
+    return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
+
+
+def cut_details(cut: int | None, squeezed: int | None = None) -> Mapping[str, Any]:
+    """Return details for the record: tokens cut from the prompt, and the limit of an answer that reached it."""
+    details = {}
+    if cut:
+        details["truncated_tokens"] = cut
+    if squeezed is not None:
+        details["answer_room"] = squeezed
+    return details or EMPTY

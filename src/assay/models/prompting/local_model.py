@@ -1,0 +1,107 @@
+"""The common part of text models in this process: prompts are rendered, checked and cut as their options say."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ...core import Candidate, DataError, Output, Prompt, Request, UsageError
+from ..tool_prompting import check_tool_syntax
+from ..tool_syntaxes import PROMPTED
+from .fitting import POLICIES
+from .renderer import PromptFault, Renderer, given_template
+
+
+@dataclass
+class LocalModel(ABC):
+    """A model from a path. It is greedy unless a temperature is given."""
+
+    reference: ClassVar[str] = "path"
+
+    path: str
+    chat_template: str | None = None
+    """Jinja text, or a file with it, instead of the template that comes with the weights."""
+    max_tokens: int = 512
+    """Maximum length of an answer if the task does not set one."""
+    truncate: Literal["refuse", "left", "middle"] = "refuse"
+    """A prompt that is too long fails its sample (`refuse`), or loses its beginning or middle (`left`, `middle`)."""
+    tool_syntax: str | None = None
+    """How the model writes tool calls: by default as its chat template shows. `prompted` puts tools into the prompt."""
+
+    def _check_options(self, least: Mapping[str, int]) -> None:
+        """Raise for impossible options, and read the chat template."""
+        check_counts(self, {"max_tokens": 1, **least}, self.path)
+        if self.truncate not in POLICIES:
+            what = f"truncate={self.truncate!r} is not a policy"
+            raise UsageError(what, where=self.path, fix="refuse, left or middle")
+        check_tool_syntax(self.tool_syntax, self.path)
+        self.chat_template = given_template(self.chat_template, self.path)
+
+    @property
+    @abstractmethod
+    def _prompts(self) -> Renderer:
+        """Converts prompts to token ids, without loading weights if possible."""
+
+    @property
+    def prompts_tools(self) -> bool:
+        """True if tools are written into the prompt, because the chat template takes none or the user says so."""
+        if self.tool_syntax is not None:
+            return self.tool_syntax == PROMPTED
+        return self._prompts.tool_writing.is_prompted
+
+    def refusal(self, prompt: Prompt) -> DataError | None:
+        """Return why a prompt cannot be asked whole, or None if it can."""
+        if not prompt.tools:
+            return None
+        return self._prompts.tool_writing.fault(prompt)
+
+    def _can_take_tools(self, has_template: bool | None) -> bool:
+        """Return True unless it is a base model, which has no chat template."""
+        return has_template is not False or self.tool_syntax == PROMPTED
+
+    def _with_calls(
+        self, outputs: Sequence[Output], requests: Sequence[Request]
+    ) -> list[Output]:
+        """Return the outputs with the calls in their texts as parts."""
+        read: list[Output] = []
+        for output, request in zip(outputs, requests, strict=True):
+            if request.prompt.tools:
+                output = self._prompts.tool_writing.read(output, request)
+            read.append(output)
+        return read
+
+    def shown(self, prompt: Prompt) -> str:
+        """Return a prompt as the model reads it, with special tokens."""
+        return self._prompts.shown(prompt)
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Return faults in how a prompt is rendered."""
+        return self._prompts.preflight(prompt, stops)
+
+    def _answer_length(self, request: Request) -> int:
+        return (
+            self.max_tokens
+            if request.options.max_tokens is None
+            else request.options.max_tokens
+        )
+
+    def _squeezed(
+        self, request: Request, candidates: Sequence[Candidate], room: int
+    ) -> int | None:
+        """Return the limit of answers if one of them reached it and was to have more."""
+        ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
+        return room if ended_early and room < self._answer_length(request) else None
+
+
+def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
+    """Raise for options that are not whole numbers, or too small. `None` leaves them to the model."""
+    for name, smallest in least.items():
+        value = getattr(options, name)
+        if value is not None and (
+            not isinstance(value, int) or isinstance(value, bool) or value < smallest
+        ):
+            raise UsageError(
+                f"{name}={value!r} is no count",
+                where=where,
+                fix=f"a whole number from {smallest} on",
+            )

@@ -1,0 +1,37 @@
+"""A continuation with its context, as token ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A continuation to score: all tokens, and the index where it starts."""
+
+    tokens: tuple[int, ...]
+    start: int
+
+    @property
+    def computed(self) -> tuple[int, ...]:
+        """The tokens to compute. The last token is only predicted."""
+        return self.tokens[:-1]
+
+
+def windows(tokens: Sequence[int], first: int, longest: int) -> list[Pair]:
+    """Return a text as pieces to score: each token once, after as much of the earlier text as fits.
+
+    The first token follows `first`. All pieces but the last are disjoint; the last one reaches back to fill the
+    window.
+    """
+    pairs: list[Pair] = []
+    done = 0
+    while done < len(tokens):
+        size = min(longest, len(tokens) - done)
+        if done == 0:
+            pairs.append(Pair((first, *tokens[:size]), 1))
+        else:
+            stop = done + size
+            start = max(0, stop - longest - 1)
+            pairs.append(Pair(tuple(tokens[start:stop]), done - start))
+        done += size
+    return pairs

@@ -1,0 +1,477 @@
+"""Prompts as token ids: the only place where text becomes model input, and the checks of that step.
+
+A chat goes through the model's own template, a completion directly through its tokenizer. Special tokens are
+written once: if a template writes the beginning-of-sequence token, the tokenizer does not add a second one.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...core import (
+    Media,
+    Message,
+    Prompt,
+    Reasoning,
+    TemplateError,
+    UsageError,
+    shorten,
+)
+from ...core.message import part_text
+from ..chat_format import function_tool
+from ..tool_prompting import (
+    ToolWriting,
+    choose_writing,
+    speaks_of_tools,
+    template_messages,
+    without_system,
+    written_prompt,
+)
+from ..tool_syntaxes import HERMES
+from .pairs import Pair
+
+MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
+"""Words that no template contains, to find what it writes around them."""
+_MARKER = re.compile(r"<[^<>\s]+>")
+"""The markers with which most templates begin and end a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFault:
+    """A fault in how prompts are rendered."""
+
+    kind: str
+    """`double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn`, `no_turn`."""
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a chat template writes around a question, its answer and another question."""
+
+    before: str
+    after_question: str
+    after_answer: str
+    at_end: str
+
+    def opens_at_once(self) -> str | None:
+        """The marker with which turns of all roles begin, if it follows directly after an unclosed turn."""
+        # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
+        # role alone is none of them: it closes the turn before, and some models end their answers with it.
+        opener = next(
+            (
+                marker
+                for marker in _MARKER.findall(self.before)
+                if marker in self.at_end
+            ),
+            None,
+        )
+        turns = (self.after_question.lstrip(), self.after_answer.lstrip())
+        return (
+            opener
+            if opener is not None and any(turn.startswith(opener) for turn in turns)
+            else None
+        )
+
+    def runs_on(self) -> bool:
+        """True if a turn's name directly follows the previous words, as in `user: hiassistant:`."""
+        return any(
+            turn[:1].isalnum() or turn.startswith("#")
+            for turn in (self.after_question, self.after_answer)
+        )
+
+    def is_left_open(self) -> bool:
+        """True if the prompt ends before the turn of the answer is opened, as before an answer in a conversation."""
+        begun, ended = self.after_question.rstrip(), self.at_end.rstrip()
+        return begun != ended and begun.startswith(ended)
+
+    def ends_answer(self, stop: str) -> bool:
+        """Return True if a stop string is the mark that closes an answer. It may also close the question."""
+        closing = self.after_answer.lstrip()
+        marker = _MARKER.match(closing)
+        return closing.startswith(stop.lstrip()) and (
+            marker is None or stop.lstrip().startswith(marker.group())
+        )
+
+
+class Renderer:
+    """Renders prompts for one tokenizer."""
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        *,
+        chat_template: str | None = None,
+        where: str = "",
+        tool_syntax: str | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.where = where
+        self.tool_syntax = tool_syntax
+        if chat_template is not None:
+            tokenizer.chat_template = chat_template
+        self.has_template = bool(getattr(tokenizer, "chat_template", None))
+
+    @cached_property
+    def tool_writing(self) -> ToolWriting:
+        """How tools are shown to the model, by its chat template."""
+        return choose_writing(self.tool_syntax, self._tool_template, self.where)
+
+    @property
+    def _tool_template(self) -> str | None:
+        """The chat template for prompts with tools."""
+        template = getattr(self.tokenizer, "chat_template", None)
+        if isinstance(template, Mapping):
+            # A tokenizer may have several; transformers takes `tool_use` for a prompt with tools.
+            template = template.get("tool_use", template.get("default"))
+        return template
+
+    def text(self, prompt: Prompt) -> str:
+        """Return what the model reads, with its template; without a template, a single question is sent unchanged."""
+        if speaks_of_tools(prompt):
+            return self._text_with_tools(prompt)
+        return self._text(prompt)
+
+    def _text_with_tools(self, prompt: Prompt) -> str:
+        if not self.tool_writing.is_prompted and prompt.is_chat:
+            return self._templated_tools(prompt)
+        prompted = written_prompt(prompt)
+        try:
+            return self._text(prompted)
+        except TemplateError:
+            return self._text(without_system(prompted))
+
+    def _templated_tools(self, prompt: Prompt) -> str:
+        syntax = self.tool_writing.syntax or HERMES
+        spoken = [message for message in prompt.messages if message.parts is not None]
+        template = self._tool_template or ""
+        messages = template_messages(spoken, syntax, template, plain_message)
+        tools = prompt.tools if prompt.tool_choice != "none" else ()
+        return self._templated(messages, tools=[function_tool(tool) for tool in tools])
+
+    def _text(self, prompt: Prompt) -> str:
+        if not prompt.is_chat:
+            return prompt.text
+        spoken = [message for message in prompt.messages if message.parts is not None]
+        if self.has_template:
+            return self._templated([plain_message(message) for message in spoken])
+        if len(spoken) == 1:
+            return spoken[0].text
+        return prompt.text
+
+    def _templated(
+        self,
+        messages: Sequence[dict[str, Any]],
+        opens: bool = True,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> str:
+        goes_on = bool(messages) and messages[-1]["role"] == "assistant"
+        try:
+            text: str = self.tokenizer.apply_chat_template(
+                list(messages),
+                tools=list(tools) or None,
+                tokenize=False,
+                add_generation_prompt=opens and not goes_on,
+                continue_final_message=opens and goes_on,
+            )
+        except Exception as error:
+            # A template is somebody's program: what it raises is about these messages.
+            what = f"the chat template refuses these messages: {error}"
+            raise TemplateError(
+                what, where=self.where, fix="give another one: chat_template=…"
+            ) from error
+        return text
+
+    def encode(self, prompt: Prompt) -> tuple[int, ...]:
+        """Return the token ids of a prompt."""
+        return self.encode_text(
+            self.text(prompt), is_chat=prompt.is_chat and self.has_template
+        )
+
+    def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
+        """Return the token ids of rendered text. Special tokens are added as the tokenizer does, unless they
+        are there.
+        """
+        bos = getattr(self.tokenizer, "bos_token", None)
+        add = not is_chat and not (bos and text.startswith(bos))
+        ids = list(self.tokenizer.encode(text, add_special_tokens=add))
+        if add:
+            ids = ids[: len(ids) - self._added_after]
+        return tuple(ids)
+
+    @cached_property
+    def _added_after(self) -> int:
+        """Return how many tokens the tokenizer adds after a text, which would end it before the model continues."""
+        plain, whole = (
+            list(self.tokenizer.encode("a", add_special_tokens=adds))
+            for adds in (False, True)
+        )
+        added = len(whole) - len(plain)
+        before = next(
+            (at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0
+        )
+        return added - before
+
+    def pairs(self, prompt: Prompt) -> list[Pair]:
+        """Return each continuation after the context, encoded together, so that tokens at the boundary are the
+        model's.
+        """
+        text = self.text(prompt)
+        is_chat = prompt.is_chat and self.has_template
+        return self._pairs(text, prompt.continuations or (), is_chat)
+
+    def _pairs(
+        self, text: str, continuations: Sequence[str], is_chat: bool
+    ) -> list[Pair]:
+        if not text:
+            return [self._alone(continuation) for continuation in continuations]
+        # As lm-eval does, also behind the header of a chat: blanks before the seam belong to the continuation.
+        bare = text.rstrip()
+        blank = text[len(bare) :]
+        if not bare:
+            return self._pairs(
+                "", [blank + continuation for continuation in continuations], is_chat
+            )
+        context = self.encode_text(bare, is_chat=is_chat)
+        pairs = []
+        for continuation in continuations:
+            whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
+            start = seam(context, whole, is_empty=not continuation)
+            # Where nothing of the context stands before the seam, something else must.
+            pairs.append(
+                Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1)
+            )
+        return pairs
+
+    def _alone(self, continuation: str) -> Pair:
+        tokens = tuple(self.tokenizer.encode(continuation, add_special_tokens=False))
+        first = self._need_prefix()
+        return Pair(tokens, 1) if tokens[:1] == (first,) else Pair((first, *tokens), 1)
+
+    def whole_text(self, prompt: Prompt) -> tuple[int, tuple[int, ...]]:
+        """Return the token before a text, and the text's own tokens."""
+        tokens = self.tokenizer.encode(prompt.text, add_special_tokens=False)
+        return self._need_prefix(), tuple(tokens)
+
+    def _need_prefix(self) -> int:
+        """Return the token before a text: the beginning-of-sequence token, or else the end-of-text token."""
+        for name in ("bos_token_id", "eos_token_id"):
+            found = getattr(self.tokenizer, name, None)
+            if found is not None:
+                return int(found)
+        what = "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text"
+        raise UsageError(
+            what, where=self.where, fix="weigh continuations after a context"
+        )
+
+    def shown(self, prompt: Prompt) -> str:
+        """Return the prompt as the model reads it, with special tokens."""
+        text: str = self.tokenizer.decode(
+            list(self.encode(prompt)), skip_special_tokens=False
+        )
+        return text
+
+    def turn_ends(self) -> set[int]:
+        """Return special tokens with which the template closes an answer. A model writes them when it is done."""
+        around = self._around()
+        if around is None:
+            return set()
+        ids = self.tokenizer.encode(
+            around.after_answer.lstrip(), add_special_tokens=False
+        )
+        special = set(self.tokenizer.all_special_ids)
+        return {ids[0]} if ids and ids[0] in special else set()
+
+    def _around(self) -> Around | None:
+        """Return what the template writes around turns; `None` without a template, or if it omits the messages."""
+        if not self.has_template:
+            return None
+        roles = ("user", "assistant", "user")
+        messages = [
+            {"role": role, "content": mark}
+            for role, mark in zip(roles, MARKS, strict=True)
+        ]
+        try:
+            text = self._templated(messages)
+        except TemplateError:
+            return None
+        first, second, third = (text.find(mark) for mark in MARKS)
+        if min(first, second, third) < 0:
+            return None
+        return Around(
+            text[:first],
+            text[first + len(MARKS[0]) : second],
+            text[second + len(MARKS[1]) : third],
+            text[third + len(MARKS[2]) :],
+        )
+
+    def _always_ends_alike(self) -> bool:
+        """Return True if the template ignores whether the model writes next."""
+        messages = [{"role": "user", "content": MARKS[0]}]
+        try:
+            return self._templated(messages) == self._templated(messages, opens=False)
+        except TemplateError:
+            return False
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Return what is wrong with how this prompt is rendered; empty if nothing is."""
+        return [
+            *self._bos_faults(self.encode(prompt)),
+            *(self._turn_faults(stops) if prompt.is_chat else ()),
+        ]
+
+    def _bos_faults(self, ids: Sequence[int]) -> list[PromptFault]:
+        bos = getattr(self.tokenizer, "bos_token_id", None)
+        if bos is None:
+            return []
+        if list(ids[:2]) == [bos, bos]:
+            return [
+                PromptFault(
+                    "double_bos",
+                    "the prompt begins with two beginning-of-sequence tokens",
+                )
+            ]
+        expected = self.tokenizer.encode("a", add_special_tokens=True)[:1] == [bos]
+        if expected and list(ids[:1]) != [bos]:
+            name = self.tokenizer.bos_token
+            what = f"the tokenizer begins texts with {name!r} and the chat template does not write it"
+            return [PromptFault("missing_bos", what)]
+        return []
+
+    def _turn_faults(self, stops: Sequence[str]) -> list[PromptFault]:
+        around = self._around()
+        if around is None:
+            return []
+        faults = []
+        if not around.at_end.strip() or (
+            around.is_left_open() and self._always_ends_alike()
+        ):
+            faults.append(
+                PromptFault(
+                    "no_turn",
+                    "the chat template opens no turn for the model to write in",
+                )
+            )
+        if not around.after_answer.strip() or not around.after_question.strip():
+            faults.append(
+                PromptFault(
+                    "unclosed_turn",
+                    "the chat template writes nothing between two turns",
+                )
+            )
+        elif opener := around.opens_at_once():
+            what = f"the chat template closes no turn: the next one begins with {opener!r} at once"
+            faults.append(PromptFault("unclosed_turn", what))
+        elif around.runs_on():
+            what = "the chat template closes no turn: the name of the next one follows its words at once"
+            faults.append(PromptFault("unclosed_turn", what))
+        for stop in stops:
+            # A blank line ends many answers and says nothing about turns.
+            if stop.strip() and stop in around.at_end and not around.ends_answer(stop):
+                what = f"the stop string {stop!r} is part of what the chat template writes before the answer"
+                faults.append(PromptFault("stop_in_template", what))
+        return faults
+
+
+class Seq2SeqRenderer(Renderer):
+    """Renders prompts for an encoder, and continuations for its decoder."""
+
+    def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
+        """Return the token ids of rendered text, with the end that the encoder expects."""
+        return tuple(self.tokenizer.encode(text, add_special_tokens=not is_chat))
+
+    def _pairs(
+        self, text: str, continuations: Sequence[str], is_chat: bool
+    ) -> list[Pair]:
+        context = self.encode_text(text, is_chat=is_chat) or (self._need_prefix(),)
+        pairs = []
+        for continuation in continuations:
+            ids = self.tokenizer.encode(continuation, add_special_tokens=False)
+            pairs.append(Pair((*context, *ids), len(context)))
+        return pairs
+
+
+def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
+    """Return the index where a continuation starts in the tokens of the whole text.
+
+    A token across the boundary belongs to the continuation, with all after it: "un" with "happy" is scored as
+    "unhappy". Every continuation has a token, unless it is empty.
+    """
+    start = len(context)
+    if whole[:start] != context:
+        pairs = enumerate(zip(context, whole, strict=False))
+        start = next((at for at, (one, other) in pairs if one != other), len(whole))
+    return start if is_empty else min(start, len(whole) - 1)
+
+
+def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
+    """Return the ids of those strings that are one special token, because decoded answers never contain them."""
+    found = set()
+    for string in strings:
+        ids = tokenizer.encode(string, add_special_tokens=False)
+        if len(ids) != 1 or tokenizer.decode(ids, skip_special_tokens=True):
+            continue
+        if tokenizer.decode(ids, skip_special_tokens=False) == string:
+            found.add(int(ids[0]))
+    return found
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """Return a message as chat templates read it: text as text, anything else as a list of typed parts."""
+    parts = [part for part in message.parts or () if not isinstance(part, Reasoning)]
+    if any(isinstance(part, Media) for part in parts):
+        return {"role": message.role, "content": [_plain_part(part) for part in parts]}
+    return {"role": message.role, "content": "".join(map(part_text, parts))}
+
+
+def _plain_part(part: Any) -> dict[str, Any]:
+    return (
+        {"type": part.kind}
+        if isinstance(part, Media)
+        else {"type": "text", "text": part_text(part)}
+    )
+
+
+def given_template(template: str | None, where: str) -> str | None:
+    """Return the user's chat template: Jinja text, or the content of a file."""
+    if template is None or "{" in template:
+        return template
+    what, fix = (
+        f"chat_template={shorten(template)} is no Jinja text",
+        "check the path, or give the template itself",
+    )
+    try:
+        read = _read_template(Path(template).expanduser())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{what}, and no file to read it from: {why}", where=where, fix=fix
+        ) from error
+    if not isinstance(read, str) or "{" not in read:
+        raise UsageError(
+            f"{what}, nor does the file of that name hold any", where=where, fix=fix
+        )
+    return read
+
+
+def template_in(folder: Path) -> str | None:
+    """Return the chat template that a model folder has next to its tokenizer, in either of the usual files."""
+    for name in ("chat_template.jinja", "chat_template.json"):
+        if (folder / name).is_file():
+            return _read_template(folder / name)
+    return None
+
+
+def _read_template(file: Path) -> str | None:
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".json":
+        return text
+    found = json.loads(text)
+    return found if isinstance(found, str) else found.get("chat_template")

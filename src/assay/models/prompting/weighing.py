@@ -1,0 +1,89 @@
+"""Continuations to score: paired with their contexts, and converted to outputs."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ...core import Likelihood, Output, Request, TemplateError, Usage
+from .fitting import cut_details, fitted, too_long
+from .pairs import Pair, windows
+
+if TYPE_CHECKING:
+    from .renderer import Renderer
+
+NOT_FINITE = "the model computed logits that are not finite"
+
+
+Planned = tuple[list[Pair], int] | Output
+"""The pairs of a request, and how many tokens were cut from its context; or its failure."""
+
+
+def not_finite(what: str = NOT_FINITE) -> Output:
+    """Return the failure of an answer whose numbers are not finite."""
+    return Output.failed("non_finite", what, retryable=False)
+
+
+def refused_prompt(error: TemplateError) -> Output:
+    """Return the failure of a sample whose messages the chat template refuses."""
+    return Output.failed("chat_template", str(error), retryable=False)
+
+
+def plan_pairs(
+    renderer: "Renderer",
+    request: Request,
+    longest: int,
+    policy: str,
+    refuse: Callable[[int, int], Output] = too_long,
+) -> Planned:
+    """Return the continuations of a request, or its whole text, after as much context as fits."""
+    if request.prompt.rolling:
+        first, tokens = renderer.whole_text(request.prompt)
+        return windows(tokens, first, longest), 0
+    try:
+        pairs = renderer.pairs(request.prompt)
+    except TemplateError as error:
+        return refused_prompt(error)
+    return fitted(pairs, longest, policy, refuse)
+
+
+def weighed_output(
+    request: Request,
+    pairs: Sequence[Pair],
+    found: Sequence[Likelihood],
+    cut: int | None,
+) -> Output:
+    """Return the output of one request from the likelihoods of its pairs."""
+    if not all(math.isfinite(value.logprob) for value in found):
+        return not_finite()
+    if request.prompt.rolling:
+        total = sum(value.logprob for value in found)
+        found = [
+            Likelihood(
+                total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found)
+            )
+        ]
+    usage = Usage(max((pair.start for pair in pairs), default=0), 0)
+    return Output(likelihoods=tuple(found), usage=usage, details=cut_details(cut))
+
+
+def weigh_planned(
+    planned: Sequence[tuple[Request, Planned]],
+    weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
+) -> list[Output]:
+    """Return the outputs of requests whose pairs are scored together."""
+    found = iter(
+        weigh(
+            [
+                pair
+                for _, plan in planned
+                if not isinstance(plan, Output)
+                for pair in plan[0]
+            ]
+        )
+    )
+    return [
+        plan
+        if isinstance(plan, Output)
+        else weighed_output(request, plan[0], [next(found) for _ in plan[0]], plan[1])
+        for request, plan in planned
+    ]

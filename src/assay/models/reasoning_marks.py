@@ -1,0 +1,52 @@
+"""Keep the marks of reasoning and of tool calls in the text of models that run in this process.
+
+Some models mark their reasoning with special tokens, which decoding drops: `[THINK]`,
+`<|channel|>`. Many chat templates
+write the opening mark into the prompt, so that the model's own text begins inside the reasoning. Both would make
+reasoning look like an answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.reasoning import is_mark, opening_mark_of
+from .tool_syntaxes import SYNTAXES
+
+_TOOL_MARKS = frozenset(mark for syntax in SYNTAXES.values() for mark in syntax.marks)
+_TAIL = 48
+"""How many tokens at the end of a prompt are searched for an opening mark."""
+
+
+def mark_tokens(tokenizer: Any, *, with_tools: bool = False) -> dict[int, str]:
+    """Return the special tokens of a tokenizer that mark reasoning, and tool calls, by their ids."""
+    added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
+    marks: dict[int, str] = {}
+    for token_id, token in added.items():
+        text = str(token)
+        is_kept = is_mark(text) or (with_tools and text in _TOOL_MARKS)
+        if is_kept and getattr(token, "special", False):
+            marks[token_id] = text
+    return marks
+
+
+def decode_with_marks(
+    tokenizer: Any, ids: Sequence[int], marks: Mapping[int, str]
+) -> str:
+    """Decode an answer without special tokens, except those that mark reasoning."""
+    pieces: list[str] = []
+    pending: list[int] = []
+    for token_id in ids:
+        if token_id not in marks:
+            pending.append(token_id)
+            continue
+        pieces.append(tokenizer.decode(pending, skip_special_tokens=True))
+        pieces.append(marks[token_id])
+        pending = []
+    pieces.append(tokenizer.decode(pending, skip_special_tokens=True))
+    return "".join(pieces)
+
+
+def opening_mark(tokenizer: Any, prompt: Sequence[int]) -> str:
+    """Return the opening mark with which a prompt ends; empty if it ends with none."""
+    tail = tokenizer.decode(list(prompt[-_TAIL:]), skip_special_tokens=False)
+    return opening_mark_of(tail)

@@ -1,0 +1,73 @@
+"""One model behind several servers: `--base_url http://a:8000/v1,http://b:8000/v1`, or a list in a file.
+
+Each server keeps limits, retries and outages of its own; `runner/ask/server_group` chooses one for each request.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..core import Abilities, Model, Output, Request, UsageError
+
+
+def urls_of(base_url: Any) -> list[str]:
+    """Return the URLs in an option: a list, or text with commas between URLs."""
+    if isinstance(base_url, str):
+        parts = base_url.split(",")
+        starts = [index for index, part in enumerate(parts) if "://" in part]
+        if len(starts) < 2:
+            return [base_url]
+        ends = [*starts[1:], len(parts)]
+        pieces = zip(starts, ends, strict=True)
+        # A comma inside a URL stays: what follows it is no URL of its own.
+        return [",".join(parts[start:end]).strip() for start, end in pieces]
+    if isinstance(base_url, Sequence):
+        return [str(url).strip() for url in base_url]
+    return [base_url]
+
+
+class ServerPool:
+    """A model that several servers offer. Anything but answering is asked of the first one."""
+
+    def __init__(self, servers: Sequence[Model]) -> None:
+        self.servers = tuple(servers)
+        self._next = 0
+
+    @classmethod
+    def of(cls, servers: Sequence[Any]) -> "ServerPool":
+        """Return a pool of models that differ in their URL only. Raise if a URL occurs twice."""
+        urls = [model.base_url for model in servers]
+        for url in urls:
+            if urls.count(url) > 1:
+                what = f"base_url names {urlsplit(url).netloc} twice"
+                raise UsageError(what, fix="name each server once")
+        return cls(servers)
+
+    @property
+    def abilities(self) -> Abilities:
+        """The abilities of the first server, as its options declare them."""
+        return self.servers[0].abilities
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The identity of the first server, with the URLs of all, in any order."""
+        identities = [dict(server.identity) for server in self.servers]
+        urls = sorted(str(identity["base_url"]) for identity in identities)
+        return {**identities[0], "base_url": urls}
+
+    async def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Ask the servers in turns. The scheduler of a run chooses a server itself."""
+        server = self.servers[self._next % len(self.servers)]
+        self._next += 1
+        outputs: list[Output] = await server.generate(requests)
+        return outputs
+
+    async def close(self) -> None:
+        """Close the connections to all servers."""
+        for server in self.servers:
+            await server.close()  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "servers":  # while a copy is made, nothing is set yet
+            raise AttributeError(name)
+        return getattr(self.servers[0], name)

@@ -1,0 +1,103 @@
+"""The pytest plugin: the fixture `assay_run`, and checks of its numbers that are decided by their intervals.
+
+pytest loads this module in every session of an environment that has assay, so it imports nothing else of assay
+until the fixture is used.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .comparison.gate import Check
+    from .runner.result import RunResult
+
+
+class LimitMissed(AssertionError):
+    """The whole interval of a number is on the wrong side of its limit."""
+
+
+class NotEnoughSamples(AssertionError):
+    """The interval of a number contains its limit; the message says how many samples would decide."""
+
+
+class CheckedRun:
+    """The result of a run inside a test."""
+
+    def __init__(self, result: "RunResult") -> None:
+        self.result = result
+
+    @property
+    def folder(self) -> Path:
+        """The run folder, for `assay view` and `assay compare`."""
+        return self.result.folder
+
+    def value(self, metric: str, task: str | None = None) -> float | None:
+        """Return the value of a metric."""
+        return self.result.value(metric, task)
+
+    def at_least(self, metric: str, limit: float, task: str | None = None) -> bool:
+        """Return True if the 95 % interval of a metric is at or above `limit`, else raise what is wrong.
+
+        `LimitMissed` means that the number is too low, `NotEnoughSamples` that the samples do not decide it.
+        """
+        __tracebackhide__ = True
+        return self._check(metric, task, min_value=limit)
+
+    def at_most(self, metric: str, limit: float, task: str | None = None) -> bool:
+        """Return True if the 95 % interval of a metric, of which less is better, is at or below `limit`."""
+        __tracebackhide__ = True
+        return self._check(metric, task, max_value=limit)
+
+    def _check(self, metric: str, task: str | None, **limits: float) -> bool:
+        """Decide a limit as `assay gate` does."""
+        __tracebackhide__ = True
+        from .comparison.gate import FAIL, PASS, judge_run
+        from .comparison.policy import Policy, Rule
+        from .core import AssayError
+
+        rule = Rule(metric=metric, **limits)
+        policy = Policy("the test", rule, {} if task is None else {task: rule})
+        try:
+            verdict = judge_run(policy, self.folder)
+        except AssayError as error:
+            raise AssertionError(str(error)) from None
+        if verdict.decision == PASS:
+            return True
+        undecided = [check for check in verdict.checks if check.decision != PASS]
+        lines = "\n".join(_check_line(check) for check in undecided)
+        if verdict.decision == FAIL:
+            raise LimitMissed(lines)
+        raise NotEnoughSamples(lines)
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+
+def _check_line(check: "Check") -> str:
+    """Return a check in one line: the number with its interval, the limit, and what would decide it."""
+    line = f"{check.name}: {check.found}, {check.limit}: {check.decision}"
+    return f"{line}; {check.reason}" if check.reason else line
+
+
+@pytest.fixture
+def assay_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CheckedRun]:
+    """Return a function that runs tasks on a model: `assay_run("data.jsonl", "my.py:fn", limit=100)`.
+
+    It takes what `assay.run` takes. Without `output`, each run gets a new folder, so that no answer is reused.
+    """
+
+    def run(tasks: Any, model: Any = None, **settings: Any) -> CheckedRun:
+        __tracebackhide__ = True
+        from .core import AssayError
+        from .runner.run import run as run_tasks
+
+        settings.setdefault("output", str(tmp_path_factory.mktemp("assay") / "run"))
+        try:
+            return CheckedRun(run_tasks(tasks, model, **settings))
+        except AssayError as error:
+            pytest.fail(str(error), pytrace=False)
+
+    return run

@@ -1,0 +1,177 @@
+"""Count answers that differ from their target only in spelling, and targets that are lists written as text.
+
+Text scorers ignore invisible characters (`scorers.plain_text`) and nothing else. Where that, case and punctuation, or a
+comparison of numbers decides between right and wrong, the notes of the run say so. Scorers with an official rule, such
+as BLEU and ANLS, compare characters as they are: the notes count answers in another Unicode form than their target.
+"""
+
+import ast
+import unicodedata
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+
+from ...core import Output, Sample
+from ...scorers.answers import accepted
+from ...scorers.plain_text import plain_text
+from ...scorers.text.normalize_text import squad_words
+from ..scoring.scoring import Scoring
+
+LONGEST_NUMBER = 40
+
+
+class Spelling:
+    """Counts for one task × model, for scorers that compare every character."""
+
+    def __init__(self, scorings: Sequence[Scoring] = ()) -> None:
+        names = [
+            scoring.name
+            for scoring in scorings
+            if getattr(scoring.scorer, "compares_text", False)
+        ]
+        self._scorer = names[0] if names else ""
+        """The first scorer that compares text."""
+        official = [
+            scoring.name
+            for scoring in scorings
+            if getattr(scoring.scorer, "keeps_unicode_form", False)
+        ]
+        self._official = official[0] if official else ""
+        """The first scorer whose official rule compares characters as they are."""
+        self._other_forms = 0
+        self._loose = 0
+        self._unicode = 0
+        self._wide = 0
+        self._numbers = 0
+        self._listed = 0
+        self._example = ""
+
+    def count(self, sample: Sample, output: Output) -> None:
+        """Count an answer."""
+        if output.error is not None or sample.turns:
+            return
+        if self._official:
+            self._count_form(sample, output.text)
+        if self._scorer:
+            self._count_equal(sample, output.text.strip())
+
+    def _count_form(self, sample: Sample, answer: str) -> None:
+        """Count an answer that is in another Unicode form than its target."""
+        is_plain = plain_text(answer) == answer
+        targets = accepted(sample)
+        if targets and is_plain != all(plain_text(text) == text for text in targets):
+            self._other_forms += 1
+
+    def _count_equal(self, sample: Sample, answer: str) -> None:
+        """Count an answer that equals a target in all but its spelling."""
+        if answer == sample.target or not answer:
+            return
+        targets = [target.strip() for target in accepted(sample)]
+        if answer in targets:
+            return
+        plain = plain_text(answer)
+        plain_targets = [plain_text(target) for target in targets]
+        if plain in plain_targets:
+            self._unicode += 1
+        elif _narrow(plain) in map(_narrow, plain_targets):
+            self._wide += 1
+        elif any(are_equal_numbers(plain, target) for target in plain_targets):
+            self._numbers += 1
+        elif self._scorer == "exact_match" and _is_loosely_equal(plain, plain_targets):
+            self._loose += 1
+
+    def count_target(self, sample: Sample) -> None:
+        """Count the target of a sample."""
+        target = sample.target
+        if self._scorer and isinstance(target, str) and is_list_text(target):
+            self._listed += 1
+            self._example = self._example or target
+
+    def to_plain(self) -> dict[str, int]:
+        """Return the counts for `summary.json`; empty if there is nothing to report."""
+        counts = {
+            "answers_in_another_unicode_form": self._unicode,
+            "answers_in_another_width": self._wide,
+            "answers_equal_as_numbers": self._numbers,
+            "answers_equal_but_for_case_or_punctuation": self._loose,
+            "answers_in_another_unicode_form_than_targets": self._other_forms,
+            "targets_that_are_lists_in_text": self._listed,
+        }
+        return {name: count for name, count in counts.items() if count}
+
+    def lines(self, task: str) -> Iterator[str]:
+        """Yield lines for the notes of the run."""
+        if self._unicode:
+            yield (
+                f"{task}: {_answers(self._unicode)} a target only in another Unicode form (NFC, zero-width or"
+                " no-break characters); scorers of text count that as equal"
+            )
+        if self._wide:
+            yield (
+                f"{task}: {_answers(self._wide)} a target but for full-width or other compatibility forms (NFKC),"
+                f" which {self._scorer} counts as different"
+            )
+        if self._numbers:
+            yield (
+                f"{task}: {_answers(self._numbers)} a target as numbers but not as text (3 and 3.0);"
+                " the scorer `number` compares numbers"
+            )
+        if self._loose:
+            yield (
+                f"{task}: {_answers(self._loose)} a target but for case, punctuation or articles, which exact_match"
+                " counts as different; the scorer `quasi_exact` ignores them"
+            )
+        if self._other_forms:
+            answers = (
+                "1 answer is"
+                if self._other_forms == 1
+                else f"{self._other_forms} answers are"
+            )
+            yield (
+                f"{task}: {answers} in another Unicode form than the target (NFD, zero-width or no-break characters),"
+                f" which the official rule of {self._official} counts as different"
+            )
+        if self._listed:
+            targets = (
+                "1 target is" if self._listed == 1 else f"{self._listed} targets are"
+            )
+            yield (
+                f"{task}: {targets} a list written as text, {self._example[:60]}, and counts as one answer;"
+                " a JSON list accepts each of its entries"
+            )
+
+
+def are_equal_numbers(answer: str, target: str) -> bool:
+    """Return True for two plain numbers with the same value, as `3` and `3.0`."""
+    if len(answer) > LONGEST_NUMBER or len(target) > LONGEST_NUMBER:
+        return False
+    try:
+        return Decimal(answer.replace(",", "")) == Decimal(target.replace(",", ""))
+    except InvalidOperation:
+        return False
+
+
+def _is_loosely_equal(answer: str, targets: Sequence[str]) -> bool:
+    """Return True if an answer equals a target but for case, punctuation and articles."""
+    words = squad_words(answer)
+    return bool(words) and any(words == squad_words(target) for target in targets)
+
+
+def is_list_text(target: str) -> bool:
+    """Return True for the text of a list with texts or numbers in it, as `['x', 'y']`."""
+    text = target.strip()
+    if len(text) > 2000 or not (text.startswith("[") and text.endswith("]")):
+        return False
+    try:
+        entries = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return bool(entries) and all(isinstance(entry, str) for entry in entries)
+
+
+def _narrow(text: str) -> str:
+    """Return a text with full-width and other compatibility forms replaced (NFKC)."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _answers(count: int) -> str:
+    return "1 answer equals" if count == 1 else f"{count} answers equal"

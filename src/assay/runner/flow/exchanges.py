@@ -1,0 +1,109 @@
+"""Exchanges of agent programs with the model of the run: each is a request of its sample, and a line of the journal.
+
+The lines have the task `TASK#agent`, the id and the epoch of the sample, and the number of the exchange as the round.
+A program that is started again after a kill gets the recorded answers to the same requests, in the same order.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ...core import Message, Output, Prompt, Request, Sample, seeds_of
+from ...core.protocols import ConversationStopped
+from ...tooling.limits import Used
+from ..ask.retry import Stopped
+from ..ask.work import Job
+from ..counts.spending_limit import spent_of
+from .drivers import RecordingEngine
+
+ROLE = "agent"
+"""Added to the name of a task for the lines of exchanges."""
+
+
+@dataclass(eq=False)
+class RecordedConversations:
+    """The conversations of one task × model."""
+
+    engine: RecordingEngine
+
+    def begin(self, id: str, epoch: int) -> "RecordedConversation":
+        """Begin the conversation of a sample, which knows the exchanges of an earlier run."""
+        stored = self.engine.asking.stored(id, epoch)
+        keys = [answer.key if answer else "" for answer in stored]
+        return RecordedConversation(self.engine, id, epoch, keys)
+
+
+@dataclass(eq=False)
+class RecordedConversation:
+    """The exchanges of one sample, in the order in which its program begins them."""
+
+    engine: RecordingEngine
+    id: str
+    epoch: int
+    keys: list[str]
+    """By round: the key of the exchange. Those of an earlier run come first."""
+    used: Used = field(default_factory=Used)
+    _repeats: Counter[str] = field(default_factory=Counter)
+    """By key: how often the program has sent the same request."""
+    _last: tuple[int, tuple[Message, ...]] = (-1, ())
+    """Round and messages of the exchange before."""
+    _number: int = 0
+    """The number of the next exchange."""
+
+    async def ask(self, prompt: Prompt) -> tuple[int, Output]:
+        """Return the number of the exchange and the answer, from the journal if it is there."""
+        number = self._number
+        self._number += 1
+        try:
+            output = await self.engine.answer(self._job(prompt))
+        except Stopped:
+            raise ConversationStopped from None
+        _, cost = spent_of(output.usage, self.engine.asking.prices)
+        self.used.add_answer(output, cost)
+        return number, output
+
+    def _job(self, prompt: Prompt) -> Job:
+        """Return the request. Its key holds the sample, and how often the program has sent it before."""
+        planned, asking = self.engine.planned, self.engine.asking
+        options = planned.options_for(prompt)
+        hints = planned.task.hints
+        first = asking.key_of(prompt, options, None, self.epoch, hints)
+        repeat = self._repeats[first]
+        self._repeats[first] += 1
+        seed, draw = seeds_of(options.seed, self.id, self.epoch, repeat)
+        previous = f"{ROLE}/{self.id}/{repeat}"
+        key = asking.key_of(prompt, options, seed, self.epoch, hints, previous, draw)
+        request = Request(
+            prompt,
+            options,
+            seed,
+            self.epoch,
+            hints=hints,
+            key=key,
+            id=self.id,
+            draw=draw,
+            think_tags=asking.think_tags,
+        )
+        round_number = self._round(key)
+        known_count = self._known(round_number, prompt.messages)
+        return Job(
+            Sample(self.id),
+            request,
+            self.epoch,
+            round_number,
+            known_messages=known_count,
+        )
+
+    def _round(self, key: str) -> int:
+        """Return the round of a key: that of the journal, or the next one."""
+        if key not in self.keys:
+            self.keys.append(key)
+        return self.keys.index(key)
+
+    def _known(self, round_number: int, messages: tuple[Message, ...]) -> int:
+        """Return how many messages the record of the round before has, so that they are not written again."""
+        last_round, last_messages = self._last
+        self._last = (round_number, messages)
+        count = len(last_messages)
+        if round_number != last_round + 1 or len(messages) <= count:
+            return 0
+        return count if messages[:count] == last_messages else 0

@@ -1,0 +1,148 @@
+"""Floors: what agents that do nothing get in a task with tools, shown beside the number of the model.
+
+The task is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. That run is in
+the folder `floors` of the run, so that it is measured once, is resumed like any other, and can be looked at.
+
+A kind of task with other agents that do nothing, such as a program that ends at once, brings its own: `floor_copies`
+returns a planned task for each, and `measure_floors` runs whatever it returns.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...core import EMPTY, Result
+from ...core.record import FLOOR
+from ...registry import models as registered_models
+from ..options import SANDBOX, RunOptions
+from ..plan.planned_task import PlannedTask, digests_of
+from ..result import RunResult
+
+FOLDER = "floors"
+"""The folder of the floors inside a run."""
+AGENTS = ("null", "spam")
+REACHES_FLOOR = "not above the floor"
+Floors = Mapping[tuple[str, str], Mapping[str, float]]
+"""By task and metric: the value of each agent that does nothing."""
+
+
+def tasks_with_floors(
+    options: RunOptions, planned_tasks: Sequence[PlannedTask]
+) -> tuple[list[PlannedTask], list[str]]:
+    """Return the planned tasks whose floors are measured, each task once, and notes on those that are left out."""
+    chosen: dict[str, PlannedTask] = {}
+    notes: list[str] = []
+    if options.floors == "off" or options.predict_only:
+        return [], []
+    for planned in planned_tasks:
+        name = planned.task.name
+        if planned.tools is None or name in chosen or planned.model_name in AGENTS:
+            continue
+        paid = paid_roles(planned)
+        if paid and options.floors == "auto":
+            roles = " and ".join(paid)
+            notes.append(
+                f"{name}: no floor was measured, because it asks a {roles} (--floors on asks it)"
+            )
+            continue
+        chosen[name] = planned
+    return list(chosen.values()), list(dict.fromkeys(notes))
+
+
+def paid_roles(planned: PlannedTask) -> list[str]:
+    """Return the roles of models that a floor would ask besides the program sandbox."""
+    roles: list[str] = []
+    for scoring in planned.scorings:
+        roles += scoring.roles
+    tools = planned.tools
+    if tools is not None:
+        roles += tools.needs
+        if not tools.needs and not tools.is_free:
+            roles.append("service")
+    distinct = dict.fromkeys(roles)
+    return [role for role in distinct if role != SANDBOX]
+
+
+def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
+    """Yield a planned task with each agent that does nothing in place of the model."""
+    for agent in AGENTS:
+        model = registered_models.build(agent)
+        scorings = [replace(scoring, model=agent) for scoring in planned.scorings]
+        copy = replace(
+            planned,
+            model=model,
+            model_name=agent,
+            scorings=scorings,
+            run=floor_options(planned.run),
+            rounds={},
+            notices=(),
+            unchecked=False,
+        )
+        copy.digests = digests_of(copy)
+        yield copy
+
+
+def floor_options(run: RunOptions) -> RunOptions:
+    """Return the options of a run of floors: the same samples and limits, and nothing that is about the model."""
+    return run.but(
+        models=AGENTS,
+        model_args=EMPTY,
+        batch_size=None,
+        concurrency=None,
+        replicas=None,
+        executor=None,
+        gpus_per_replica=None,
+        address=None,
+        until=None,
+        budget=None,
+        cache=None,
+        baseline=None,
+        floors="off",
+    )
+
+
+async def measure_floors(
+    planned_tasks: Sequence[PlannedTask],
+    run: Callable[[list[PlannedTask]], Awaitable[RunResult]],
+) -> tuple[Floors, str]:
+    """Run tasks with the agents that do nothing. Return their values, and the status of that run."""
+    copies: list[PlannedTask] = []
+    for planned in planned_tasks:
+        copies += floor_copies(planned)
+    result = await run(copies)
+    floors: dict[tuple[str, str], dict[str, float]] = {}
+    for row in result.results:
+        if row.value is None:
+            continue
+        values = floors.setdefault((row.task, row.metric), {})
+        values[row.model] = row.value
+    return floors, result.status
+
+
+def with_floors(results: Sequence[Result], floors: Floors) -> list[Result]:
+    """Return the results with the floor of each number, and a flag on those that do not exceed it."""
+    return [_with_floor(result, floors) for result in results]
+
+
+def _with_floor(result: Result, floors: Floors) -> Result:
+    """Return the result with its floor, if one was measured."""
+    values = floors.get((result.task, result.metric))
+    if not values:
+        return result
+    best = max if result.higher_is_better else min
+    agent = best(values, key=values.__getitem__)
+    value = values[agent]
+    floor: dict[str, Any] = {"value": value, "agent": agent, **values}
+    details = {**result.details, FLOOR: floor}
+    flags = result.flags
+    if _reaches(result, value):
+        flags = (*flags, REACHES_FLOOR)
+    return replace(result, details=details, flags=flags)
+
+
+def _reaches(result: Result, floor: float) -> bool:
+    """Return True if the interval of a value, or the value without one, is not wholly on the better side of a floor."""
+    if result.value is None:
+        return False
+    low, high = result.ci or (result.value, result.value)
+    return low <= floor if result.higher_is_better else high >= floor

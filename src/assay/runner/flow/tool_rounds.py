@@ -1,0 +1,545 @@
+"""Samples with tools: after an answer with calls, run them, record the results, and queue the next round.
+
+The results of one answer are a line of the task `TASK#tools` in the journal, under the key of the request that was
+answered. It is written before the model is asked again, so that a kill loses at most the calls that were running.
+
+After a restart, a sample is walked through from its first round: answers come from the journal, and so do the results
+of tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If
+one differs, the sample goes on from there with the new result, and the run says so.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ...core import (
+    AssayError,
+    Candidate,
+    Media,
+    Message,
+    Outcome,
+    Output,
+    Prompt,
+    Reasoning,
+    Request,
+    Round,
+    Sample,
+    Score,
+    generation_role,
+)
+from ...core.message import plain_turns, to_plain
+from ...core.output import LIMIT
+from ...core.secrets import scrub
+from ...core.tools import ToolCall, ToolResult
+from ...media.checks import check_media
+from ...store import Answered, OutputLine
+from ...templates import Dialogue, rounds
+from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
+from ..ask.work import Job, Work
+from ..counts.spending_limit import spent_of
+from ..plan.planned_task import tools_digest
+from ..scoring.scoring import Scoring
+from .verdicts import judged
+
+if TYPE_CHECKING:
+    from .rows import TaskRun
+
+TOOLS = "tools"
+"""The role under which results are in the journal."""
+MOST_OPEN = 256
+"""Samples with open tools, unless the run limits the requests in flight."""
+Place = tuple[str, int]
+"""Sample id and epoch."""
+
+
+@dataclass(eq=False)
+class SampleAtWork:
+    """One sample between its first request and its score."""
+
+    sample: Sample
+    epoch: int
+    tools: SampleTools
+    dialogue: Dialogue
+    first: Prompt
+    used: Used = field(default_factory=Used)
+    limit: Outcome | None = None
+    rounds: list[Round] = field(default_factory=list)
+    spoken: list[tuple[str, str]] = field(default_factory=list)
+    """Role and text of each message so far."""
+    call_ids: set[str] = field(default_factory=set)
+    restarted: bool = False
+    """True once a repeated call gave another result than before."""
+
+    def add_round(self, request: Request, known_messages: int, output: Output) -> None:
+        """Keep a round for the scorers."""
+        new = [
+            to_plain(m)
+            for m in request.messages[known_messages:]
+            if m.parts is not None
+        ]
+        self.spoken += plain_turns(new)
+        self.rounds.append(Round(tuple(self.spoken), output))
+
+    def output(self) -> Output:
+        """Return the last answer with all rounds, the state of the tools, and the limit that ended the sample."""
+        last = self.rounds[-1].output
+        details = dict(last.details)
+        if len(self.rounds) > 1:
+            details["rounds"] = [entry.output.text for entry in self.rounds]
+        if self.limit is not None:
+            details[LIMIT] = self.limit.value
+        return replace(
+            last, rounds=tuple(self.rounds), state=self.tools.state, details=details
+        )
+
+
+class ToolRounds:
+    """The samples of one task × model that are at work with tools."""
+
+    def __init__(
+        self,
+        run: "TaskRun",
+        tool_set: ToolSet,
+        models: Mapping[str, Any],
+        say: Callable[[str], None],
+    ) -> None:
+        self.most_open = MOST_OPEN
+        self._run = run
+        self._set = tool_set
+        self._models = models
+        self._say = say
+        self._limits = run.planned.limits
+        self._digest = tools_digest(run.planned)
+        self._role_task = f"{run.planned.task.name}#{TOOLS}"
+        self._recorded = run.writer.cell(self._role_task, run.planned.model_name)
+        self._open: dict[Place, SampleAtWork] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._hung: set[str] = set()
+
+    def is_behind(self) -> bool:
+        """Return True if no other sample may begin before an open one ends."""
+        return len(self._open) >= self.most_open
+
+    def begin(
+        self,
+        sample: Sample,
+        request: Request,
+        epoch: int,
+        order: int,
+        stored: Sequence[Answered | None],
+    ) -> Job | None:
+        """Return the first request of a sample, or None if its rounds are walked through first."""
+        at_work = self._at_work(sample, request.prompt, epoch)
+        job = Job(sample, request, epoch, order=order)
+        asking = self._run.asking
+        is_new = asking.is_new or asking.known(job, stored) is None
+        if is_new and not self._set.begins and asking.may_ask:
+            return job
+        self._start(self._walk(at_work, job, stored))
+        return None
+
+    def continue_with(self, job: Job, output: Output) -> None:
+        """Run the calls of an answer and queue the next round, or score the sample."""
+        at_work = self._open[job.sample.id, job.epoch]
+        self._start(self._after_answer(at_work, job, output))
+
+    def begin_again(self, job: Job) -> Job:
+        """Return the first round of a sample whose model no longer remembers its rounds."""
+        left = self._open.pop((job.sample.id, job.epoch))
+        self._start(left.tools.close())
+        self._at_work(job.sample, left.first, job.epoch)
+        request = self._run.request_of(job.sample, left.first, job.epoch)
+        return Job(job.sample, request, job.epoch, order=job.order)
+
+    async def settle(self) -> None:
+        """Wait until no calls are running. Raise if one broke the run."""
+        while self._tasks:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            self.check()
+        self.check()
+
+    def check(self) -> None:
+        """Raise the error that broke a sample, such as a full disk."""
+        if self._broken is not None:
+            raise self._broken
+
+    async def close(self) -> None:
+        """Cancel what is running, and close the tools of all samples."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for at_work in list(self._open.values()):
+            await at_work.tools.close()
+        self._open.clear()
+        await self._set.close()
+
+    def notes(self) -> list[str]:
+        """Return notes about calls that were ended."""
+        task = self._run.planned.task.name
+        seconds = self._limits.call_seconds
+        return [
+            f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
+            for name in sorted(self._hung)
+        ]
+
+    def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
+        context = SampleContext(sample, epoch, None, self._models)
+        tools = SampleTools(self._set, context, self._limits)
+        template = self._run.planned.template
+        dialogue = rounds(
+            sample, prompt, template=template, history=self._run.planned.task.history
+        )
+        at_work = SampleAtWork(sample, epoch, tools, dialogue, prompt)
+        self._open[sample.id, epoch] = at_work
+        return at_work
+
+    def _start(self, work: Any) -> None:
+        """Run a coroutine beside the requests. The work is not done before it has ended."""
+        queue = self._run.work
+        if queue is not None:
+            queue.hold()
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._ended(done, queue))
+
+    def _ended(self, task: "asyncio.Task[None]", queue: Work | None) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._broken is None:
+            self._broken = error
+            if queue is not None:
+                queue.stop()
+        if queue is not None:
+            queue.finished(1)
+
+    async def _walk(
+        self, at_work: SampleAtWork, job: Job, stored: Sequence[Answered | None]
+    ) -> None:
+        """Go through the rounds that the journal has, then ask for the next one or score the sample."""
+        judged.set((job.sample.id, job.epoch))
+        run = self._run
+        answers: list[Answered] = []
+        try:
+            job = await self._begun(at_work, job)
+            while (answer := run.asking.known(job, stored, moves=True)) is not None:
+                answers.append(answer)
+                output = run.asking.output(answer)
+                following = await self._next(at_work, job, output)
+                if following is None:
+                    await self._finish_known(at_work, job, answers, stored)
+                    return
+                job = following
+        except AssayError as error:
+            await self._fail(at_work, job, error)
+            return
+        run.remark_on(job.sample, job.epoch, answers)
+        if run.asking.may_ask and run.work is not None:
+            run.work.put(job)
+            return
+        del self._open[job.sample.id, job.epoch]
+        await at_work.tools.close()
+        run.pass_over(
+            job.sample,
+            job.epoch,
+            job.order,
+            [*answers, *stored[job.round :]],
+            job.round,
+        )
+
+    async def _begun(self, at_work: SampleAtWork, job: Job) -> Job:
+        """Return the first request, with the prompt of the session that begins the conversation."""
+        if not self._set.begins:
+            return job
+        prompt = await at_work.tools.begin(job.request.prompt)
+        prompt = replace(prompt, tools=at_work.tools.offered)
+        at_work.first = prompt
+        request = self._run.request_of(job.sample, prompt, job.epoch)
+        return replace(job, request=request)
+
+    async def _after_answer(
+        self, at_work: SampleAtWork, job: Job, output: Output
+    ) -> None:
+        """Continue a sample after a new answer."""
+        judged.set((job.sample.id, job.epoch))
+        try:
+            following = await self._next(at_work, job, output)
+        except AssayError as error:
+            await self._fail(at_work, job, error)
+            return
+        if following is None:
+            await self._finish(at_work, job, self._run.planned.scorings)
+        elif self._run.work is not None:
+            self._run.work.put(following)
+
+    async def _next(
+        self, at_work: SampleAtWork, job: Job, output: Output
+    ) -> Job | None:
+        """Return the next round of a sample, or None if it is over, failed or at a limit."""
+        at_work.add_round(job.request, job.known_messages, output)
+        _, cost = spent_of(output.usage, self._run.asking.prices)
+        at_work.used.add_answer(output, cost)
+        if output.error is not None:
+            return None
+        answer = self._own_message(at_work, job.request, output)
+        calls = answer.calls
+        history = (*_spoken(job.request.messages), answer)
+        if calls and not self._is_left_open(at_work, calls):
+            turns = await self._result_turns(at_work, job, calls)
+        else:
+            turns = await self._later_turns(at_work, job, history, output, calls)
+        if not turns:
+            return None
+        limit = at_work.used.limit_reached(self._limits)
+        if limit is not None:
+            at_work.limit = limit
+            return None
+        return self._following(at_work, job, output, history, turns)
+
+    def _is_left_open(self, at_work: SampleAtWork, calls: Sequence[ToolCall]) -> bool:
+        """Return True if a call is of a tool that the row declares and nothing runs: it is the answer."""
+        declared = {tool.name for tool in at_work.sample.tools}
+        if not declared:
+            return False
+        runnable = {tool.name for tool in at_work.tools.offered}
+        return any(c.name in declared and c.name not in runnable for c in calls)
+
+    def _own_message(
+        self, at_work: SampleAtWork, request: Request, output: Output
+    ) -> Message:
+        """Return the answer as a turn: with an id of its own for each call, and reasoning that services want back."""
+        parts: list[Any] = []
+        for part in output.candidates[0].parts if output.candidates else ():
+            if isinstance(part, Reasoning) and not part.signature:
+                continue
+            if isinstance(part, ToolCall):
+                part = _with_own_id(part, at_work.call_ids, len(at_work.rounds))
+            parts.append(part)
+        return Message(generation_role(request.messages), tuple(parts))
+
+    async def _result_turns(
+        self, at_work: SampleAtWork, job: Job, calls: Sequence[ToolCall]
+    ) -> tuple[Message, ...]:
+        """Run the calls, and return a turn for each result; none if the tools end the sample."""
+        results = await self._results(at_work, job, calls)
+        at_work.used.calls += len(results)
+        if at_work.tools.hung:
+            self._hung.add(at_work.tools.hung)
+        for result in results:
+            for part in result.parts:
+                if isinstance(part, Media):
+                    check_media(part)
+        if at_work.tools.is_over:
+            plain = [to_plain(Message("tool", (result,))) for result in results]
+            at_work.spoken += plain_turns(plain)
+            return ()
+        return tuple(Message("tool", (result,)) for result in results)
+
+    async def _results(
+        self, at_work: SampleAtWork, job: Job, calls: Sequence[ToolCall]
+    ) -> tuple[ToolResult, ...]:
+        """Return the results of calls: the recorded ones, or those of running them now, which are then recorded."""
+        recorded, seconds = self._recorded_results(job)
+        if recorded is not None and not self._set.is_stateful:
+            at_work.used.seconds += seconds
+            return recorded
+        room = None
+        if self._limits.calls is not None:
+            room = max(0, self._limits.calls - at_work.used.calls)
+        started = time.monotonic()
+        results = await at_work.tools.run(calls, room)
+        elapsed = time.monotonic() - started
+        if recorded is not None:
+            if result_digest(recorded) == result_digest(results):
+                at_work.used.seconds += seconds
+                return recorded
+            self._say_differs(at_work, job)
+        at_work.used.seconds += elapsed
+        self._record(job, results, elapsed)
+        return results
+
+    def _say_differs(self, at_work: SampleAtWork, job: Job) -> None:
+        """Say, once for a sample, that its calls cannot be repeated."""
+        if at_work.restarted:
+            return
+        at_work.restarted = True
+        self._say(
+            f"{self._run.planned.task.name}: sample {job.sample.id}: a repeated call gave another result"
+            f" than before the restart; it is asked again from round {job.round + 2} on"
+        )
+
+    def _recorded_results(
+        self, job: Job
+    ) -> tuple[tuple[ToolResult, ...] | None, float]:
+        """Return the results that the journal has for the calls of this answer, and the seconds they took."""
+        stored = self._recorded.answers.get((job.sample.id, job.epoch), ())
+        if job.round >= len(stored):
+            return None, 0.0
+        answer = stored[job.round]
+        if answer is None or answer.key != job.request.key:
+            return None, 0.0
+        asking = self._run.asking
+        record = asking.read(answer)
+        if record.details.get(TOOLS) != self._digest:
+            return None, 0.0
+        output = asking.output_of(record)
+        results: list[ToolResult] = []
+        for candidate in output.candidates:
+            results += [
+                part for part in candidate.parts if isinstance(part, ToolResult)
+            ]
+        return tuple(results), output.seconds or 0.0
+
+    def _record(
+        self, job: Job, results: tuple[ToolResult, ...], seconds: float
+    ) -> None:
+        """Write results to the journal. When this returns, they survive a kill."""
+        writer = self._run.writer
+        output = Output((Candidate(results),), seconds=seconds)
+        writer.write(
+            OutputLine(
+                self._role_task,
+                self._run.planned.model_name,
+                job.sample.id,
+                job.request.key,
+                job.epoch,
+                job.round,
+                (),
+                None,
+                writer.plain_output(output),
+                None,
+                {TOOLS: self._digest},
+            )
+        )
+        writer.journal.flush()
+
+    async def _later_turns(
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        history: tuple[Message, ...],
+        output: Output,
+        calls: Sequence[ToolCall],
+    ) -> tuple[Message, ...]:
+        """Return the turns of the user after an answer without calls; none if the sample is over."""
+        if calls:
+            return ()
+        tools = at_work.tools
+        if self._set.replies:
+            turns = await tools.reply(history, output)
+        else:
+            turns = at_work.dialogue.next_turns(history)
+        if turns is None or tools.is_over:
+            return ()
+        tools.turn += 1
+        return turns
+
+    def _following(
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        output: Output,
+        history: tuple[Message, ...],
+        turns: tuple[Message, ...],
+    ) -> Job:
+        """Return the job of the next round. Its key covers what is new, and the key of the round before."""
+        opened = tuple(m for m in at_work.first.messages if m.parts is None)
+        messages = (*history, *turns, *opened)
+        known_messages = len(history) - 1
+        prompt = replace(at_work.first, messages=messages, tools=at_work.tools.offered)
+        for message in turns:
+            for medium in message.media:
+                check_media(medium)
+        request = self._run.request_of(
+            job.sample,
+            prompt,
+            job.epoch,
+            job.round + 1,
+            job.request.key,
+            output.state,
+            known_messages,
+        )
+        return Job(
+            job.sample,
+            request,
+            job.epoch,
+            job.round + 1,
+            job.order,
+            known_messages=known_messages,
+        )
+
+    async def _finish(
+        self, at_work: SampleAtWork, job: Job, scorings: Sequence[Scoring]
+    ) -> None:
+        """Score a sample that is over, then close its tools."""
+        run = self._run
+        if at_work.rounds[-1].output.error is None:
+            try:
+                await (
+                    at_work.tools.open()
+                )  # scorers read the state, also if nothing was called
+            except AssayError as error:
+                await self._fail(at_work, job, error)
+                return
+        output = at_work.output()
+        if not run.asking.is_new:
+            run.note_rounds(job.sample.id, job.epoch, job.round + 1)
+        try:
+            later = run.verdicts.score(
+                job.sample, output, job.epoch, job.order, scorings
+            )
+            if output.error is not None:
+                run.asking.check()
+            run.verdicts.check()
+            if later:
+                await asyncio.gather(*later, return_exceptions=True)
+        finally:
+            del self._open[job.sample.id, job.epoch]
+            await at_work.tools.close()
+
+    async def _finish_known(
+        self,
+        at_work: SampleAtWork,
+        job: Job,
+        answers: Sequence[Answered],
+        stored: Sequence[Answered | None],
+    ) -> None:
+        """Count a sample whose rounds are all in the journal. It is scored if a score is missing or outdated."""
+        run = self._run
+        stale = run.count_reused(job.sample, job.epoch, job.order, answers, stored)
+        if stale:
+            await self._finish(at_work, job, stale)
+            return
+        run.progress.done += 1
+        del self._open[job.sample.id, job.epoch]
+        await at_work.tools.close()
+
+    async def _fail(self, at_work: SampleAtWork, job: Job, error: AssayError) -> None:
+        """Give a sample whose tools cannot work no score. The next run tries it again."""
+        run = self._run
+        sample = job.sample
+        self._open.pop((sample.id, job.epoch), None)
+        details = {"error": scrub(f"its tools: {error}")}
+        score = Score(None, Outcome.JUDGE_ERROR, details=details)
+        for scoring in run.planned.scorings:
+            run.verdicts.write(scoring, sample, score, job.epoch, job.order)
+        run.progress.done += 1
+        await at_work.tools.close()
+
+
+def _spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with content."""
+    return tuple(message for message in messages if message.parts is not None)
+
+
+def _with_own_id(call: ToolCall, used_ids: set[str], round_number: int) -> ToolCall:
+    """Return the call with an id that no earlier call of the sample has, and remember it."""
+    call_id = call.id
+    number = 0
+    while not call_id or call_id in used_ids:
+        number += 1
+        call_id = f"call_{round_number}_{number}"
+    used_ids.add(call_id)
+    return call if call_id == call.id else replace(call, id=call_id)

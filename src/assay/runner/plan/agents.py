@@ -1,0 +1,42 @@
+"""The agent program of a run, put in front of the model of each task."""
+
+from ...agents.agent_model import DEFAULT_CONCURRENCY, AgentModel
+from ...agents.program import read_agent
+from ...core import Model, Task, UsageError
+from ..options import RunOptions
+from ..tasks.tools import limits_of
+
+
+def with_agent(task: Task, model: Model, name: str, run: RunOptions) -> Model:
+    """Return the model behind the run's agent; the model itself if there is none. Raise if the task needs another."""
+    where = f"task {task.name!r}"
+    if run.agent is None:
+        if task.environment is not None:
+            raise UsageError(
+                "the task is done in a workspace, and --agent names no program for it",
+                where=where,
+                fix='--agent "PROGRAM {instruction}", --agent oracle or --agent null',
+            )
+        return model
+    if task.driver is not None:
+        raise UsageError(
+            "the task asks the model itself, so no agent can do it",
+            where=where,
+            fix="leave --agent out",
+        )
+    program = read_agent(run.agent, run.agent_args)
+    if program.is_oracle and task.environment is None:
+        raise UsageError(
+            "--agent oracle runs a task's own solution, and this task has none",
+            where=where,
+            fix="name another agent",
+        )
+    if task.tools or task.mcp:
+        raise UsageError(
+            "the task has tools of its own, which an agent program cannot call",
+            where=where,
+            fix="leave --agent out, or the tools",
+        )
+    limits = limits_of(task, run)
+    concurrency = run.concurrency or DEFAULT_CONCURRENCY
+    return AgentModel(program, model, name, limits, task.environment, concurrency)

@@ -1,0 +1,104 @@
+"""Notes on how a task is measured: which way was taken for choices, and which scorer or normalizer fits the targets."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ...core import Audio, BadSample, Sample, Task
+from ..options import RunOptions
+from ..tasks.measure import is_plain
+from .planned_task import PlannedTask
+
+ROWS_LOOKED_AT = 200
+MOST = 0.5
+"""The share of targets from which on they are taken to have a form."""
+COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
+# "… 48 / 2 = 24 clips.\n#### 24"
+_MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
+_MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
+
+
+def measure_notes(planned: PlannedTask, task: Task, run: RunOptions) -> Iterator[str]:
+    """Yield how plain choices are measured, where the model could be asked in another way."""
+    if (
+        not is_plain(task)
+        or run.measure is not None
+        or planned.samples.kind != "choice"
+    ):
+        return
+    abilities = planned.model.abilities
+    if not abilities.likelihood or "likelihood" in abilities.unsure:
+        return
+    model = planned.model_name
+    if planned.measure:
+        why = "no chat template" if abilities.chat is False else "likelihoods"
+        way = f"measured by {planned.measure}, since {model} has {why}"
+        other = "--measure letter asks it to write a letter"
+    else:
+        way = f"{model} is asked to write a letter"
+        if abilities.chat:
+            way += ", since it has a chat template"
+        other = "--measure letter_likelihood compares the likelihoods of the letters"
+    yield f"{task.name}: {way}; {other}"
+
+
+def scorer_notes(
+    samples: Iterable[Sample | BadSample], scorers: Sequence[tuple[str, Any]]
+) -> Iterator[str]:
+    """Yield advice where the form of the targets asks for another scorer or a normalizer."""
+    looked_at = islice(samples, ROWS_LOOKED_AT)
+    rows = [row for row in looked_at if isinstance(row, Sample)]
+    targets = [str(row.targets[0]) for row in rows if row.targets]
+    if not targets:
+        return
+    literal = [name for name, _ in scorers if name in COMPARES_TEXT]
+    if literal and _share(targets, _MARKED_NUMBER) > MOST:
+        compare = "compares" if len(literal) == 1 else "compare"
+        yield (
+            f"targets end in a number after ####, and {' and '.join(literal)} {compare} the whole text: "
+            "--scorer number reads the number"
+        )
+        return
+    fitting = _normalizer_for(targets)
+    for name, scorer in scorers:
+        is_bare = getattr(scorer, "normalize", None) == "none"
+        is_rate = getattr(scorer, "measures_transcripts", False)
+        if is_bare and is_rate and _has_marks(targets):
+            yield (
+                f"{name} counts case and punctuation as errors: "
+                f"--scorer {name}:normalize={fitting} leaves them out"
+            )
+    if literal and _are_transcripts(rows, targets):
+        yield (
+            "targets look like transcripts of the recordings: "
+            f"--scorer wer:normalize={fitting} counts word errors"
+        )
+
+
+def _share(targets: Sequence[str], pattern: re.Pattern[str]) -> float:
+    return sum(bool(pattern.fullmatch(target)) for target in targets) / len(targets)
+
+
+def _has_marks(targets: Sequence[str]) -> bool:
+    """Return True if most targets have capital letters or punctuation, and are not all in capitals."""
+    marked = [target for target in targets if _MARKS.search(target)]
+    return len(marked) / len(targets) > MOST
+
+
+def _are_transcripts(rows: Sequence[Sample], targets: Sequence[str]) -> bool:
+    """Return True if each question is a recording alone and most targets are sentences."""
+    for row in rows:
+        has_audio = any(isinstance(medium, Audio) for medium in row.media)
+        if not has_audio or row.input:
+            return False
+    sentences = [target for target in targets if len(target.split()) >= 3]
+    return len(sentences) / len(targets) > MOST
+
+
+def _normalizer_for(targets: Sequence[str]) -> str:
+    """Return the normalizer for the language of the targets, told by their script."""
+    from ...scorers.speech.chinese_text import HAN
+
+    is_han = any(re.search(HAN, target) for target in targets)
+    return "zh" if is_han else "whisper-en"

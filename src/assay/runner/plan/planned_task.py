@@ -1,0 +1,235 @@
+"""One task with one model (task × model), and the digests of everything its answers depend on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ...code.currency import rows_digest
+from ...code.fingerprint import code_digest
+from ...core import (
+    BadSample,
+    ComponentError,
+    DataError,
+    GenerateOptions,
+    Model,
+    Noting,
+    Prompt,
+    Sample,
+    Task,
+    Template,
+    digest_of,
+)
+from ...core.secrets import veiled
+from ...datasets import Samples, View, view
+from ...datasets.memory import Called
+from ...templates import FewshotTemplate
+from ...tooling import USUAL_LIMITS, SampleLimits, ToolSet
+from ..options import RunOptions
+from ..scoring.scoring import Scoring
+from ..tasks.shots import Shots
+
+
+@dataclass(slots=True)
+class PlannedTask:
+    """One task with one model, checked and ready to run. It becomes one row of the results table."""
+
+    task: Task
+    model_name: str
+    model: Model
+    samples: Samples
+    template: Template
+    scorings: list[Scoring]
+    options: GenerateOptions
+    run: RunOptions
+    shots: Shots | None = None
+    measure: str = ""
+    """The measure of the task that was chosen; empty if the task is asked as written."""
+    digests: dict[str, Any] = field(default_factory=dict)
+    rounds: dict[tuple[str, int], int] = field(default_factory=dict)
+    """By sample and epoch: how many rounds of a dialogue count, where the journal holds more."""
+    holds_more: bool = True
+    """True if the journal may have samples or epochs that are not part of this run."""
+    earlier_values: Mapping[str, float] | None = None
+    """The values of the baseline by sample id, for `--until decided`."""
+    taken: int | None = None
+    """The number of rows that count, if `--until` ended the run early; None for all."""
+    tools: ToolSet | None = None
+    """What the model may call, of a task with tools."""
+    limits: SampleLimits = USUAL_LIMITS
+    """What one sample may use, in a task with tools."""
+    notices: tuple[str, ...] = ()
+    """Notes of the plan, besides its errors."""
+    _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)
+    unchecked: bool = False
+    """True if the journal may hold answers to other questions under the same sample ids.
+
+    That is so if something has changed and no run has compared all keys since.
+    """
+
+    @property
+    def summarizer_digest(self) -> str:
+        """Digest of the code that computes the numbers."""
+        return code_digest(
+            [
+                self.task.summarizers,
+                self.task.reducer,
+                [s.summarizers for s in self.scorings],
+            ]
+        )[:16]
+
+    def options_for(self, prompt: Prompt) -> GenerateOptions:
+        """Return the task's options, overridden by those of the prompt, then by those of the run."""
+        if prompt.options is None:
+            return self.options
+        return self.options.set(**prompt.options.given()).set(**self.run.generation)
+
+    @property
+    def makes_rows(self) -> bool:
+        """True if a user's function yields the rows.
+
+        It may read anything, so rows are known only once they are read.
+        """
+        return any(
+            isinstance(shard, Called) and shard.listed is None
+            for shard in self.samples.shards
+        )
+
+    def chosen(self) -> View:
+        """Return the samples of this run."""
+        run = self.run
+        seed = (run.seed or 0) if run.shuffle else None
+        return view(
+            self.samples,
+            limit=run.limit,
+            shuffle=seed,
+            ids=run.ids or None,
+            shard=run.shard,
+        )
+
+    @property
+    def shows_system(self) -> bool:
+        """True if prompts begin with the run's system text. A template with its own system text keeps that."""
+        prompt = self.first_prompt()
+        return (
+            prompt is None
+            or not prompt.messages
+            or (self.run.system or "") in prompt.messages[0].text
+        )
+
+    def view(self) -> Iterator[Sample | BadSample]:
+        """Iterate over the samples of this run."""
+        return iter(self.chosen())
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes about how the questions were asked, for readers of the numbers."""
+        yield from self.notices
+        if isinstance(self.model, Noting):
+            yield from self.model.run_notes()
+        if self.run.system and not self.shows_system:
+            yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
+        if self.shots is not None and self.shots.are_evaluated:
+            num = self.shots.fewshot.num
+            subject = "1 shot is" if num == 1 else f"{num} shots are"
+            yield (
+                f"{self.task.name}: the {subject} drawn from the evaluated samples themselves (never from the"
+                " question's own); --fewshot_data names another file"
+            )
+        if isinstance(self.template, FewshotTemplate):
+            yield from (f"{self.task.name}: {line}" for line in self.template.notes())
+
+    def first_sample(self) -> Sample | None:
+        """Return the first usable sample, or None. It is read once, since reading rows may be slow."""
+        if self._first is None:
+            self._first = (
+                next((s for s in self.view() if isinstance(s, Sample)), None),
+            )
+        return self._first[0]
+
+    def first_prompt(self) -> Prompt | None:
+        """Return the prompt of the first sample; None without a sample, or if its template fails (counted later)."""
+        sample = self.first_sample()
+        try:
+            return None if sample is None else self.template(sample)
+        except (ComponentError, DataError):
+            return None
+
+
+def digests_of(planned: PlannedTask) -> dict[str, Any]:
+    """Return digests of everything the answers depend on.
+
+    If none changed, finished samples are recognised by id alone.
+    """
+    run = planned.run
+    shards = [shard for shard in planned.samples.shards if isinstance(shard, Called)]
+    digests = [
+        code_digest(s.function) if s.listed is None else rows_digest(s.listed)
+        for s in shards
+    ]
+    order: tuple[Any, ...] = ()
+    if run.shuffle_choices is not None:
+        order = (run.shuffle_choices,)
+    if run.shuffle_choices_each_epoch:
+        order = (*order, "each epoch")
+    return {
+        "data": {
+            **planned.samples.fingerprint(),
+            **({"made": digests} if digests else {}),
+            **({"subset": planned.samples.subset} if planned.samples.subset else {}),
+        },
+        "view": digest_of(
+            [
+                run.limit,
+                run.ids,
+                run.shuffle,
+                run.shard,
+                run.split,
+                run.seed if run.shuffle else None,
+            ]
+        ),
+        "template": code_digest(
+            [
+                planned.template.source,
+                planned.task.template,
+                planned.task.system,
+                run.system,
+            ]
+        ),
+        "to_sample": code_digest(
+            [
+                planned.task.to_sample,
+                getattr(planned.task.dataset, "read", None),
+                *order,
+            ]
+        ),
+        "shots": digest_of(None if planned.shots is None else planned.shots.to_plain()),
+        "options": digest_of(
+            [
+                planned.options.given(),
+                planned.task.epochs if run.epochs is None else run.epochs,
+            ]
+        ),
+        "model": digest_of(veiled(planned.model.identity)),
+        **_tool_digests(planned),
+        **(
+            {}
+            if planned.task.driver is None
+            else {"driver": code_digest(planned.task.driver)}
+        ),
+    }
+
+
+def _tool_digests(planned: PlannedTask) -> dict[str, str]:
+    """Return the digests of a task's tools and of the limits of a sample; none without tools."""
+    if planned.tools is None:
+        return {}
+    return {
+        "tools": tools_digest(planned),
+        "limits": digest_of(asdict(planned.limits)),
+    }
+
+
+def tools_digest(planned: PlannedTask) -> str:
+    """Return the digest of what the results of calls depend on."""
+    assert planned.tools is not None
+    helpers = {role: planned.run.helper_of(role) for role in planned.tools.needs}
+    return code_digest([*planned.tools.identity, helpers])[:16]

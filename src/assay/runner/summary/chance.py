@@ -1,0 +1,66 @@
+"""The chance level of multiple choice: what guessing gets, shown beside the score."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core import BadSample, Result, Sample
+from ...core.record import FLOOR
+from ..scoring.scoring import Scoring
+
+CHANCE = "chance"
+CHOICE_SCORERS = "assay.scorers.choice"
+"""The package of the scorers that are right for one option."""
+
+
+@dataclass(slots=True)
+class ChanceLevel:
+    """Counts the options of the samples of a run."""
+
+    guesses: float = 0.0
+    """The sum of what a guess gets in each sample."""
+    count: int = 0
+    has_others: bool = False
+    """True if a sample has no options, or several right ones. There is no chance level then."""
+
+    def add(self, item: Sample | BadSample) -> None:
+        """Count a sample."""
+        if isinstance(item, BadSample):
+            return
+        if len(item.choices) < 2 or len(item.targets) != 1:
+            self.has_others = True
+            return
+        self.guesses += 1 / len(item.choices)
+        self.count += 1
+
+    @property
+    def value(self) -> float | None:
+        """The expected share of right guesses, or None if there is none."""
+        if self.has_others or not self.count:
+            return None
+        return self.guesses / self.count
+
+
+def with_chance(
+    results: Iterable[Result], level: ChanceLevel, scorings: Sequence[Scoring]
+) -> list[Result]:
+    """Return the results with the chance level of each number that is a share of right choices."""
+    results = list(results)
+    value = level.value
+    if value is None:
+        return results
+    names = {s.name for s in scorings if _is_choice(s.scorer)}
+    floor: dict[str, Any] = {"value": round(value, 6), "agent": CHANCE}
+    return [
+        replace(result, details={**result.details, FLOOR: floor})
+        if result.metric in names and result.reducer == "mean"
+        else result
+        for result in results
+    ]
+
+
+def _is_choice(scorer: Any) -> bool:
+    """Return True if a scorer that ships reads one option in an answer."""
+    kind = scorer if isinstance(scorer, type) or callable(scorer) else type(scorer)
+    modules = (getattr(kind, "__module__", ""), type(scorer).__module__)
+    return any(str(module).startswith(CHOICE_SCORERS) for module in modules)

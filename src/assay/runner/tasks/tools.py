@@ -1,0 +1,58 @@
+"""The tools of a task, and what one of its samples may use."""
+
+from typing import Any
+
+from ...core import Task, UsageError, suggest
+from ...tooling import SampleLimits, ToolSet
+from ...tooling.simulated_user import SimulatedUser
+from ..options import RunOptions
+
+LIMIT_FLAGS = {
+    "turns": "max_turns",
+    "calls": "max_calls",
+    "tokens": "sample_tokens",
+    "cost": "sample_cost",
+    "seconds": "sample_seconds",
+    "call_seconds": "tool_seconds",
+}
+"""By limit: the option of a run that sets it."""
+
+
+def build_tools(task: Task) -> ToolSet | None:
+    """Return the tools of a task, or None if it has none. Raise if one cannot be used."""
+    where = f"task {task.name!r}"
+    servers = [{"name": "mcp", "command": command} for command in task.mcp]
+    entries = [*task.tools, *servers]
+    if task.user is not None:
+        entries.append(SimulatedUser(task.user, f"{where}, key `user`"))
+    if entries:
+        return ToolSet.of(entries, task.state, where)
+    if task.state is not None:
+        raise UsageError(
+            "`state` without tools",
+            where=where,
+            fix="add tools = […], or leave it out",
+        )
+    return None
+
+
+def limits_of(task: Task, run: RunOptions) -> SampleLimits:
+    """Return what one sample may use: the limits of the run, else those of the task, else the usual ones."""
+    where = f"task {task.name!r}"
+    values: dict[str, Any] = {}
+    for name, value in task.limits.items():
+        if name not in LIMIT_FLAGS:
+            fix = suggest(str(name), sorted(LIMIT_FLAGS), "known:")
+            raise UsageError(f"there is no limit {name!r}", where=where, fix=fix)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise UsageError(
+                f"the limit {name!r} is {value!r}", where=where, fix="write a number"
+            )
+        values[str(name)] = value
+    for name, option in LIMIT_FLAGS.items():
+        value = getattr(run, option)
+        if value is not None:
+            values[name] = value
+    limits = SampleLimits(**values)
+    limits.check()
+    return limits

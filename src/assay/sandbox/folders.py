@@ -1,0 +1,120 @@
+"""Folders of the host in which executions of `landlock` and `none` work: made, measured, removed.
+
+A program may nest folders deeper than Python can recurse or a path can name, and close them to their owner.
+"""
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "assay-sandbox-"
+_MOST_FILES = 4096
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+def make_folder() -> Path:
+    """Make a folder whose name says which process works in it."""
+    return Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-"))
+
+
+def _own_prefix() -> str:
+    """Return how the names begin of folders whose processes are seen here: containers may share a temporary folder."""
+    return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
+
+
+def is_full(folder: str, most: int) -> bool:
+    """Return True if the files in a folder take more bytes than `most`, are too many, or are too deep to be counted."""
+    size = count = 0
+    waiting = [folder]
+    while waiting:
+        try:
+            for entry in _entries(waiting.pop()):
+                count += 1
+                if count > _MOST_FILES:
+                    return True
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        except OSError:
+            return True
+    return size > most
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what is in a folder, also if the program closed it."""
+    try:
+        listed = os.scandir(folder)
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        listed = os.scandir(folder)
+    with listed:
+        yield from listed
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all that is in it; leave what cannot be removed."""
+    try:
+        top = os.open(folder, _OPEN)
+    except OSError:
+        return
+    try:
+        removed = [True]
+        while any(removed):
+            removed = [_remove_entry(name, top) for name in os.listdir(top)]
+        os.rmdir(folder)
+    except OSError:
+        return
+    finally:
+        os.close(top)
+
+
+def _remove_entry(name: str, top: int) -> bool:
+    """Remove one entry of the folder `top`; return True if it was there and is gone.
+
+    Folders in it are moved up into `top`, so that no path grows long, and are removed by the next pass.
+    """
+    try:
+        if not _is_folder(name, top):
+            os.unlink(name, dir_fd=top)
+            return True
+        folder = _open_folder(name, top)
+        try:
+            for child in os.listdir(folder):
+                if _is_folder(child, folder):
+                    os.chmod(child, 0o700, dir_fd=folder)
+                    moved = f".{secrets.token_hex(8)}"
+                    os.rename(child, moved, src_dir_fd=folder, dst_dir_fd=top)
+                else:
+                    os.unlink(child, dir_fd=folder)
+        finally:
+            os.close(folder)
+        os.rmdir(name, dir_fd=top)
+    except OSError:
+        return False
+    return True
+
+
+def _is_folder(name: str, parent: int) -> bool:
+    mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    return stat.S_ISDIR(mode)
+
+
+def _open_folder(name: str, parent: int) -> int:
+    """Open a folder, also if the program closed it to its owner."""
+    os.chmod(name, 0o700, dir_fd=parent)
+    return os.open(name, _OPEN, dir_fd=parent)
+
+
+def remove_stale_folders() -> None:
+    """Remove folders whose process has ended without removing them."""
+    prefix = _own_prefix()
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        pid = path.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            remove_folder(path)

@@ -1,0 +1,304 @@
+"""Runs inside a sandbox: executes a program and its tests in one process and one namespace, as official runners do.
+
+Called by `inside`, or by `serving` in a fork. Imports only the standard library, and as little of it as possible.
+
+The verdict is written by an audit hook (`sys.addaudithook`), which Python code can neither remove nor find without
+another audit event. The hook writes "passed" only if the frame of `judge` executed every part of the tests and then
+reached its last line, in the process that began. So exits, output, files, forks and other descriptors never pass.
+
+The same hook reports a program that looks into its own process, before it can do so. What the program replaced is
+compared at the end. Either makes the verdict suspect.
+"""
+
+import _thread
+import builtins
+import posix
+import sys
+from _operator import is_
+
+MYPY = False  # importing `typing` costs more than all else here
+if MYPY:
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
+    from typing import Any
+
+MODULE = "program"
+"""The name of the program's module: it is not `__main__`, as it is not in the official runners."""
+NEXT, PASSED, FAILED, CHECKED = (
+    "assay.next",
+    "assay.passed",
+    "assay.failed",
+    "assay.checked",
+)
+"""Audit events between `judge` and the hook."""
+LONGEST_REASON = 2000
+MOST_REASONS = 5
+ASSAY_MODULES = ("harness", "steps", "serving", "namespaces", "confine")
+STANDARD_LIBRARY = str(sys.modules["encodings"].__file__).rpartition("encodings")[0]
+TRUSTED_FILES = (STANDARD_LIBRARY, "<frozen ", "<assay ")
+"""Where code is from that may look into the process: the standard library and the tests."""
+ALWAYS_REPORTED = (
+    "sys.settrace",
+    "sys.setprofile",
+    "sys.addaudithook",
+    "sys.monitoring.",
+)
+"""Audit events by which tests can be steered."""
+REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
+"""Audit events of looking into the process, reported unless trusted code raises them."""
+FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
+PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
+LOADED: "dict[str, dict[str, Any]]" = {}
+REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
+"""Names of `sys` that an honest program may replace."""
+
+
+def main(settings: "dict[str, Any]") -> None:
+    """Judge a program, then end the process without waiting for what the program left."""
+    try:
+        judge(settings)
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - a program can break its streams
+        sys.excepthook(*sys.exc_info())
+    posix._exit(0)
+
+
+def judge(settings: "dict[str, Any]") -> None:
+    """Execute a program and its tests. `settings["facts"]` has both, and where to write the verdict."""
+    facts = settings.pop("facts")
+    tests, program = facts.pop("tests"), facts.pop("program")
+    entry = tests["entry"]
+    execute, audit, compare_modules = exec, sys.audit, compare_with
+    module = type(sys)(MODULE)
+    scope = module.__dict__
+    test_scope: dict[str, Any] = {"__name__": "tests", "__builtins__": builtins}
+    say = writer(facts.pop("verdict"), facts.pop("nonce"))
+    try:
+        setup = compile(tests["before"], "<assay setup>", "exec")
+        test = compile(tests["test"], "<assay tests>", "exec")
+        call = compile(tests["call"], "<assay tests>", "exec")
+        execute(setup, test_scope)
+    except BaseException as error:  # noqa: BLE001 - the program has not begun
+        say("fault", describe(error))
+        return
+    for name in ASSAY_MODULES:
+        sys.modules.pop(name, None)
+    sys.modules[MODULE] = module
+    scope["__builtins__"] = builtins
+    loaded = remember_modules()
+    has_loaded = False
+    part: list[CodeType] = []
+    say("ready", "")
+    sys.addaudithook(hook_for(sys._getframe(), [test, call], say))
+    del say, tests, test, call
+    try:
+        text = program.decode("utf-8", "surrogateescape")
+        execute(compile(text, "program.py", "exec"), scope)
+        has_loaded = True
+        if entry:
+            test_scope["candidate"] = find_entry(scope, entry)
+        else:
+            scope.update({k: v for k, v in test_scope.items() if k not in scope})
+        audit(NEXT, part)
+        execute(part.pop(), scope)
+        audit(NEXT, part)
+        execute(part.pop(), test_scope if entry else scope)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the tests did not pass
+        before = "" if has_loaded else "the program does not load: "
+        audit(FAILED, before + describe(error))
+        return
+    audit(PASSED)
+    audit(CHECKED, compare_modules(loaded, scope, program))
+
+
+def remember_modules() -> "dict[str, dict[str, Any]]":
+    """Return the names of all modules that are loaded, with their values; the process that forks does it once."""
+    for name, module in sys.modules.items():
+        if name not in LOADED:
+            LOADED[name] = dict(getattr(module, "__dict__", {}))
+    return LOADED
+
+
+def find_entry(scope: "dict[str, Any]", name: str) -> "Any":
+    """Return the function that is tested."""
+    if name not in scope:
+        raise NameError(f"name {name!r} is not defined")
+    return scope[name]
+
+
+def describe(error: BaseException) -> str:
+    """Return the type and the text of an error."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"[:LONGEST_REASON]
+    except BaseException:  # noqa: BLE001 - its text may be the program's own doing
+        return name
+
+
+def writer(pipe: int, nonce: str) -> "Callable[[str, str], None]":
+    """Return the function that writes a line which the host believes."""
+    write = posix.write
+    posix.set_inheritable(pipe, False)
+
+    def say(kind: str, text: str) -> None:
+        data = text.encode("utf-8", "replace").hex()
+        write(pipe, f"{nonce} {kind} {data}\n".encode())
+
+    return say
+
+
+def hook_for(
+    frame: "FrameType", parts: "list[CodeType]", say: "Callable[[str, str], None]"
+) -> "Callable[[str, tuple[Any, ...]], None]":
+    """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in their order.
+
+    Only the hook holds the parts, so that the program cannot read them in a frame.
+    """
+    process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
+    get_frame, find_tampering = sys._getframe, describe_tampering
+    busy: set[int] = set()
+    reported: set[str] = set()
+
+    def handle(event: str, args: "tuple[Any, ...]") -> None:
+        caller = get_frame(2)
+        if event == "exec":
+            if parts and caller is frame and args[0] is parts[0]:
+                parts.pop(0)
+        elif caller is frame and event == NEXT:
+            if type(args[0]) is list:
+                args[0].append(parts[0])
+        elif caller is frame and event == PASSED:
+            if not parts:
+                say("passed", "")
+        elif caller is frame and event == FAILED:
+            say("failed", args[0] if type(args[0]) is str else "")
+        elif caller is frame and event == CHECKED:
+            for reason in args[0]:
+                say("suspect", reason)
+            say("checked", "")
+        elif event not in reported:
+            reason = find_tampering(event, args, caller)
+            if reason:
+                reported.add(event)
+                say("suspect", reason)
+
+    def hook(event: str, args: "tuple[Any, ...]") -> None:
+        thread = get_thread()
+        if thread in busy or get_process() != process:
+            return
+        busy.add(thread)
+        try:
+            handle(event, args)
+        finally:
+            busy.discard(thread)
+
+    return hook
+
+
+def describe_tampering(event: str, args: "tuple[Any, ...]", caller: "FrameType") -> str:
+    """Return how an audit event shows that the program looks into its process; empty if it does not.
+
+    Runs in the hook, so it must not call methods of the program's objects: it looks at plain texts only.
+    """
+    if event.startswith(ALWAYS_REPORTED):
+        return f"the program uses {event}"
+    if event.startswith("ctypes."):
+        return "" if is_importing(caller) else f"the program uses {event}"
+    if str.startswith(caller.f_code.co_filename, TRUSTED_FILES):
+        return ""
+    if event.startswith(REPORTED):
+        return f"the program uses {event}"
+    texts = [arg for arg in args if type(arg) is str]
+    texts += [arg.decode("latin-1") for arg in args if type(arg) is bytes]
+    for text in texts:
+        if event == "object.__getattr__" and text in FRAME_ATTRIBUTES:
+            return f"the program reads {text}"
+        if event == "object.__setattr__" and text == "__code__":
+            return "the program replaces the code of a function"
+        if event == "compile" and text.startswith(TRUSTED_FILES):
+            return "the program compiles code under the name of another file"
+        if event in PATH_EVENTS and is_own_memory(text):
+            return f"the program opens {text}"
+    return ""
+
+
+def is_own_memory(path: str) -> bool:
+    """Return True if a path may lead to the memory of this process."""
+    return "/proc" in path or path.endswith("mem")
+
+
+def is_importing(frame: "FrameType | None") -> bool:
+    """Return True if a module is being imported. `ctypes` itself raises the events that programs should not."""
+    while frame is not None:
+        if str.startswith(frame.f_code.co_filename, "<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def compare_with(
+    loaded: "dict[str, dict[str, Any]]", scope: "dict[str, Any]", program: bytes
+) -> "list[str]":
+    """Return what the program replaced: builtins, functions of the standard library, equality."""
+    reasons = []
+    if scope.get("__builtins__") is not builtins:
+        reasons.append("the program replaced its builtins")
+    for name, module in list(sys.modules.items()):
+        before = loaded.get(name, {})
+        values = getattr(module, "__dict__", {})
+        is_same = len(before) == len(values) and all(
+            map(is_, before.values(), values.values())
+        )
+        if name != MODULE and not is_same and is_of_library(module):
+            for key in names_replaced(before, values, scope):
+                if name != "sys" or key not in REPLACEABLE:
+                    reasons.append(f"the program replaced {name}.{key}")
+    reasons += [f"{kind} equals everything" for kind in always_equal(scope)]
+    if b"mock" in program and b"ANY" in program:
+        reasons.append("the program uses unittest.mock.ANY, which equals everything")
+    return reasons[:MOST_REASONS]
+
+
+def is_of_library(module: "Any") -> bool:
+    """Return True for modules of the standard library, also for those that are compiled into Python."""
+    file = getattr(module, "__file__", None) or STANDARD_LIBRARY
+    return str(file).startswith(STANDARD_LIBRARY)
+
+
+def names_replaced(
+    before: "dict[str, Any]", values: "dict[str, Any]", scope: "dict[str, Any]"
+) -> "Iterator[str]":
+    """Yield the names of a module whose function is another now, or is the program's."""
+    for name, value in list(values.items()):
+        is_other = callable(before.get(name)) and value is not before[name]
+        if is_other or getattr(value, "__globals__", None) is scope:
+            yield name
+
+
+def always_equal(scope: "dict[str, Any]") -> "Iterator[str]":
+    """Yield the names of the program's classes whose instances equal things that have nothing in common."""
+    waiting: list[type] = [object]
+    visited: set[int] = set()
+    while waiting:
+        kind = waiting.pop()
+        if id(kind) in visited:
+            continue
+        visited.add(id(kind))
+        waiting += type.__subclasses__(kind)
+        for name in ("__eq__", "__ne__"):
+            compare = kind.__dict__.get(name)
+            if getattr(compare, "__globals__", None) is scope and is_lying(kind):
+                yield kind.__name__
+                break
+
+
+def is_lying(kind: type) -> bool:
+    """Return True if an empty instance of a class (of a metaclass: a class) equals a number, a text and any object."""
+    others = (8123, "8123", (8, 123), object())
+    try:
+        make: Any = kind.__new__
+        is_metaclass = issubclass(kind, type)
+        thing = make(kind, "thing", (), {}) if is_metaclass else make(kind)
+        return all(thing == x for x in others) or not any(thing != x for x in others)
+    except BaseException:  # noqa: BLE001 - an honest comparison may need what is not there
+        return False

@@ -1,0 +1,128 @@
+"""A command of this machine in a workspace: which files and folders it needs there, and how it is spelled."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import UsageError
+from .bubblewrap import PROGRAM_FOLDERS
+from .interpreters import PYTHON, SYSTEM_LIBRARIES, readable_for
+
+AGENT_FOLDER = "/tmp/agent"
+"""The folder of a workspace with files that are copied for a command."""
+_LARGEST_FILE = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """A command as it is run in a workspace."""
+
+    words: tuple[str, ...]
+    files: Mapping[str, Path]
+    """Files that are copied into the folder of the command, by their names there."""
+    visible: tuple[str, ...]
+    """Folders of this machine that the command reads, such as the environment it is installed in."""
+
+
+def host_command(
+    words: Sequence[str], visible: Sequence[str], where: str, fix: str
+) -> HostCommand:
+    """Return a command with what it needs in a workspace. Raise `UsageError` if its program is not there.
+
+    Files that its words name are copied, and the words name the copies. `python` is the interpreter of this process,
+    with its packages.
+    """
+    program = sys.executable if words[0] in PYTHON else shutil.which(words[0])
+    if program is None:
+        raise UsageError(
+            f"{where} {words[0]}: there is no such program on this machine", fix=fix
+        )
+    files: dict[str, Path] = {}
+    needed = list(visible)
+    changed: list[str] = []
+    for index, word in enumerate(words):
+        path = Path(program if index == 0 else word)
+        is_file = index == 0 or _names_file(word)
+        if not is_file or _is_visible(path):
+            changed.append(word if index else str(path))
+            continue
+        environment = environment_of(path)
+        if environment is not None:
+            needed += environment
+            changed.append(str(path.absolute()))
+        elif any(path.resolve().is_relative_to(folder) for folder in visible):
+            changed.append(str(path.resolve()))
+        else:
+            _check_size(path, where)
+            name = f"{len(files)}/{path.name}" if path.name in files else path.name
+            files[name] = path.resolve()
+            changed.append(f"{AGENT_FOLDER}/{name}")
+    return HostCommand(tuple(changed), files, tuple(dict.fromkeys(needed)))
+
+
+def _names_file(word: str) -> bool:
+    """Return True if a word of the command is a file of this machine that the program should read."""
+    if "{" in word or len(word) > 4096 or word.startswith("-"):
+        return False
+    return Path(word).is_file()
+
+
+def _is_visible(path: Path) -> bool:
+    """Return True if a workspace shows a file anyway."""
+    folders = (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES)
+    real = str(path.resolve())
+    return any(
+        str(path.absolute()).startswith(f"{folder}/") for folder in folders
+    ) and any(real.startswith(f"{folder}/") for folder in folders)
+
+
+def environment_of(path: Path) -> tuple[str, ...] | None:
+    """Return the folders in which a program is installed; None if it is a file by itself.
+
+    These are a virtual environment with the interpreter behind it, or a folder of node with its packages.
+    """
+    folders: list[str] = []
+    for entry in (path.absolute(), path.resolve()):
+        prefix = entry.parent.parent
+        if entry.parent.name not in ("bin", "sbin") or prefix in _too_wide():
+            continue
+        if (prefix / "pyvenv.cfg").is_file():
+            folders += [str(prefix), *_base_of(prefix)]
+        elif any((prefix / name).exists() for name in ("lib", "lib64", "conda-meta")):
+            folders.append(str(prefix))
+    parts = path.resolve().parts
+    if "node_modules" in parts:
+        depth = parts.index("node_modules") + 1
+        folders.append(str(Path(*parts[:depth])))
+    return tuple(dict.fromkeys(folders)) or None
+
+
+def _base_of(environment: Path) -> list[str]:
+    """Return the folders of the interpreter behind a virtual environment."""
+    python = environment / "bin" / "python"
+    real = Path(os.path.realpath(python))
+    if real == Path(os.path.realpath(sys.executable)):
+        return [str(path) for path in readable_for(real)]
+    base = real.parent.parent
+    if base in _too_wide():
+        return []
+    return [str(base / "lib"), str(base / "bin")]
+
+
+def _too_wide() -> tuple[Path, ...]:
+    """Return folders that hold far more than one program."""
+    home = Path.home()
+    return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
+
+
+def _check_size(path: Path, where: str) -> None:
+    """Raise if a file is too large to be copied into workspaces."""
+    size = path.stat().st_size
+    if size > _LARGEST_FILE:
+        raise UsageError(
+            f"{where}: {path} has {size:,} bytes, too many to be copied for each sample",
+            fix=f"--agent_args show={path.resolve().parent}",
+        )

@@ -1,0 +1,75 @@
+"""The words of one answer: which option each names, and the sentence around it."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from .choice_grammar import ENTRY, LETTER, SENTENCE_END, SUPPOSITION_BEFORE, WOULD
+from .choice_mentions import FIRST_LETTER_MARK, OWN_TEXT, mark
+from .choice_words import classify
+
+EVIDENCE_CHARS = 160
+SENTENCE_WORDS = 400
+"""Words on either side that a sentence is looked for in."""
+
+
+class AnswerWords:
+    """An answer with its options marked and its words classified.
+
+    An index counts words; `starts` has the offset of each word in the plain text.
+    """
+
+    def __init__(self, plain: str, options: Mapping[str, str], is_cut: bool) -> None:
+        self.plain = plain
+        self.options = options
+        self.is_cut = is_cut
+        self.marked = mark(plain, options, is_cut=is_cut)
+        self.classes, self.starts = classify(self.marked)
+
+    def letter_at(self, index: int) -> str | None:
+        """Return the letter of the option that a word names, None if the options lack it."""
+        mark_char = self.marked[self.starts[index]]
+        # Marks of texts follow 64 behind those of letters.
+        number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
+        letter = chr(ord("A") + number)
+        return letter if letter in self.options else None
+
+    def has_own_text(self, index: int) -> bool:
+        """Return True if the option's own text follows its letter."""
+        start = self.starts[index]
+        return OWN_TEXT in self.marked[start : start + 5]
+
+    def sentence_before(self, index: int) -> str:
+        """Return the classes of a sentence up to a word."""
+        words = self.classes[max(0, index - SENTENCE_WORDS) : index]
+        return SENTENCE_END.split(words)[-1]
+
+    def sentence_behind(self, index: int) -> str:
+        """Return the classes of a sentence from a word on."""
+        words = self.classes[index : index + SENTENCE_WORDS]
+        return SENTENCE_END.split(words, maxsplit=1)[0]
+
+    def is_supposed(self, start: int, end: int) -> bool:
+        """Return True if words say what would be, and the sentence before them supposes it."""
+        if WOULD not in self.classes[max(0, start - 3) : end]:
+            return False
+        words_before = self.classes[max(0, start - 200) : start]
+        return SUPPOSITION_BEFORE.search(words_before) is not None
+
+    @cached_property
+    def entries(self) -> dict[int, str | None]:
+        """The entries of a list: by index, the option that a line or sentence opens with."""
+        ends = (entry.end() - 1 for entry in ENTRY.finditer(self.classes))
+        return {index: self.letter_at(index) for index in ends}
+
+    def letters_named(self) -> set[str | None]:
+        """Return the options that the answer names by their letters."""
+        indexes = (
+            index
+            for index, word_class in enumerate(self.classes)
+            if word_class == LETTER
+        )
+        return {self.letter_at(index) for index in indexes}
+
+    def evidence_from(self, index: int) -> str:
+        """Return the plain text from a word on, shortened."""
+        return self.plain[self.starts[index] :][:EVIDENCE_CHARS]

@@ -1,0 +1,493 @@
+"""Patterns over the word classes of an answer (see `choice_classes.WordClass`).
+
+"So the answer is (B)." is the string `kfaim.`. A pattern is assembled from parts with names: `any_of("IS WOULD")` is
+the character class `[iw]`. Each pattern has sentences that it matches; a test runs them. In a sentence, `‸` shows where
+the match begins; without it the pattern is searched for.
+"""
+
+import re
+
+from .choice_classes import (
+    ENDS,
+    SAME_SENTENCE,
+    SENTENCE_BEGINS,
+    SENTENCE_ENDS,
+    STATEMENT_ENDS,
+    after,
+    any_of,
+    before,
+    either,
+    letters,
+    named,
+    none_of,
+    not_after,
+    not_before,
+    word,
+)
+from .choice_mentions import LETTER_MARKS, OWN_TEXT
+
+EXAMPLES: dict[str, tuple[str, ...]] = {}
+"""By pattern: sentences that it matches, with the options A cat, B dog, C bird, D a fish."""
+
+
+def pattern(regex: str, *examples: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a pattern and keep its examples for the tests."""
+    EXAMPLES[regex] = examples
+    return re.compile(regex, flags)
+
+
+ANSWER = word("ANSWER")
+OPTION_WORD = word("OPTION_WORD")
+RIGHT = word("RIGHT")
+IS = word("IS")
+FITS = word("FITS")
+FILLER = word("FILLER")
+CONCLUDES = word("CONCLUDES")
+BECAUSE = word("BECAUSE")
+COMPARES = word("COMPARES")
+DENIES = word("DENIES")
+IS_NOT_BUT = word("IS_NOT_BUT")
+CONTRASTS = word("CONTRASTS")
+SUPPOSES = word("SUPPOSES")
+WOULD = word("WOULD")
+DECLINES = word("DECLINES")
+CORRECTS = word("CORRECTS")
+JOINS = word("JOINS")
+LETTER = word("LETTER")
+TEXT = word("TEXT")
+BOX = word("BOX")
+NUMBER = word("NUMBER")
+UNKNOWN = word("UNKNOWN")
+COLON = word("COLON")
+COMMA = word("COMMA")
+DASH = word("DASH")
+LINE = word("LINE")
+PARAGRAPH = word("PARAGRAPH")
+
+IS_ASKED = SAME_SENTENCE + r"{0,200}\?"
+OPTION = any_of("LETTER TEXT")
+FILLERS = any_of("FILLER OPTION_WORD") + "*"
+
+SENTENCE_END = pattern(any_of(ENDS), "It barks. It is", "Which one?")
+TWO_SENTENCES = pattern(any_of(ENDS) + ".", "It barks. It is a dog", "It barks.\nA dog")
+
+# --- declarations
+
+# "the option that fits best is"
+_RELATIVE_CLAUSE = (
+    any_of("FILLER BECAUSE")
+    + any_of("FILLER LIMITS RIGHT OPTION_WORD UNKNOWN TEXT NUMBER FITS COMPARES IS")
+    + "{1,7}"
+    + IS
+)
+# "the answer", "the right … option", "option right", "the option that fits best is"
+_SUBJECT = either(
+    ANSWER,
+    RIGHT
+    + any_of("FILLER RIGHT OPTION_WORD UNKNOWN TEXT NUMBER")
+    + "{0,4}"
+    + OPTION_WORD,
+    OPTION_WORD + RIGHT,
+    OPTION_WORD + before(_RELATIVE_CLAUSE),
+)
+# "to this question", "which describes the graph"
+_ASIDE = either(
+    any_of("FILLER LIMITS COMPARES RIGHT OPTION_WORD CONCLUDES")
+    + any_of(
+        "FILLER LIMITS RIGHT OPTION_WORD UNKNOWN TEXT NUMBER FITS COMPARES BECAUSE CONCLUDES"
+    )
+    + "{0,6}",
+    any_of("FILLER BECAUSE")
+    + any_of("FILLER LIMITS RIGHT OPTION_WORD UNKNOWN TEXT FITS NUMBER IS")
+    + "{1,6}",
+)
+_VERB = any_of("IS WOULD COLON DASH") + "+"
+_DECLARED = "|".join(
+    (
+        # "the answer is", "the answer, to this question, is"
+        f"{_SUBJECT}(?:{COMMA}?{_ASIDE}{COMMA}?)?{_VERB}",
+        # "answer B", "answer: not A but B"
+        ANSWER + before(f"{FILLERS}{OPTION}|{DENIES}"),
+        # "is the answer: B"
+        not_after(any_of("IS WOULD"))
+        + any_of("IS WOULD")
+        + "+"
+        + any_of("FILLER RIGHT")
+        + "*"
+        + ANSWER
+        + before(any_of("FILLER OPTION_WORD COLON") + "*" + OPTION),
+        # "Correct: B"
+        f"{SENTENCE_BEGINS}{any_of('FILLER RIGHT')}*{RIGHT}{COLON}",
+        # "correct option B"
+        f"{RIGHT}{any_of('FILLER RIGHT')}*{OPTION_WORD}" + before(OPTION),
+    )
+)
+_CUE = either(
+    named("declared", _DECLARED),
+    named("chosen", word("TAKES")),
+    named("boxed", BOX),
+)
+_GAP = (
+    any_of(
+        "FILLER RIGHT OPTION_WORD ANSWER IS WOULD CORRECTS CONCLUDES BOX COLON COMMA DASH"
+    )
+    + "{0,12}"
+)
+# "not A or B but", "A ではなく"
+_ANOTHER_LETTER = any_of("JOINS COMMA") + FILLERS + LETTER
+_INSTEAD = either(
+    DENIES
+    + any_of("IS WOULD FILLER OPTION_WORD")
+    + "*"
+    + LETTER
+    + f"(?:{_ANOTHER_LETTER})*{COMMA}?"
+    + any_of("CONTRASTS FILLER")
+    + "+"
+    + any_of("IS OPTION_WORD")
+    + "*",
+    f"{LETTER}{FILLERS}{IS_NOT_BUT}{any_of('COMMA FILLER')}*",
+)
+CLAIM = pattern(
+    before(
+        named("all", f"{_CUE}{_GAP}{_INSTEAD}?{OPTION}") + not_before(IS_ASKED),
+    ),
+    "So the answer is (B).",
+    "I choose option C.",
+    "The answer is not A but B.",
+    "\\boxed{B}",
+)
+"""A cue ("the answer is", "I choose", a box), then an option; the sentence does not ask."""
+
+LEAD = pattern(
+    rf"(?:\"|{named('opener', '.*')}{any_of('COMMA COLON DASH')})?"
+    + either(
+        any_of(
+            "FILLER RIGHT OPTION_WORD JOINS WOULD CONCLUDES NUMBER ANSWER BECAUSE TEXT"
+        ),
+        after(RIGHT) + UNKNOWN + not_before(none_of("ANSWER OPTION_WORD")),
+        IS + before(any_of("FILLER RIGHT") + "*" + FILLER),
+    )
+    + "*",
+    "In the short run,",
+    "So it is clear that",
+)
+"""What may come before a cue: a clause that ends with a comma (`opener`), then words that say nothing."""
+NEW_THOUGHT = pattern(
+    any_of("CONTRASTS CORRECTS CONCLUDES"), "At first I thought A, but", "Wait, the"
+)
+"""Where a sentence begins anew: the lead starts behind it."""
+DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
+"""A clause that supposes or reports: what follows is not declared."""
+LIMITS_OR_DOUBTS = pattern(
+    f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{any_of('SUPPOSES REPORTS')}",
+    "In the short run",
+    "If it barks",
+)
+"""A clause that supposes or reports, or that limits what follows to a case."""
+SUPPOSITION_BEFORE = pattern(
+    any_of("SUPPOSES REPORTS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
+    "Suppose it barks. Then the answer",
+    "If it barks, it is a pet. It",
+)
+"""The sentence before the last one supposes or reports something."""
+TAIL = pattern(
+    "|".join(
+        (
+            "$",
+            any_of("BECAUSE COMPARES CONTRASTS"),
+            either(
+                f'[{letters("COMMA COLON CORRECTS CONCLUDES NUMBER")}\\"-]',
+                any_of("FILLER OPTION_WORD RIGHT ANSWER")
+                + "+"
+                + before(f"$|{any_of('COMMA BECAUSE COLON')}"),
+                f"{JOINS}?{FILLERS}{DENIES}{FILLERS}{LETTER}",
+            )
+            + none_of("SUPPOSES BECAUSE COMPARES CONTRASTS WOULD")
+            + "*"
+            + either(any_of("BECAUSE COMPARES CONTRASTS WOULD"), "$"),
+        )
+    ),
+    "The answer is B‸ because it barks",
+    "The answer is B‸, not A",
+)
+"""What may follow the option in its sentence: nothing, a reason, a comparison, another option that is denied."""
+AGAIN = pattern(
+    f"{any_of('COMMA FILLER OPTION_WORD')}*{LETTER}"
+    f"|{any_of('STOP LINE')}{LETTER}{SENTENCE_ENDS}",
+    "The answer is B‸, option B.",
+    "The answer is B‸\nB",
+)
+"""Another mention follows; the caller checks that it names the same option."""
+JOINED = pattern(
+    "|".join(
+        (
+            f"{any_of('COMMA FILLER')}*{JOINS}{any_of('FILLER OPTION_WORD COMMA')}*{LETTER}"
+            + not_before(any_of("IS DENIES FITS RIGHT")),
+            f"{any_of('COMMA COLON')}?{FILLERS}{LETTER}"
+            + not_before(none_of(f"{ENDS} COMMA JOINS COLON")),
+            JOINS + LETTER,
+            f"{CONCLUDES}{any_of('FILLER OPTION_WORD CORRECTS')}*{LETTER}",
+            f"{SAME_SENTENCE}*{any_of('STOP LINE')}{LETTER}{SENTENCE_ENDS}",
+        )
+    ),
+    "The answer is B‸ and C.",
+    "The answer is B‸, C.",
+)
+"""Another option is named together with the first: then none is taken."""
+ROW = pattern(
+    f"{any_of('CONCLUDES COMMA STOP COLON DASH')}*{FILLER}?"
+    f"|{any_of('STOP LINE')}?{none_of(f'LETTER {ENDS} COMPARES')}*{JOINS}{none_of(f'LETTER {ENDS} COMPARES')}*",
+    "The answer is B‸. The answer is C.",
+    "I pick B‸. I also pick C.",
+)
+"""What is between two declarations that are made in a row."""
+NUMBERED_HEADING = pattern(
+    f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
+    + any_of("COLON DASH"),
+    "Answer A: too broad.",
+    "Answer choice B: this fits.",
+)
+"""A heading that names an option: several of them are a list."""
+DENIED = pattern(
+    any_of("COMMA STOP LINE")
+    + "*"
+    + either(BECAUSE, f"{CONTRASTS}{COMMA}?{FILLER}+")
+    + f"{IS}?{DENIES}"
+    + either(
+        FILLERS + any_of("RIGHT ANSWER"),
+        not_before(none_of(f"{ENDS} COMMA")),
+    ),
+    "The closest option is B‸, which is not the correct answer.",
+    "The best match is B‸. However, this is not correct.",
+)
+"""What was declared is denied in the same breath."""
+DENIED_BOX = pattern(
+    f"{IS}{FILLER}*{DENIES}", "\\boxed{A‸} is not it", "\\boxed{B‸} is the wrong one"
+)
+NEGATED_BEFORE = pattern(
+    f"{DENIES}{any_of('IS FILLER OPTION_WORD COMMA')}*$", "It is not", "not the option,"
+)
+HEADS_A_DENIAL = pattern(
+    any_of("COLON DASH")
+    + any_of("FILLER IS")
+    + f"*{DENIES}"
+    + not_before(FILLERS + LETTER),
+    "Answer B‸: this is wrong",
+    "Answer B‸: not at all",
+)
+ANSWER_NUMBER = pattern(
+    ANSWER + NUMBER + any_of("COLON DASH"), "Answer 1: A", "Answer 2 - C"
+)
+
+# --- answers without a declaration
+
+_TEXT_BEFORE = f"(?:{none_of('LETTER')}*{any_of(ENDS)})?"
+# "A. dog cat" and "A: x, B" begin a list or name something else.
+_NO_LIST = not_before(
+    rf"\.{UNKNOWN}{any_of('UNKNOWN FILLER LETTER')}{{0,2}}{SENTENCE_ENDS}"
+    f"|{any_of('COLON COMMA DASH')}*{UNKNOWN}{{0,2}}{COMMA}?{LETTER}"
+)
+_AFTER_LEADING_LETTER = either(
+    f"{COLON}{not_before(DENIES)}",
+    any_of("COMMA DASH") + either(any_of("CORRECTS CONTRASTS FILLER"), STATEMENT_ENDS),
+    f"{any_of('COMMA DASH')}?{DENIES}{FILLERS}{LETTER}",
+)
+LEADING = pattern(
+    _TEXT_BEFORE
+    + named("head", any_of("OPTION_WORD FILLER IS TAKES NUMBER RIGHT COLON DASH") + "*")
+    + LETTER
+    + _NO_LIST
+    + either(
+        STATEMENT_ENDS,
+        f"{any_of('COLON COMMA DASH')}?{any_of('BECAUSE COMPARES')}",
+        _AFTER_LEADING_LETTER
+        + none_of(f"SUPPOSES REPORTS {ENDS}")
+        + f"*(?:{BECAUSE}|{STATEMENT_ENDS})",
+    ),
+    "B because it barks.",
+    "Thanks!\n\nB. dog",
+)
+"""The first sentence that names an option opens with its letter."""
+ALONE = pattern(
+    _TEXT_BEFORE
+    + named("head", any_of("OPTION_WORD FILLER IS TAKES NUMBER COLON DASH") + "*")
+    + LETTER
+    + none_of(f"LETTER DENIES SUPPOSES {ENDS}")
+    + f"*(?:{any_of('STOP LINE PARAGRAPH')}{none_of('LETTER')}*)?$",
+    "B. dog is the friendliest of all.",
+    "B. dog chases its tail. It barks.",
+)
+"""An option's letter and text open an output that names no other option."""
+LIST_FOLLOWS = pattern(
+    COLON + any_of("LINE PARAGRAPH") + "$", "Let me look at them:\n", "I see:\n\n"
+)
+ENTRY = pattern(
+    f"{SENTENCE_BEGINS}{any_of('NUMBER OPTION_WORD')}*{LETTER}"
+    + not_before(none_of(f"{ENDS} COLON COMMA DASH")),
+    "A: no.\nB: yes.",
+    "Option C, the bird",
+)
+"""An entry of a list: a sentence or a line opens with an option."""
+OPTION_TEXT = pattern(
+    not_after(none_of("PARAGRAPH"))
+    + named(
+        "lead",
+        none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS {ENDS}")
+        + "*"
+        + any_of("IS FITS COLON"),
+    )
+    + f"?{any_of('FILLER CONCLUDES')}*{TEXT}"
+    + either(
+        either(
+            f"{COMMA}{JOINS}?{FILLERS}{DENIES}", f"{COMMA}?{JOINS}?{FILLERS}{COMPARES}"
+        )
+        + none_of(f"{ENDS} TEXT")
+        + "*",
+        f"{COMMA}?{OPTION_WORD}?{LETTER}",
+        f"{COMMA}?{FILLER}+",
+    )
+    + f"?{STATEMENT_ENDS}",
+    "It is a dog.",
+    "dog, nothing else",
+)
+"""A paragraph that is an option's text, or leads up to one."""
+TEXT_AND_LETTER = pattern(
+    TEXT
+    + any_of("COMMA COLON DASH")
+    + "?"
+    + any_of("FILLER OPTION_WORD")
+    + "{0,3}"
+    + named("letter", LETTER)
+    + STATEMENT_ENDS,
+    "The animal in it seems to be a dog (B).",
+    "What barks is a dog: option B",
+)
+"""An option's text with a letter behind it; the caller checks that they name the same option."""
+CONCLUDED_TEXT = pattern(
+    CONCLUDES
+    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
+    + "{0,20}"
+    + named("text", TEXT)
+    + any_of("STOP LINE")
+    + "*$",
+    "It barks. Therefore the animal is a dog.",
+    "So what you hear is a bird",
+)
+"""A last sentence that concludes and ends in an option's text."""
+DENIES_OR_DOUBTS = pattern(
+    any_of("DENIES SUPPOSES REPORTS"), "It is not", "If it barks, it may be"
+)
+_IS_CALLED_RIGHT = (
+    any_of("IS WOULD")
+    + "+"
+    + before(any_of("FILLER RIGHT WOULD JOINS") + "*" + any_of("RIGHT ANSWER"))
+    + either(any_of("FILLER RIGHT WOULD ANSWER JOINS"), after(RIGHT) + UNKNOWN)
+    + f"*+{OPTION_WORD}?+"
+)
+VERDICT = pattern(
+    # "✅ C", "Correct B"
+    either(
+        after(any_of(ENDS) + RIGHT),
+        after("^" + RIGHT),
+    )
+    + LETTER
+    + not_before(none_of(f"{ENDS} COLON COMMA DASH"))
+    + f"|{OPTION}{OPTION_WORD}?"
+    + either(
+        # "B is the correct answer"
+        _IS_CALLED_RIGHT,
+        # "B, the correct option"
+        f"{BECAUSE}?{FILLER}*{RIGHT}+{FILLER}*{any_of('ANSWER OPTION_WORD')}",
+        # "B is the one"
+        any_of("IS WOULD")
+        + f"{FILLER}+{OPTION_WORD}"
+        + before(f"{FILLER}*{FITS}|{any_of('STOP COMMA LINE PARAGRAPH')}|$"),
+        # "B fits"
+        FITS,
+        # "B it is", "A is not the answer; B is."; an output that ends in "B is" was cut
+        after(LETTER)
+        + either(
+            FILLER + IS + SENTENCE_ENDS, IS + before(any_of("STOP LINE PARAGRAPH"))
+        ),
+        # "B: correct"
+        any_of("COLON DASH")
+        + f"*{RIGHT}"
+        + not_before(none_of(f"{ENDS} COMMA BECAUSE")),
+    )
+    + not_before(
+        f"{any_of('FILLER OPTION_WORD IS')}*{any_of('LIMITS SUPPOSES REPORTS DENIES')}"
+        f"|{COMMA}?{CONTRASTS}|{IS_ASKED}"
+    ),
+    "B is the correct answer.",
+    "C: correct",
+)
+"""One option is called right."""
+LAST = pattern(
+    f"{any_of('FILLER CONTRASTS')}*(?:{COMMA}?{JOINS}?{FILLERS}"
+    + either(f"{DENIES}{FILLERS}{LETTER}", COMPARES)
+    + f"{SAME_SENTENCE}*)?"
+    + f"(?:{any_of('STOP LINE')}*(?:{PARAGRAPH}|$))",
+    "So it must be C‸.",
+    "So it must be C‸, not A.\n\nI hope this helps!",
+)
+"""The sentence ends behind its option, and the paragraph with it."""
+BESIDE_ANOTHER = pattern(
+    f"{not_after(COMMA)}{JOINS}$"
+    f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
+    f"{any_of('IS FILLER OPTION_WORD')}*{LETTER}{any_of('COMMA COLON JOINS FILLER OPTION_WORD')}*$",
+    "A and",
+    "So it is A,",
+)
+"""What comes before an option names another one together with it."""
+REST_AFTER_LAST_LETTER = pattern(
+    f"{LETTER}{any_of('FILLER COMMA')}*{JOINS}?{FILLERS}"
+    + either(f"{DENIES}{FILLERS}{LETTER}", f"{COMPARES}.*")
+    + "$",
+    "C, not A",
+    "C rather than A",
+)
+"""An option, then another one that is denied or compared with it."""
+LISTS_OPTIONS = pattern(
+    f"{OPTION_WORD}{any_of('FILLER IS')}*{COLON}.$", "The options are:\n", "Options:\n"
+)
+RETRACTION = pattern(
+    f"{DENIES}|{CORRECTS}{COMMA}?{CORRECTS}",
+    "Wait, that's not it",
+    "No, wait, actually",
+)
+
+# --- the text itself, with marks for the options
+
+_RIGHT_WORDS = (
+    "yes|correct|true|right|ja|richtig|korrekt|sí|correct[oa]|oui|vrai|sim|certo|vero|да|верно"
+    "|正确|正確|对|正しい|맞|✅|✓|✔"
+)
+_WRONG_WORDS = (
+    "no|not|incorrect|false|wrong|nein|falsch|incorrect[oa]|non|faux|não|errad[oa]|falso|нет|неверно"
+    "|错误|錯誤|错|誤|不|틀|❌|✗|✘"
+)
+MARKED_ENTRY = pattern(
+    r"(?im)(?:(?<!\w)|(?<=option )|(?<=choice ))"
+    + f"{named('name', f'[{LETTER_MARKS}]')}{OWN_TEXT}*+[项項]?+"
+    + rf"[^\w{LETTER_MARKS}\n✅✓✔❌✗✘]*+"
+    + either(named("yes", _RIGHT_WORDS), named("no", _WRONG_WORDS))
+    + "(?![a-zß-ÿа-я])",
+    "A. cat: no",
+    "| B | Correct |",
+)
+"""An entry of a list that is marked as right or wrong."""
+CALLED_FINAL = pattern(
+    "final|endgültig|definitiv|最终|最終|최종|окончательн",
+    "Final answer: B",
+    "最终答案：B",
+    flags=re.IGNORECASE,
+)
+ENDS_ON_LINK_WORD = pattern(
+    r"\b(?:the|an?|of|to|and|or|with|for|by|from|that|which|because|he|she|they)\Z",
+    "a small animal that",
+    "It is one of",
+)
+"""The output breaks off: a sentence does not end on such a word."""
+UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
+"""The output ends without a mark that ends a sentence."""
+NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

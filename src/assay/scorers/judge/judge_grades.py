@@ -1,0 +1,117 @@
+"""Named grades of a judge: the replies it may give, and the numbers of each grade.
+
+grades: {A: correct, B: incorrect, C: not_attempted}     each grade is a metric that is 1
+grades: {good: 1, fair: 0.5, poor: 0}                    each grade is a number
+grades: {A: {right: 1, tried: 1}, B: {tried: 1}, C: {}}  each grade gives several numbers, 0 for those it does not name
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import UsageError, shorten
+from .judge_prompts import Scale
+
+FORMS = (
+    "write {A: correct, B: incorrect}, {good: 1, poor: 0}, or {A: {right: 1}, B: {}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The numbers of each grade; the first grade is the best one."""
+
+    values: Mapping[str, float | Mapping[str, float]]
+    metrics: tuple[str, ...] = field(default=())
+    """The names of the numbers; empty if each grade is one number."""
+
+    @classmethod
+    def of(cls, grades: Any, where: str) -> "Grades":
+        """Read the option `grades`. Raise if it cannot be read."""
+        if isinstance(grades, (list, tuple)):
+            grades = {grade: str(grade).lower() for grade in grades}
+        if not isinstance(grades, Mapping) or len(grades) < 2:
+            raise UsageError(
+                f"grades must name at least two grades, got {shorten(grades)}",
+                where=where,
+                fix=FORMS,
+            )
+        names = [_name(grade) for grade in grades]
+        numbers: dict[str, float] = {}
+        rows: dict[str, dict[str, float]] = {}
+        for name, entry in zip(names, grades.values(), strict=True):
+            value = _entry(entry)
+            if isinstance(value, float):
+                numbers[name] = value
+            elif value is not None:
+                rows[name] = value
+        folded = {name.strip().casefold() for name in names} - {""}
+        if len(numbers) + len(rows) < len(names) or len(folded) < len(names):
+            raise UsageError(
+                f"grades cannot be read: {shorten(grades)}", where=where, fix=FORMS
+            )
+        if numbers and rows:
+            raise UsageError(
+                f"some grades are numbers and others are names: {shorten(grades)}",
+                where=where,
+                fix=FORMS,
+            )
+        if numbers:
+            return cls(numbers)
+        metrics = tuple(dict.fromkeys(name for row in rows.values() for name in row))
+        if not metrics:
+            raise UsageError("no grade gives a number", where=where, fix=FORMS)
+        blank = dict.fromkeys(metrics, 0.0)
+        filled = {grade: {**blank, **row} for grade, row in rows.items()}
+        return cls(filled, metrics)
+
+    @property
+    def scale(self) -> Scale:
+        """The replies that the judge may give."""
+        listed = ", ".join(f'"{grade}"' for grade in self.values)
+        form = f'{{"grade": G, "reason": "…"}} where G is one of {listed}'
+        return Scale("grade", form, tuple(self.values))
+
+    @property
+    def bounds(self) -> Any:
+        """The lowest and the highest number, or those of each metric by name."""
+        rows = [row for row in self.values.values() if isinstance(row, Mapping)]
+        if not rows:
+            return _ends([v for v in self.values.values() if isinstance(v, float)])
+        return {name: _ends([row[name] for row in rows]) for name in self.metrics}
+
+    @property
+    def best(self) -> float:
+        """The first number of the first grade."""
+        first = next(iter(self.values.values()))
+        return next(iter(first.values())) if isinstance(first, Mapping) else first
+
+
+def _entry(entry: Any) -> float | dict[str, float] | None:
+    """Return the number of one grade, or its numbers by name; `None` if it cannot be read."""
+    if isinstance(entry, (bool, int, float)):
+        return float(entry)
+    if isinstance(entry, str) and entry:
+        return {entry: 1.0}
+    if not isinstance(entry, Mapping):
+        return None
+    numbers: dict[str, float] = {}
+    for name, number in entry.items():
+        if not isinstance(number, (bool, int, float)):
+            return None
+        numbers[str(name)] = float(number)
+    return numbers
+
+
+def _name(grade: Any) -> str:
+    if isinstance(grade, bool):
+        return (
+            "yes" if grade else "no"
+        )  # other YAML readers take these words for booleans
+    return str(grade)
+
+
+def _ends(numbers: list[float]) -> tuple[float, float]:
+    """Return the lowest and the highest number; widened to include 0 and 1 if they are equal."""
+    low, high = min(numbers), max(numbers)
+    return (low, high) if low < high else (min(low, 0.0), max(high, 1.0))

@@ -1,0 +1,209 @@
+"""Patterns for numbers in answers: how they are written, and the words around them."""
+
+import re
+from functools import cache
+
+
+def any_of(*alternatives: str) -> str:
+    """Return a pattern that matches one of the alternatives."""
+    return f"(?:{'|'.join(alternatives)})"
+
+
+FIXED_BLANK = "\u00a0\u2009\u202f"
+"""Blanks that do not break lines. They may always join thousands."""
+LETTER = r"[^\W\d_]"
+CURRENCY = "[$€£¥₹]"
+
+# --- Digits that are no answer ------------------------------------------------------------------
+
+# m/s^2, cm^{3}
+_OF_UNIT = any_of(rf"(?<={LETTER}\^)", rf"(?<={LETTER}\}}\^)")
+_EXPONENT = rf"\^{_OF_UNIT}\{{?[-+−]?\d+\}}?"
+# L/100 km
+_PER = rf"/(?<={LETTER}/)\d+(?=\s?{LETTER})"
+# m s-1
+_SYMBOL = any_of("s", "m", "K", "kg", "mol", "[cdkm]m", "h", "min", "L")
+_NEGATIVE_POWER = rf"(?<![^\s·*/]){_SYMBOL}[-−][1-4](?!\w)"
+# 42 ± 1, 42 +/- 0.5
+_BEHIND_DIGIT = any_of(r"(?<=\d)", r"(?<=\d\s)")
+_PLUS_MINUS = any_of("±", r"\+/-", r"\\pm")
+_MARGIN = rf"{_BEHIND_DIGIT}{_PLUS_MINUS}\s?\d+(?:[.,]\d+)?(?=\D|\Z)"
+
+IN_UNITS = re.compile("|".join((_EXPONENT, _PER, _NEGATIVE_POWER, _MARGIN)))
+"""Digits of a unit, a name or a margin: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
+
+# 3 of the 4, 3 out of 4
+_ARTICLE = any_of("the", "all", "its", "these", "those")
+_OF_ALL = rf"(?<=\d)\s(?:out\s)?of\s(?:{_ARTICLE}\s)?\d[\d,]*(?!\d|\.\d|%)"
+# (check: 3 * 4 = 12)
+_REASON_WORD = any_of(
+    "check", "see", "verify", "because", "since", r"as\sin", "from", "between"
+)
+_IN_BRACKETS = rf"\({_REASON_WORD}\b[^()\n]{{0,120}}\)"
+# (not 17); , not 17; rather than 17; instead of 17
+_DENIED = any_of("not", r"rather\sthan", r"instead\sof")
+_INSTEAD = rf",?\s?\(?\b{_DENIED}\s{CURRENCY}?\d(?:[\d,.]*\d)?\b\)?"
+# 12, because 3 * 4 is 12
+_REASON = r"(?<=\d),?\s(?:because|since)\s[^.;!?\n]{0,120}"
+# 12; 3 * 4 confirms it
+_CONFIRMS = any_of("confirms", "verifies", "checks out")
+_CHECK = rf"[;.]\s[^;.!?\n]{{0,60}}\b{_CONFIRMS}\b[^;.!?\n]{{0,60}}"
+
+ASIDE = re.compile(
+    "|".join((_OF_ALL, _IN_BRACKETS, _INSTEAD, _REASON, _CHECK)), re.IGNORECASE
+)
+"""Words beside the number of an answer: the whole it is a part of (`3 of the 4`), a check, a reason, what it is not."""
+
+# --- A number with nothing else -----------------------------------------------------------------
+
+_UNIT_START = any_of(LETTER, "[$€£¥₹°Ω]")
+_UNIT_REST = any_of(LETTER, "[/·*²³⁻¹]")
+UNIT = re.compile(rf"\s?(?:{_UNIT_START}{_UNIT_REST}{{0,15}})?\s?\.?")
+LEADING_CURRENCY = re.compile(rf"\A{CURRENCY}\s")
+# 16 oz (1 lb)
+RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
+
+# --- What multiplies a number -------------------------------------------------------------------
+
+SCALES = {
+    "hundred": 10**2, "thousand": 10**3, "million": 10**6, "millions": 10**6, "millionen": 10**6, "millones": 10**6,
+    "milioni": 10**6, "mn": 10**6, "milliard": 10**9, "milliards": 10**9, "milliarden": 10**9, "billion": 10**9,
+    "billions": 10**9, "bn": 10**9, "mio": 10**6, "mrd": 10**9, "tn": 10**12, "trillion": 10**12, "trillions": 10**12,
+    "lakh": 10**5, "lakhs": 10**5,
+    "crore": 10**7, "crores": 10**7,
+    "百万": 10**6, "千万": 10**7, "千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8,
+    "만": 10**4, "억": 10**8,
+}  # fmt: skip
+"""Words that multiply the number before them."""
+LETTER_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+"""Letters that do; capitals only behind money, `$5M`, since they are units as well."""
+PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
+
+
+def _scale_word(word: str) -> str:
+    """Return the pattern of one word; a Han numeral before a unit belongs to the unit: 千克."""
+    return rf"(?i:{word})\b" if word.isascii() else rf"{word}(?![克米瓦卡帕])"
+
+
+_LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)
+_PERCENT = "|".join(rf"(?i:{word})\b" for word in PERCENT_WORDS)
+FACTOR = "|".join((r"\\?%", _PERCENT, r"k\b", *map(_scale_word, _LONGEST_FIRST)))
+
+# --- Numbers ------------------------------------------------------------------------------------
+
+_SIGNS = rf"(?P<sign>[-+−]?)(?P<money>{CURRENCY})?(?P<sign2>-?)(?=\.?\d)"
+# 1 1/2
+_MIXED = (
+    r"(?P<units>\d{1,9}) (?P<above>\d{1,3})/(?P<under>\d{1,3})"
+    r"(?![\d/.,]\d|\d)"
+)
+# 1.234,56
+_POINTS_AND_COMMA = r"\d{1,3}(?:\.\d{3})+,\d{1,2}"
+# 1,234,567
+_COMMAS = r"\d{1,3}(?:,\d{3})+(?!\d)"
+# 12,34,567
+_INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?![\d,])"
+# 1.234.567
+_POINTS = r"\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)"
+# 1.200 €: the currency sign shows that the point joins thousands
+_EURO_POINT = r"\d{1,3}\.\d{3}(?=\s?€)"
+# 1'234'567
+_APOSTROPHES = r"\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
+_POWER = r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?"
+_DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
+
+
+@cache
+def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
+    """Return the pattern of a number.
+
+    The arguments say whether blanks may join thousands and whether a comma may begin decimals.
+    Lists are written with both
+    as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is meant.
+    """
+    blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
+    comma = _POINTS_AND_COMMA
+    if has_comma:
+        grouped = rf"\d{{1,3}}(?:(?:\.|{blank})\d{{3}})+,\d+"
+        comma = "|".join((grouped, r"0,\d+", r"[1-9]\d*,(?:\d{1,2}|\d{4,})"))
+    blanks = rf"[1-9]\d{{0,2}}(?:{blank}\d{{3}})+(?!\d)"
+    # After a bracket or another number it may be a pair or a list: (3,45).
+    with_comma = rf"(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
+    whole = "|".join(
+        (_COMMAS, _INDIAN, _POINTS, _EURO_POINT, _APOSTROPHES, blanks, r"\d+")
+    )
+    with_point = rf"(?P<whole>{whole})?(?P<part>\.\d+)?{_POWER}{_DENOMINATOR}"
+    digits = any_of(_MIXED, with_comma, with_point)
+    # $5M, €3B, $5K
+    money_letter = r"(?(money)(?P<letter>[KMBT])\b|(?!))"
+    factor = rf"(?:\s?(?P<factor>{FACTOR})|{money_letter})?"
+    return re.compile(rf"(?<![\w.]){_SIGNS}{digits}{factor}")
+
+
+# --- What declares a result ---------------------------------------------------------------------
+
+# The answer is 42; answer: 42
+_ANSWER = r"\banswer(?:\s{1,3}is\b(?!\s{1,3}not\b)|\s{0,3}[:=])"
+# 答案是42, 答えは42, 정답은 42
+_CHINESE = r"答案(?:应[该为]?|就)?(?:是|为|：|:)"
+_JAPANESE = r"(?:答え|正解|解答)(?:は|：|:)"
+_KOREAN = r"(?:정답|답)(?:은|：|:)"
+# La respuesta es 3,5; Die Antwort lautet: 3,5
+_EUROPEAN_ANSWER = any_of(
+    "respuesta", "resposta", "risposta", "r[ée]ponse", "antwort", "antwoord", "ответ"
+)
+_EUROPEAN_IS = any_of(
+    any_of("est", "es", "é", "è", "ist", "is", "lautet") + r"\b", "[:=—-]"
+)
+_EUROPEAN = rf"(?P<comma>\b{_EUROPEAN_ANSWER}\b(?:\s{{1,2}}[^\W\d]{{3,12}})?\s{{0,3}}{_EUROPEAN_IS})"
+
+DECLARED = re.compile(
+    "|".join(
+        ("####", r"\\boxed\s?\{", _ANSWER, _CHINESE, _JAPANESE, _KOREAN, _EUROPEAN)
+    ),
+    re.IGNORECASE,
+)
+"""Words that declare a result. If they are of a language with decimal commas, `3,5` is one number."""
+
+_CLAUSE_WORD = any_of(
+    "because", "since", "as", "so", "if", "when", "where", "not", "and", "but", "or"
+)
+_SAME_CLAUSE = rf"(?:(?!\b{_CLAUSE_WORD}\b)[^\n=;!?]){{0,120}}?"
+# … 5 + 10 =
+RESULT = re.compile(rf"{_SAME_CLAUSE}(?:(?<=[\s\d)}}A-Za-z%])|^)=\s?")
+GOES_ON = re.compile(r"\s?(?:[-+*/×÷·−^]|x\s?\d|\\times)\s?[\d(\\$]")
+OPERATOR = re.compile(r"[-+*/×x÷·⋅−^]|\\(?:times|cdot|div)")
+
+_SENTENCE_START = r"(?:^|[.!?\n]\s?)[^\w\n]{0,9}"
+_CONCLUDING = r"(?:(?:so|thus|hence|therefore),?\s)?"
+_OPERATION = r"(?: [-+*/×x÷] \d{1,40}){1,20}"
+TURNED = re.compile(
+    rf"{_SENTENCE_START}{_CONCLUDING}(\d{{1,40}}) = \d{{1,40}}{_OPERATION}\.?\s{{0,9}}\Z",
+    re.IGNORECASE,
+)
+"""A last sentence that has its result on the left: `So 12 = 3 * 4.`"""
+
+# 7, no, 8; 7 — or rather 8
+_RETRACTION = any_of("no", "wait", "sorry", "actually", "or rather", "i mean")
+CORRECTION = re.compile(
+    rf"[\s,.;–—-]{{0,4}}(?:{_RETRACTION}\b[\s,:;–—-]{{0,4}}){{1,3}}(?=[-+$]?\d)",
+    re.IGNORECASE,
+)
+
+# --- One of two numbers -------------------------------------------------------------------------
+
+# 17 or 18, 17 apples or 18 apples, 17 or maybe 18, 17 oder 18
+_OR = any_of("or", "oder", "ou", "或者?", "または", "또는", "или")
+_ALTERNATIVE = (
+    rf"(?:\s(?P<unit>{LETTER}{{1,15}}))?,?\s?{_OR}\s?(?:(?!rather){LETTER}{{1,12}}\s)?"
+)
+# 3-5, 3–5, 3 – 5, 3 to 5, 3到5
+_RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?")
+BETWEEN_NUMBERS = re.compile(
+    any_of(_ALTERNATIVE, rf"(?P<range>{_RANGE})"), re.IGNORECASE
+)
+"""The words between two numbers of which the answer is one, or between the ends of a range."""
+AND = re.compile(r"\s(?:and|und|et|y)\s", re.IGNORECASE)
+# from 3 to 5: a change, whose end is the result
+CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
+IS_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\s\Z", re.IGNORECASE)

@@ -1,0 +1,26 @@
+"""One spelling for texts that look the same.
+
+Every scorer that compares an answer with a target as text uses this on both, so that they agree on what is equal:
+`exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and WER, CER and MER without a normalizer.
+"""
+
+import re
+import unicodedata
+
+# Byte order mark, soft hyphen, zero-width characters, direction marks, variation selectors
+_INVISIBLE = re.compile(
+    "[\ufeff\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe0e\ufe0f]"
+)
+# No-break, thin, ideographic and other blanks
+_BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+
+
+def plain_text(text: str) -> str:
+    """Return a text in NFC, without invisible characters and with plain blanks.
+
+    Nothing that a reader can see is changed: neither case nor width, punctuation or the spelling of numbers.
+    """
+    if text.isascii():
+        return text
+    visible = _INVISIBLE.sub("", text)
+    return _BLANK.sub(" ", unicodedata.normalize("NFC", visible))

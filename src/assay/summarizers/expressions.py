@@ -1,0 +1,239 @@
+"""Arithmetic that users write in a task file: `2 * correct / (asked + attempted)`.
+
+Only numbers, names, + - * / **, parentheses and a few functions are allowed; nothing is ever executed. The same
+expression works on single numbers and on numpy arrays.
+"""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import UsageError, suggest
+
+Lookup = Callable[[str], Any]
+"""Returns the value of a name: a number, an array, or a list of numbers."""
+ROUNDS = "rounds"
+"""The name of all values `round_1`, `round_2`, … of a record, as a list."""
+
+
+def _flatten(values: Sequence[Any]) -> list[Any]:
+    """Return the arguments of a function, lists among them taken apart."""
+    numbers: list[Any] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            numbers.extend(value)
+        else:
+            numbers.append(value)
+    if not numbers:
+        raise ValueError("a function needs at least one number")
+    return numbers
+
+
+def _least(*values: Any) -> Any:
+    import numpy as np
+
+    numbers = _flatten(values)
+    return np.minimum.reduce([np.asarray(number, float) for number in numbers])
+
+
+def _most(*values: Any) -> Any:
+    import numpy as np
+
+    numbers = _flatten(values)
+    return np.maximum.reduce([np.asarray(number, float) for number in numbers])
+
+
+def _average(*values: Any) -> Any:
+    numbers = _flatten(values)
+    return sum(numbers) / len(numbers)
+
+
+def _root(value: Any) -> Any:
+    import numpy as np
+
+    return np.sqrt(value)
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "min": _least,
+    "max": _most,
+    "mean": _average,
+    "sum": lambda *values: sum(_flatten(values)),
+    "abs": abs,
+    "sqrt": _root,
+}
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda x, y: x + y,
+    ast.Sub: lambda x, y: x - y,
+    ast.Mult: lambda x, y: x * y,
+    ast.Div: lambda x, y: x / y,
+    ast.Pow: lambda x, y: x**y,
+}
+
+_QUOTED_NAME = re.compile(r"`([^`]+)`")
+_SIGNS = (ast.USub, ast.UAdd)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A formula, checked when it is made."""
+
+    text: str
+    tree: ast.expr
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> "Expression":
+        """Return the expression of a text; raise if it is more than arithmetic.
+
+        A text in backquotes is one name, whatever its characters: `` `wer[none].S` ``.
+        """
+        quoted = _QUOTED_NAME.fullmatch(text)
+        if quoted is not None:
+            return cls(text, ast.Name(id=quoted[1]))
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise UsageError(
+                f"{text!r} is not an arithmetic expression",
+                where=where,
+                fix="as in: 2 * correct / (asked + attempted)",
+            ) from error
+        _check(tree, text, where)
+        return cls(text, tree)
+
+    def names(self) -> list[str]:
+        """Return the names it uses, in order; `judge.score` is one name."""
+        return list(dict.fromkeys(_names(self.tree)))
+
+    def evaluate(self, lookup: Lookup) -> Any:
+        """Return its value; `lookup` gives the value of each name."""
+        return _evaluate(self.tree, lookup)
+
+    def linear_weights(self, names: Sequence[str]) -> list[float] | None:
+        """Return the factor of each name if the expression is a weighted sum of them, else None."""
+        if not _is_linear(self.tree):
+            return None
+        if self.evaluate(lambda name: 0.0) != 0.0:
+            return None  # a constant is added
+        return [float(self.evaluate(_only(name))) for name in names]
+
+    def as_ratio(self) -> "tuple[Expression, Expression] | None":
+        """Return numerator and denominator if the expression is a division, else None."""
+        if not isinstance(self.tree, ast.BinOp) or not isinstance(
+            self.tree.op, ast.Div
+        ):
+            return None
+        parts = (self.tree.left, self.tree.right)
+        above, below = (Expression(ast.unparse(part), part) for part in parts)
+        return above, below
+
+
+def _only(name: str) -> Lookup:
+    """Return a lookup that gives 1 for one name and 0 for all others."""
+    return lambda other: float(other == name)
+
+
+def _check(node: ast.expr, text: str, where: str) -> None:
+    """Raise for anything but numbers, names, operators and known functions."""
+    if _dotted_name(node) is not None:
+        return
+    children: list[ast.expr] = []
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        children = [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
+        children = [node.operand]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        _check_function(node, node.func.id, text, where)
+        children = node.args
+    elif isinstance(node, ast.Constant):
+        _check_number(node.value, text, where)
+    else:
+        part = ast.unparse(node)
+        raise UsageError(
+            f"{text!r}: {part!r} is not allowed",
+            where=where,
+            fix="use numbers, names, + - * / **, and " + ", ".join(FUNCTIONS),
+        )
+    for child in children:
+        _check(child, text, where)
+
+
+def _check_function(node: ast.Call, name: str, text: str, where: str) -> None:
+    """Raise for a function that does not exist, or is called without numbers."""
+    if name not in FUNCTIONS or node.keywords or not node.args:
+        fix = suggest(name, list(FUNCTIONS), "known functions:")
+        raise UsageError(f"{text!r}: no function {name!r}", where=where, fix=fix)
+
+
+def _check_number(value: Any, text: str, where: str) -> None:
+    """Raise for a constant that is not a number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(f"{text!r}: {value!r} is not a number", where=where)
+
+
+def _dotted_name(node: ast.expr) -> str | None:
+    """Return a name such as `judge.score`; None if the node is something else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = _dotted_name(node.value)
+        return None if before is None else f"{before}.{node.attr}"
+    return None
+
+
+def _names(node: ast.expr) -> list[str]:
+    name = _dotted_name(node)
+    if name is not None:
+        return [name]
+    if isinstance(node, ast.Call):
+        children: list[ast.expr] = node.args
+    else:
+        children = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+    return [name for child in children for name in _names(child)]
+
+
+def _evaluate(node: ast.expr, lookup: Lookup) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.BinOp):
+        left = _evaluate(node.left, lookup)
+        right = _evaluate(node.right, lookup)
+        return _OPERATORS[type(node.op)](left, right)
+    if isinstance(node, ast.UnaryOp):
+        value = _evaluate(node.operand, lookup)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)
+        values = [_evaluate(argument, lookup) for argument in node.args]
+        return FUNCTIONS[node.func.id](*values)
+    name = _dotted_name(node)
+    assert name is not None
+    return lookup(name)
+
+
+def _is_linear(node: ast.expr) -> bool:
+    """Return True if the node is a weighted sum of names and numbers."""
+    if isinstance(node, ast.Constant) or _dotted_name(node) is not None:
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return _is_linear(node.operand)
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        return _is_linear(node.left) and _is_linear(node.right)
+    if isinstance(node.op, ast.Mult):
+        has_constant = not _names(node.left) or not _names(node.right)
+        return has_constant and _is_linear(node.left) and _is_linear(node.right)
+    if isinstance(node.op, ast.Div):
+        return not _names(node.right) and _is_linear(node.left)
+    return False
+
+
+def is_number(value: Any) -> bool:
+    """Return True for a finite number."""
+    if isinstance(value, bool):
+        return True
+    return isinstance(value, (int, float)) and math.isfinite(value)

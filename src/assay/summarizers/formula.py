@@ -1,0 +1,182 @@
+"""Metrics computed from named counts: an F1 of two rates, the worst turn of a dialogue, a ratio of two scorers.
+
+Each count is a sum over all answers. The metric is a formula of these sums. So it has an interval (each sample, or
+cluster, is left out in turn), a paired comparison between runs, and a value for each tag, like every shipped metric.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..core import (
+    Result,
+    ScoreRecord,
+    SummarizerError,
+    SummaryContext,
+    UsageError,
+    nearest,
+)
+from ..registry import summarizers
+from .corpus import Pool
+from .expressions import Expression
+from .mean import unread_value
+from .recipes import Reading, Recipe
+from .record_numbers import ROUNDS, names_in, together
+from .statistics.estimate import Ends
+from .units import result_names
+
+Count = str | int | float | Sequence[str]
+WHERE = "summarizer 'formula'"
+
+
+@summarizers.register("formula")
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A number computed from named counts, each of them summed over all answers.
+
+    A count is an expression of what scorers said of one answer: their values and the numbers in their `details`. `1`
+    counts answers. `rounds` are the values of all rounds of a dialogue: `min(rounds)` is the worst. With several
+    scorers, `SCORER.NAME` tells them apart, and one formula may use several.
+
+    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1,
+    "attempted": "is_correct + is_incorrect"}, bounds=(0, 1))`
+    """
+
+    metric: str
+    """The name of the number."""
+    value: str
+    """The formula, of the names in `counts`."""
+    counts: Mapping[str, Count]
+    """For each name what is summed: an expression, or a list of names to add."""
+    bounds: Sequence[float | None] | None = None
+    """The lowest and the highest value of the number; a highest of None is open."""
+    higher_is_better: bool = True
+    pools: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._ends()
+        names = list(self.counts)
+        for name in Expression.parse(self.value, WHERE).names():
+            if name not in names:
+                close = nearest(name, names)
+                raise UsageError(
+                    f"{self.value!r} uses {name!r}, which is not in `counts`",
+                    where=WHERE,
+                    fix=f"did you mean {close!r}?" if close else f"define {name!r}",
+                )
+        for members in self._members():
+            for member in members:
+                Expression.parse(member, WHERE)
+
+    def __call__(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Iterator[Result]:
+        """Yield the number, once for each scorer that has all names; once for all if only several have them."""
+        reading = self._reading(records, context)
+        if reading is None:
+            return
+        source: Iterable[ScoreRecord] = records
+        if reading.is_joint:
+            source = together(context.beside)
+        recipe = self._recipe(reading)
+        pool = Pool.of(source, recipe.read)
+        common = result_names(
+            context, self.metric, higher_is_better=self.higher_is_better
+        )
+        ends = self._ends()
+        details: dict[str, Any] = {"recipe": recipe.to_plain()}
+        if ends is not None and ends[1] != float("inf"):
+            details["scale"] = list(ends)
+        yield Result(
+            **common,
+            **pool.result(common, recipe, ends),
+            n_expected=context.n_expected,
+            outcomes=dict(pool.outcomes),
+            details=details,
+        )
+
+    def _recipe(self, reading: Reading) -> Recipe:
+        """Return how the number is computed, as data that a result keeps."""
+        value = Expression.parse(self.value, WHERE)
+        members = self._members()
+        names = list(self.counts)
+        ratio = value.as_ratio()
+        if ratio is not None:
+            weights = [part.linear_weights(names) for part in ratio]
+            if weights[0] is not None and weights[1] is not None:
+                pair = (weights[0], weights[1])
+                return Recipe("ratio", members, pair, reading=reading)
+        options = {"value": self.value, "names": names}
+        return Recipe("expression", members, options=options, reading=reading)
+
+    def _reading(
+        self, records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Reading | None:
+        """Return how counts are read here; None if another scorer's records are the ones to read."""
+        unread = unread_value((), context)
+        needed = self._needed()
+        own_names = names_in(records)
+        if needed <= own_names:
+            return Reading(unread)
+        beside = context.beside
+        others = {scorer: names_in(rows) for scorer, rows in beside.items()}
+        if any(needed <= names for names in others.values()):
+            return None
+        all_names = own_names.union(*others.values(), names_in(together(beside)))
+        missing = sorted(needed - all_names)
+        if missing:
+            close = nearest(missing[0], sorted(all_names))
+            listed = ", ".join(sorted(all_names)[:12])
+            raise SummarizerError(
+                f"no scorer gave {missing[0]!r}",
+                where=f"{WHERE}, metric {self.metric!r}",
+                fix=f"did you mean {close!r}?" if close else f"known names: {listed}",
+            )
+        return Reading(unread, is_joint=True) if _is_first(context) else None
+
+    def _needed(self) -> set[str]:
+        """Return the names that the counts read from records."""
+        needed: set[str] = set()
+        for members in self._members():
+            for member in members:
+                needed.update(Expression.parse(member, WHERE).names())
+        needed.discard(ROUNDS)
+        return needed
+
+    def _members(self) -> list[list[str]]:
+        """Return, for each count, the expressions that are added up."""
+        if not self.counts:
+            raise UsageError(
+                "no counts", where=WHERE, fix="counts: {right: exact_match}"
+            )
+        members = []
+        for name, count in self.counts.items():
+            if isinstance(count, (str, int, float)):
+                members.append([str(count)])
+                continue
+            # The entries of a list are names as they are, not expressions.
+            members.append([f"`{entry}`" for entry in count])
+            if not members[-1]:
+                raise UsageError(f"count {name!r} is empty", where=WHERE)
+        return members
+
+    def _ends(self) -> Ends | None:
+        """Return the bounds as numbers; None if there are none."""
+        if self.bounds is None:
+            return None
+        numbers = list(self.bounds)
+        if len(numbers) == 2 and numbers[1] is None:
+            numbers[1] = float("inf")
+        ends = [float(x) for x in numbers if isinstance(x, (int, float))]
+        if len(ends) != 2 or not ends[0] < ends[1]:
+            raise UsageError(
+                f"bounds {list(self.bounds)} are not two numbers",
+                where=WHERE,
+                fix="bounds: [0, 1], or [0, null] for a number without a highest value",
+            )
+        return ends[0], ends[1]
+
+
+def _is_first(context: SummaryContext) -> bool:
+    """Return True for the first scorer of the task: a formula of several is computed there."""
+    return next(iter(context.beside), context.scorer) == context.scorer

@@ -1,0 +1,155 @@
+"""Python functions as tools.
+
+def add(x: int, y: int) -> int:
+    "Add two numbers."
+    return x + y
+
+A function may be `async`. If it has a parameter `state`, it receives the state of the sample: what the task's function
+`state(sample)` returned. It returns text, a number, plain data or an image, or raises: the model reads the error.
+"""
+
+import dataclasses
+import enum
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from ..core import Sample
+from ..core.tools import Tool, ToolCall, ToolResult
+from .call_threads import CallThreads
+from .results import as_result, plain_arguments
+from .schemas import STATE, tool_of
+from .toolbox import SampleContext
+
+
+class FunctionTools:
+    """The functions of a task as a toolbox."""
+
+    def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
+        self.functions = tuple(functions)
+        self._tools = tuple(tool_of(function) for function in functions)
+        self._bound = {
+            tool.name: _Bound(function)
+            for tool, function in zip(self._tools, functions, strict=True)
+        }
+        self._threads = CallThreads()
+
+    @property
+    def is_stateful(self) -> bool:
+        """True if a function takes the state of the sample."""
+        return any(bound.takes_state for bound in self._bound.values())
+
+    @property
+    def identity(self) -> Any:
+        """The functions, whose code decides about the results."""
+        return self.functions
+
+    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+        """Return the functions as the model sees them."""
+        return self._tools
+
+    def close(self) -> None:
+        """Let the idle threads end."""
+        self._threads.close()
+
+    async def open(self, context: SampleContext) -> "FunctionSession":
+        """Begin a sample."""
+        return FunctionSession(self._bound, self._threads, context.state)
+
+
+class FunctionSession:
+    """The functions for one sample, with its state."""
+
+    def __init__(
+        self, bound: Mapping[str, "_Bound"], threads: CallThreads, state: Any
+    ) -> None:
+        self._bound = bound
+        self._threads = threads
+        self._state = state
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Call the function. It runs in a thread unless it is `async`, because it may block."""
+        bound = self._bound[call.name]
+        values = bound.values(plain_arguments(call))
+        if bound.takes_state:
+            values[STATE] = self._state
+        if bound.is_async:
+            return as_result(call, await bound.function(**values))
+        value = await self._threads.run(partial(bound.function, **values))
+        if inspect.isawaitable(value):
+            value = await value
+        return as_result(call, value)
+
+    async def close(self) -> None:
+        """Do nothing: the functions hold nothing."""
+
+
+class _Bound:
+    """A function, and how the arguments of a call become its own."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        subject = function if inspect.isroutine(function) else type(function).__call__
+        self.is_async = inspect.iscoroutinefunction(subject)
+        self.takes_state = STATE in inspect.signature(function).parameters
+        hints = get_type_hints(subject)
+        self._hints = {
+            name: hint for name, hint in hints.items() if needs_conversion(hint)
+        }
+
+    def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the types that the function names."""
+        values = dict(arguments)
+        for name, hint in self._hints.items():
+            if name in values:
+                values[name] = converted(values[name], hint)
+        return values
+
+
+def needs_conversion(hint: Any) -> bool:
+    """Return True if JSON values of this type are not yet what Python means by it."""
+    return hint not in (str, bool, Any, type(None), dict, list)
+
+
+def converted(value: Any, hint: Any) -> Any:
+    """Return a JSON value as the type that a function names: enums, dataclasses, tuples, sets, whole numbers."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return converted(value, arguments[0])
+    if origin in (Union, types.UnionType):
+        return _converted_to_one(value, arguments)
+    if hint is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    kind = origin or hint
+    if not isinstance(kind, type):
+        return value
+    if issubclass(kind, enum.Enum):
+        return kind(value)
+    if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
+        hints = get_type_hints(kind)
+        return kind(
+            **{name: converted(entry, hints[name]) for name, entry in value.items()}
+        )
+    if isinstance(value, list) and issubclass(kind, (list, tuple, set, frozenset)):
+        inner = arguments[0] if arguments else Any
+        return kind(converted(entry, inner) for entry in value)
+    return value
+
+
+def _converted_to_one(value: Any, hints: Sequence[Any]) -> Any:
+    """Return the value as the first type of a union that takes it."""
+    if value is None:
+        return None
+    for hint in hints:
+        try:
+            changed = converted(value, hint)
+        except (TypeError, ValueError, KeyError):
+            continue
+        kind = get_origin(hint) or hint
+        if isinstance(kind, type) and isinstance(changed, kind):
+            return changed
+    return value

@@ -1,0 +1,83 @@
+"""Limits of one sample: rounds, calls, tokens, cost and seconds. A limit is an outcome, not an error.
+
+What a sample has used is counted from its answers and the recorded seconds of its calls, so that a run which continues
+after a kill counts the same.
+"""
+
+from dataclasses import dataclass
+
+from ..core import Outcome, Output, UsageError
+
+MOST_CALLS_IN_ANSWER = 100
+"""Calls of one answer that are run. The model reads that the others are not."""
+USUAL_TURNS = 30
+USUAL_CALL_SECONDS = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class SampleLimits:
+    """The limits of one sample. None turns a limit off."""
+
+    turns: int | None = USUAL_TURNS
+    """Answers of the model."""
+    calls: int | None = None
+    tokens: int | None = None
+    """Tokens that the model read and wrote, in all rounds."""
+    cost: float | None = None
+    seconds: float | None = None
+    """Seconds of answers and calls, without waiting."""
+    call_seconds: float = USUAL_CALL_SECONDS
+    """Seconds that one call may take before it is ended."""
+
+    def check(self) -> None:
+        """Raise `UsageError` if a limit is not positive."""
+        flags = {
+            "--max_turns": self.turns,
+            "--max_calls": self.calls,
+            "--sample_tokens": self.tokens,
+            "--sample_cost": self.cost,
+            "--sample_seconds": self.seconds,
+            "--tool_seconds": self.call_seconds,
+        }
+        for flag, limit in flags.items():
+            if limit is not None and not limit > 0:
+                raise UsageError(f"{flag} must be above 0, got {limit:g}")
+
+
+USUAL_LIMITS = SampleLimits()
+
+
+@dataclass(slots=True)
+class Used:
+    """What a sample has used so far."""
+
+    turns: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def add_answer(self, output: Output, cost: float | None = None) -> None:
+        """Count an answer of the model. `cost` is used if the service names none."""
+        self.turns += 1
+        self.seconds += output.seconds or 0.0
+        usage = output.usage
+        if usage is None:
+            return
+        self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        price = cost if usage.cost is None else usage.cost
+        self.cost += price or 0.0
+
+    def limit_reached(self, limits: SampleLimits) -> Outcome | None:
+        """Return the limit that forbids another request, or None."""
+        reached = (
+            (limits.turns, self.turns, Outcome.LIMIT_TURNS),
+            (limits.calls, self.calls, Outcome.LIMIT_CALLS),
+            (limits.tokens, self.tokens, Outcome.LIMIT_TOKENS),
+            (limits.cost, self.cost, Outcome.LIMIT_COST),
+            (limits.seconds, self.seconds, Outcome.LIMIT_SECONDS),
+        )
+        for limit, used, outcome in reached:
+            if limit is not None and used >= limit:
+                return outcome
+        return None

@@ -1,0 +1,106 @@
+"""Results of calls: what a tool returned, as the parts that a model reads."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..core import Audio, Image, Json, Media, Part, Text, Video
+from ..core.tools import ToolCall, ToolResult
+
+LARGEST_RESULT = 1_000_000
+"""Bytes of text in one result. The rest is cut, and the model reads that it was."""
+NOTHING = "(no output)"
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
+
+
+def as_result(call: ToolCall, value: Any) -> ToolResult:
+    """Return what a tool returned as the result of a call: text as it is, media as parts, anything else as JSON."""
+    if isinstance(value, ToolResult):
+        return (
+            value
+            if value.call_id == call.id
+            else ToolResult(call.id, value.parts, value.error)
+        )
+    pieces = value if isinstance(value, (list, tuple)) else (value,)
+    has_parts = any(isinstance(piece, (Media, Text)) for piece in pieces)
+    if not has_parts:
+        return ToolResult(call.id, (Text(_words(value)),))
+    parts = tuple(_as_part(piece) for piece in pieces)
+    return ToolResult(call.id, parts)
+
+
+def _as_part(piece: Any) -> Part:
+    if isinstance(piece, (Text, Json, Image, Audio, Video)):
+        return piece
+    return Text(_words(piece))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return NOTHING
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "replace")
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def within_limits(result: ToolResult) -> ToolResult:
+    """Return the result with control characters spelled out, and cut to `LARGEST_RESULT` bytes."""
+    room = LARGEST_RESULT
+    parts: list[Part] = []
+    is_changed = False
+    for part in result.parts:
+        if isinstance(part, Text):
+            words = spell_controls(part.text)
+            text = cut_text(words, room)
+            room = max(0, room - len(text))
+            is_changed = is_changed or text is not part.text
+            parts.append(Text(text))
+        else:
+            parts.append(part)
+    if not is_changed:
+        return result
+    return ToolResult(result.call_id, tuple(parts), result.error)
+
+
+def spell_controls(text: str) -> str:
+    r"""Return the text with control characters as `\x1b`; the same object if it has none."""
+    if _CONTROL.search(text) is None:
+        return text
+    return _CONTROL.sub(_spelled, text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def cut_text(text: str, size: int) -> str:
+    """Return the text, or its first `size` bytes with a note of how many are left out."""
+    if len(text) * 4 <= size:
+        return text
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= size:
+        return text
+    begin = encoded[:size].decode("utf-8", "ignore")
+    rest = len(encoded) - len(begin.encode())
+    return f"{begin}\n[cut: {rest:,} more bytes]"
+
+
+def is_cut(result: ToolResult) -> bool:
+    """Return True if the text of a result was cut."""
+    return any(
+        isinstance(part, Text) and part.text.endswith(" more bytes]")
+        for part in result.parts
+    )
+
+
+def plain_arguments(call: ToolCall) -> Mapping[str, Any]:
+    """Return the arguments of a call that has been checked."""
+    return {} if isinstance(call.arguments, str) else call.arguments

@@ -1,0 +1,239 @@
+"""The schema of a tool from a Python function: its signature, its types and its docstring."""
+
+import dataclasses
+import enum
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..core import UsageError
+from ..core.tools import Tool
+from ..registry import place_of
+
+STATE = "state"
+"""A parameter of this name receives the state of the sample. The model does not see it."""
+SIMPLE_TYPES: Mapping[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+LISTS = (list, tuple, set, frozenset, Sequence)
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""Names that every service accepts."""
+_SECTION = re.compile(
+    r"^[ \t]*(args|arguments|parameters|params|returns?|raises|yields?|examples?|notes?):?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The heading of a section in a docstring: `Args:`, `Parameters`."""
+_SPHINX = re.compile(r"^[ \t]*:param(?: \w+)? (\w+):[ \t]*(.*)$", re.MULTILINE)
+"""`:param x: The first number.`"""
+_ENTRY = re.compile(r"^[ \t]*\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?[ \t]*:[ \t]*(.+)$")
+"""`x (int): The first number.`"""
+PARAMETER_SECTIONS = ("args", "arguments", "parameters", "params")
+
+
+def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
+    """Return a function as a tool. Raise `UsageError` if it has no docstring or a parameter has no type."""
+    name = getattr(function, "__name__", type(function).__name__)
+    where = where or place_of(function)
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"a tool cannot be called {name!r}",
+            where=where,
+            fix="use letters, digits and underscores, at most 64",
+        )
+    docstring = inspect.getdoc(function) or ""
+    if not docstring.strip():
+        raise UsageError(
+            f"the tool {name!r} has no docstring, which tells the model what it does",
+            where=where,
+            fix='begin its body with a line such as """Add two numbers."""',
+        )
+    description, notes = read_docstring(docstring)
+    return Tool(name, description, _parameters(function, name, notes, where))
+
+
+def _parameters(
+    function: Callable[..., Any], name: str, notes: Mapping[str, str], where: str
+) -> dict[str, Any]:
+    """Return the schema of the parameters of a function."""
+    hints = _type_hints(function)
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == STATE:
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UsageError(
+                f"the tool {name!r} takes any number of arguments ({parameter})",
+                where=where,
+                fix="name each parameter, or take a list",
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise UsageError(
+                f"the parameter {parameter.name!r} of the tool {name!r} has no name for callers",
+                where=where,
+                fix="leave the slash (/) out of the parameters",
+            )
+        if parameter.name not in hints:
+            raise UsageError(
+                f"the parameter {parameter.name!r} of the tool {name!r} has no type",
+                where=where,
+                fix=f"write {parameter.name}: int, or another type",
+            )
+        try:
+            schema = schema_of(hints[parameter.name])
+        except TypeError as error:
+            raise UsageError(
+                f"the parameter {parameter.name!r} of the tool {name!r} has a type without a JSON schema: {error}",
+                where=where,
+                fix="use str, int, float, bool, list, dict, Literal, an enum or a dataclass",
+            ) from error
+        if parameter.name in notes and "description" not in schema:
+            schema = {**schema, "description": notes[parameter.name]}
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+        elif parameter.default is None or type(parameter.default) in SIMPLE_TYPES:
+            schema = {**schema, "default": parameter.default}
+        properties[parameter.name] = schema
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of the parameters of a function or of a callable object."""
+    subject: Any = function
+    if not inspect.isroutine(function):
+        subject = type(function).__call__
+    try:
+        return get_type_hints(subject, include_extras=True)
+    except NameError as error:
+        raise UsageError(
+            f"a type of {getattr(function, '__name__', function)!r} is not defined: {error}",
+            fix="import it at the top of the file",
+        ) from error
+
+
+def schema_of(hint: Any) -> dict[str, Any]:
+    """Return the JSON schema of a type. Raise `TypeError` if it has none."""
+    if hint is Any or hint is inspect.Parameter.empty:
+        return {}
+    if hint in SIMPLE_TYPES:
+        return {"type": SIMPLE_TYPES[hint]}
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(arguments)
+    if origin is Literal:
+        return _enumeration(list(arguments))
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [schema_of(argument) for argument in arguments]}
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _enumeration([member.value for member in hint])
+    if dataclasses.is_dataclass(hint):
+        return _fields(hint)
+    return _collection(hint, origin or hint, arguments)
+
+
+def _annotated(arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the schema of `Annotated[int, "what it is"]`."""
+    schema = schema_of(arguments[0])
+    for note in arguments[1:]:
+        text = note if isinstance(note, str) else getattr(note, "description", None)
+        if isinstance(text, str):
+            schema = {**schema, "description": text}
+    return schema
+
+
+def _enumeration(values: list[Any]) -> dict[str, Any]:
+    kinds = {SIMPLE_TYPES.get(type(value)) for value in values}
+    schema: dict[str, Any] = {"enum": values}
+    if len(kinds) == 1 and None not in kinds:
+        schema["type"] = kinds.pop()
+    return schema
+
+
+def _fields(hint: Any) -> dict[str, Any]:
+    """Return the schema of a dataclass."""
+    hints = get_type_hints(hint, include_extras=True)
+    required = [
+        field.name
+        for field in dataclasses.fields(hint)
+        if field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    names = [field.name for field in dataclasses.fields(hint)]
+    return {
+        "type": "object",
+        "properties": {name: schema_of(hints[name]) for name in names},
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _collection(hint: Any, origin: Any, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the schema of a list, a tuple, a set or a dictionary."""
+    if not isinstance(origin, type):
+        raise TypeError(str(hint))
+    if issubclass(origin, Mapping):
+        if len(arguments) != 2:
+            return {"type": "object"}
+        values = schema_of(arguments[1])
+        return {"type": "object", "additionalProperties": values or True}
+    if not issubclass(origin, LISTS):
+        raise TypeError(getattr(hint, "__name__", str(hint)))
+    schemas = [schema_of(inner) for inner in arguments if inner is not Ellipsis]
+    first = schemas[0] if schemas else {}
+    is_same = all(schema == first for schema in schemas)
+    return {"type": "array", "items": first if is_same else {}}
+
+
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Return the description in a docstring, and what it says about each parameter."""
+    notes: dict[str, str] = {}
+    description_end = len(text)
+    for entry in _SPHINX.finditer(text):
+        name, words = entry.groups()
+        notes[name] = words.strip()
+        description_end = min(description_end, entry.start())
+    for heading, section in _sections(text):
+        description_end = min(description_end, heading.start())
+        if heading.group(1).lower() in PARAMETER_SECTIONS:
+            notes.update(_read_entries(section))
+    description = text[:description_end]
+    return description.strip(), notes
+
+
+def _sections(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the heading and the content of each section of a docstring."""
+    headings = list(_SECTION.finditer(text))
+    ends = [heading.start() for heading in headings[1:]]
+    ends.append(len(text))
+    for heading, end in zip(headings, ends, strict=False):
+        yield heading, text[heading.end() : end]
+
+
+def _read_entries(section: str) -> dict[str, str]:
+    """Return the entries of a section: `x: The first number.`, further lines indented."""
+    notes: dict[str, str] = {}
+    name = ""
+    indent = 0
+    for line in section.splitlines():
+        if not line.strip():
+            continue
+        depth = len(line) - len(line.lstrip())
+        entry = _ENTRY.match(line)
+        is_new = entry is not None and (not name or depth <= indent)
+        if entry is not None and is_new:
+            name, indent = entry.group(1), depth
+            notes[name] = entry.group(2).strip()
+        elif name:
+            notes[name] = f"{notes[name]} {line.strip()}"
+    return notes

@@ -1,0 +1,182 @@
+"""Simulated users: a model with the role `user` that talks with the model under test.
+
+A task with `user = "You want to …"` has one; the run takes `--judge user=MODEL`. The text may be Jinja, with the
+columns of the row. The user sees the conversation from its own side: what the model says are its user turns. It ends
+the conversation with a mark such as `###STOP###`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core import (
+    GenerateOptions,
+    Message,
+    ModelError,
+    Output,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+)
+from ..core.tools import Tool, ToolCall, ToolResult
+from ..rendering import Shown, variables_of, why_refused
+from ..rendering.text import compiled_text
+from .toolbox import SampleContext
+
+USER = "user"
+"""The role of the model."""
+STOP_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+"""What a user writes to end the conversation, as in τ²."""
+GUIDELINES = """\
+You play a person who talks with an assistant. Say what this person would say, one message at a time, in your own \
+words. Tell only what the description below gives you, and only when it is needed. When the matter is settled, or \
+cannot be, write {stop} and nothing else.
+
+{persona}"""
+"""The system message of a simulated user."""
+OPENING = "Begin the conversation with your first message."
+MOST_EXCHANGES = 100
+MOST_USER_CALLS = 30
+"""Rounds of calls that a user with tools may make before it says something."""
+GREEDY = GenerateOptions(temperature=0.0)
+
+RunCall = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+class UserTalk:
+    """One conversation from the user's side."""
+
+    def __init__(
+        self,
+        model: Any,
+        system: str,
+        opening: str,
+        tools: tuple[Tool, ...] = (),
+        run_call: RunCall | None = None,
+    ) -> None:
+        self.messages = [Message.of("system", system), Message.of("user", opening)]
+        self.has_ended = False
+        self.last = ""
+        """What the user said last, its mark included."""
+        self._model = model
+        self._tools = tools
+        self._run_call = run_call
+
+    def hear(self, text: str) -> None:
+        """Add what the model under test said."""
+        self.messages.append(Message("user", (Text(text),)))
+
+    async def say(self) -> str | None:
+        """Return what the user says next, or None if it ends the conversation."""
+        for _ in range(MOST_USER_CALLS):
+            prompt = Prompt(tuple(self.messages), tools=self._tools)
+            output: Output = await self._model.answer(prompt, GREEDY)
+            if output.error is not None:
+                raise ModelError(f"the simulated user: {output.error.message}")
+            calls = output.last_calls
+            if not calls or self._run_call is None:
+                return self._ended(output.text)
+            self.messages.append(Message("assistant", (*_words(output), *calls)))
+            for call in calls:
+                result = await self._run_call(call)
+                self.messages.append(Message("tool", (result,)))
+        self.has_ended = True
+        return None
+
+    def _ended(self, text: str) -> str | None:
+        self.last = text
+        self.messages.append(Message("assistant", (Text(text),)))
+        self.has_ended = any(mark in text for mark in STOP_MARKS)
+        return None if self.has_ended else text
+
+
+def _words(output: Output) -> tuple[Text, ...]:
+    return (Text(output.text),) if output.text else ()
+
+
+@dataclass(frozen=True)
+class SimulatedUser:
+    """A user made of a text, as a toolbox without tools."""
+
+    persona: str
+    """Who the user is and what it wants; Jinja text with the columns of the row."""
+    where: str = "user"
+    begins = True
+    replies = True
+    needs = (USER,)
+
+    @property
+    def identity(self) -> Any:
+        """What the conversation depends on."""
+        return [self.persona, GUIDELINES, OPENING]
+
+    def check(self) -> None:
+        """Raise if the text is not valid Jinja."""
+        compiled_text(self.persona, self.where)
+
+    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+        """Return no tools."""
+        return ()
+
+    async def open(self, context: SampleContext) -> "UserSession":
+        """Begin a conversation."""
+        persona = self._rendered(context.sample)
+        system = GUIDELINES.format(stop=STOP_MARKS[0], persona=persona)
+        return UserSession(UserTalk(context.models[USER], system, OPENING))
+
+    def _rendered(self, sample: Sample) -> str:
+        template, names = compiled_text(self.persona, self.where)
+        marks = Shown(sample.media)
+        try:
+            return marks.words(template.render(variables_of(sample, names, marks)))
+        except Exception as error:
+            where = f"{self.where}, sample {sample.id}"
+            refused: TemplateError = why_refused(error, where)
+            raise refused from error
+
+
+def _question_of(prompt: Prompt) -> str:
+    """Return the text of the last user turn, or empty text."""
+    for message in reversed(prompt.messages):
+        if message.role == "user" and message.text.strip():
+            return message.text
+    return ""
+
+
+class UserSession:
+    """A conversation with a simulated user."""
+
+    def __init__(self, talk: UserTalk) -> None:
+        self.talk = talk
+        self._exchanges = 0
+
+    async def begin(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the user's first message. A question of the row is that message."""
+        question = _question_of(prompt)
+        if question:
+            self.talk.messages.append(Message("assistant", (Text(question),)))
+            return prompt
+        first = await self.talk.say()
+        words = self.talk.last if first is None else first
+        others = [m for m in prompt.messages if m.role != "user"]
+        opening = Message("user", (Text(words),))
+        return replace(prompt, messages=(*others, opening))
+
+    async def reply(
+        self, messages: Sequence[Message], output: Output
+    ) -> Sequence[Message] | None:
+        """Return what the user says to an answer, or None if the conversation is over."""
+        self._exchanges += 1
+        self.talk.hear(output.text)
+        if self.talk.has_ended or self._exchanges >= MOST_EXCHANGES:
+            return None
+        words = await self.talk.say()
+        return None if words is None else [Message("user", (Text(words),))]
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Raise: the user offers no tools."""
+        raise NotImplementedError(call.name)
+
+    async def close(self) -> None:
+        """Do nothing: the conversation holds nothing."""

@@ -1,0 +1,166 @@
+"""Toolboxes: where the tools of a task come from, and how they run for one sample.
+
+How to plug in a source of tools, such as the commands of a workspace, an MCP server or a simulated environment:
+
+1. Write a class with the two methods of `Toolbox`. `tools` says what the model may call; `open` begins one sample and
+   returns a `ToolSession`, whose `call` runs one call.
+2. Give it to a task: `tools = [MyToolbox(...)]` in a Python file, together with functions and names. To make it
+   available by name (`tools: [bash]` in YAML), add a line to `TOOLS` in `catalogue/`, or register it with
+   `@assay.registry.tools.register("bash")`. The target is a toolbox, or a class or function that returns one.
+
+The runner does the rest: it sends the tools with each prompt, gives unknown names and unreadable or wrong arguments
+back to the model without calling `call`, limits the time of a call and the size of a result, writes results to the
+journal before the model is asked again, stops at the limits of a sample, and closes the session after scoring.
+
+What survives a kill: after a restart, the runner opens a new session and repeats the recorded calls (`call`, `begin`,
+`reply`) in their order. If one gives another result than before, the sample starts again and the run says so. Declare
+`is_stateful = False` if a call does not depend on earlier ones; then nothing is repeated. Calls of one sample never
+run at the same time, and calls of different samples may.
+
+    class Shop:
+        def tools(self, sample, turn=0):
+            return (Tool("buy", "Buy an article.", {"type": "object", "properties": {"name": {"type": "string"}}}),)
+
+        async def open(self, context):
+            return ShopSession(stock=dict(context.sample.fields["stock"]))
+
+    class ShopSession:
+        def __init__(self, stock):
+            self.state = stock               # scorers read it as output.state
+
+        async def call(self, call):
+            left = self.state[call.arguments["name"]] = self.state[call.arguments["name"]] - 1
+            return text_result(call, f"{left} left")
+
+        async def close(self):
+            pass
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from ..core import EMPTY, Message, Output, Prompt, Sample, Text
+from ..core.tools import Tool, ToolCall, ToolResult
+
+T = TypeVar("T")
+
+
+class Toolbox(Protocol):
+    """Tools that a task offers. There is one object per task, which holds no state of a sample.
+
+    Optional members are listed in `ToolboxExtras`.
+    """
+
+    def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
+        """Return the tools that the model is offered, in the user turn with this number, from 0.
+
+        It is asked with None before the run, when the task is checked.
+        """
+
+    async def open(self, context: "SampleContext") -> "ToolSession":
+        """Begin a sample: return an object that runs its calls. It is awaited before the first call is run."""
+
+
+class ToolboxExtras(Protocol):
+    """Optional members of a toolbox."""
+
+    is_stateful: bool
+    """False if the result of a call depends on nothing that earlier calls did. True without it."""
+    needs: Sequence[str]
+    """Roles of helper models in `SampleContext.models`, such as `user`; the run takes `--judge user=MODEL`."""
+    is_free: bool
+    """False if opening or calling costs money, such as a service. Floors are then not measured by default."""
+    begins: bool
+    """True if its session has a method `begin`."""
+    replies: bool
+    """True if its session has a method `reply`."""
+    takes_any_call: bool
+    """True if `call` also receives unknown names and unreadable or wrong arguments, and says itself what is wrong."""
+    identity: Any
+    """What results depend on besides the code: options, versions. A change makes recorded answers outdated."""
+
+    def close(self) -> Any:
+        """Release what the toolbox holds. Called after the last sample; may be `async`. Another run may open it."""
+
+    def check(self) -> None:
+        """Raise an `AssayError` if the tools cannot run here. Called before a model is loaded."""
+
+
+class ToolSession(Protocol):
+    """The tools of one sample at work. Optional members are listed in `ToolSessionExtras`."""
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call, whose tool exists and whose arguments fit its schema, and return the result.
+
+        An exception becomes a result with its text, which the model reads. Cancelling the call must end its work: the
+        runner does that when its time is over.
+        """
+
+    async def close(self) -> None:
+        """Release what the session holds. Called once, after the sample is scored."""
+
+
+class ToolSessionExtras(Protocol):
+    """Optional members of a session."""
+
+    state: Any
+    """Given to scorers as `output.state`, unless the task has a function `state`."""
+    is_over: bool
+    """True if the sample ends after these calls and the model is not asked again, as after `submit`."""
+
+    async def begin(self, prompt: Prompt) -> Prompt:
+        """Return the first prompt, made from that of the template; for a conversation that the other side begins."""
+
+    async def reply(
+        self, messages: Sequence[Message], output: Output
+    ) -> Sequence[Message] | None:
+        """Return the turns after an answer without calls, or None to end the sample. `messages` contain the answer.
+
+        Without this method, the scripted `turns` of the sample follow.
+        """
+
+
+class HelperModel(Protocol):
+    """A model with a role, as scorers receive their judges. Its answers are recorded and never asked twice."""
+
+    async def answer(self, prompt: Prompt, options: Any = None) -> Output:
+        """Return the answer to a prompt; its `error` says why there is none."""
+
+
+@dataclass(eq=False)
+class SampleContext:
+    """What a toolbox receives when a sample begins."""
+
+    sample: Sample
+    epoch: int = 0
+    state: Any = None
+    """What the task's function `state(sample)` returned."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Helper models by role: see `HelperModel`."""
+    _resources: dict[str, Any] = field(default_factory=dict, init=False)
+
+    async def resource(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
+        """Return what toolboxes of this sample share under a name, such as its workspace. It is made on first use.
+
+        If it has a method `close`, that is called (and awaited) after the sample is scored.
+        """
+        if name not in self._resources:
+            self._resources[name] = await make()
+        resource: T = self._resources[name]
+        return resource
+
+    async def close(self) -> None:
+        """Close the shared resources, last one first."""
+        while self._resources:
+            _, resource = self._resources.popitem()
+            close = getattr(resource, "close", None)
+            closing = close() if close is not None else None
+            if inspect.isawaitable(closing):
+                await closing
+
+
+def text_result(call: ToolCall, text: str, error: str = "") -> ToolResult:
+    """Return a result of words. `error` names the kind of failure: `raised`, `timeout`, …"""
+    return ToolResult(call.id, (Text(text),), error)

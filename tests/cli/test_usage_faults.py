@@ -1,0 +1,132 @@
+"""Faults of usage: one line, exit code 2, and nothing started."""
+
+import gzip
+import json
+
+import pytest
+
+FOUR = ("--model", "four.py:generate")
+RUN_READERS = {
+    "score": ("score", "{run}"),
+    "compare, first": ("compare", "{run}", "good"),
+    "compare, second": ("compare", "good", "{run}"),
+    "leaderboard": ("leaderboard", "{run}"),
+    "view": ("view", "{run}", "--bundle", "bundle"),
+    "report": ("report", "{run}"),
+    "gate": ("gate", "policy.yaml", "{run}", "--baseline", "good"),
+    "gate, baseline": ("gate", "policy.yaml", "good", "--baseline", "{run}"),
+    "power": ("power", "{run}"),
+    "power, baseline": ("power", "good", "--baseline", "{run}"),
+    "label": ("label", "{run}"),
+    "verify": ("verify", "{run}"),
+    "export": ("export", "{run}"),
+    "merge": ("merge", "{run}", "-o", "merged"),
+    "run, baseline": ("run", "sums.jsonl", *FOUR, "-o", "x", "--baseline", "{run}"),
+}
+"""Commands that read a run."""
+UNREADABLE = {
+    "empty.jsonl": b"",
+    "utf16.jsonl": "{}".encode("utf-16"),
+    "cut.jsonl": b'{"question": ',
+    "cut.json": b"[1,",
+    "cut.csv": b'a,b\n"x',
+    "cut.parquet": b"PAR1 and no more",
+    "cut.jsonl.gz": gzip.compress(b"x" * 9999)[:20],
+    "cut.arrow": b"ARROW1 and no more",
+}
+
+
+@pytest.fixture
+def good(assay, folder):
+    assert assay("run", "sums.jsonl", *FOUR, "-o", "good").code == 0
+    (folder / "policy.yaml").write_text("max_drop: 0.5\n")
+    (folder / "empty").mkdir()
+    (folder / "file.txt").write_text("mine")
+    return folder
+
+
+def assert_usage_fault(said, *texts):
+    assert said.code == 2, said
+    assert said.err.startswith("assay: ") and "unexpected" not in said.err, said.err
+    for text in texts:
+        assert text in said.err
+
+
+@pytest.mark.parametrize("run", ["nowhere", "empty", "file.txt"])
+@pytest.mark.parametrize("verb", RUN_READERS)
+def test_what_is_no_run_is_a_usage_fault(verb, run, assay, good):
+    words = [word.format(run=run) for word in RUN_READERS[verb]]
+
+    assert_usage_fault(assay(*words), run)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("role", ["data", "predictions"])
+def test_data_that_cannot_be_read_is_a_usage_fault(name, role, assay, folder):
+    (folder / name).write_bytes(UNREADABLE[name])
+    words = {
+        "data": ("run", name, *FOUR, "-o", "run"),
+        "predictions": ("run", "sums.jsonl", "--model", f"predictions/{name}"),
+    }
+
+    assert_usage_fault(assay(*words[role]), name)
+    assert not (folder / "run" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "{url}", *FOUR),
+        ("run", "sums.jsonl", "--data", "{url}", *FOUR),
+        ("run", "gsm8k", "--data", "{url}", *FOUR),
+        ("run", "sums.jsonl", "--model", "predictions/{url}"),
+        ("check", "{url}"),
+    ],
+)
+@pytest.mark.parametrize("url", ["https://example.org/x.csv", "s3://bucket/x.jsonl"])
+def test_a_url_as_data_says_what_is_supported(words, url, assay, folder):
+    said = assay(*(word.format(url=url) for word in words))
+
+    assert_usage_fault(said, f"data is not read from a URL: {url}", "hub:OWNER/NAME")
+
+
+def test_a_page_of_the_hub_as_data_says_how_to_name_the_dataset(assay, folder):
+    said = assay("run", "https://huggingface.co/datasets/cais/mmlu", *FOUR)
+
+    assert_usage_fault(said, "hub:cais/mmlu")
+
+
+@pytest.mark.parametrize("name", ["a,b.jsonl", "a,b,c.jsonl", "sums,more,x.jsonl"])
+def test_a_comma_in_the_name_of_a_file_stays(name, assay, folder):
+    (folder / "sums.jsonl").rename(folder / name)
+
+    said = assay("run", name, *FOUR, "-o", "run", "--json")
+    with_shots = assay("run", f"{name}|1", *FOUR, "-o", "shots", "--json")
+
+    assert said.code == 0 and said.json["results"][0]["n"] == 3, said.err
+    assert with_shots.code == 0, with_shots.err
+
+
+def test_names_and_files_with_commas_are_told_apart(assay, folder):
+    row = json.dumps({"question": "2+2?", "answer": "4"})
+    for name in ("a,b.jsonl", "c.jsonl"):
+        (folder / name).write_text(row + "\n")
+
+    said = assay("run", "c.jsonl,a,b.jsonl,sums.jsonl", *FOUR, "-o", "run", "--json")
+
+    assert said.code == 0, said.err
+    assert {result["task"] for result in said.json["results"]} == {"c", "a,b", "sums"}
+
+
+def test_an_exception_in_a_file_of_the_user_names_its_line(assay, folder):
+    (folder / "broken.py").write_text(
+        "def helper():\n    return undefined_name\n\n"
+        "def generate(messages):\n    return helper()\n"
+    )
+
+    said = assay("run", "sums.jsonl", "--model", "broken.py:generate", "-o", "run")
+
+    assert said.code == 1
+    (line,) = [line for line in said.err.splitlines() if line.startswith("assay: ")]
+    assert "NameError" in line and "broken.py:2" in line
+    assert "n/a" not in said.out and "infrastructure" not in said.err + said.out

@@ -1,0 +1,198 @@
+"""What is wrong with an lm-eval task is one line, before a model is asked."""
+
+import pytest
+
+import assay
+from assay.core import AssayError
+from assay.models.scripted import Scripted
+
+HEAD = "output_type: generate_until\ndataset_path: json\ntest_split: test\n"
+ASKS = 'doc_to_text: "{{question}}"\ndoc_to_target: "{{answer}}"\n'
+
+
+def fault(task, data, **settings):
+    model = settings.pop("model", None) or Scripted()
+    with pytest.raises(AssayError) as raised:
+        assay.run(task, model=model, data=data, output="out", **settings)
+    assert not getattr(model, "calls", ())
+    text = str(raised.value)
+    assert len(text.splitlines()) <= 3
+    return " ".join(text.split())
+
+
+FAULTS = [
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: [{{metric: exact_mach, aggregation: mean, higher_is_better: true}}]\n",
+        "unknown metric 'exact_mach'",
+        "did you mean 'exact_match'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}filter_list: [{{name: x, filter: [{{function: regx}}]}}]\n",
+        "unknown filter 'regx'",
+        "did you mean 'regex'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_results: !function helper.nope\n",
+        "unknown function 'nope'",
+        "!function",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_results: !function broken.read\n",
+        "needs the package 'no_such_package'",
+        "pip install no_such_package",
+    ),
+    (
+        f'task: bad\n{HEAD}doc_to_text: "{{{{nothing.upper()}}}}"\ndoc_to_target: "{{{{answer}}}}"\n',
+        "'nothing' is undefined",
+        "columns of --data",
+    ),
+    (
+        f"task: bad\n{HEAD}doc_to_text: !function helper.ask\ndoc_to_target: answer\n",
+        "no column 'nothing'",
+        "columns of --data",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}generation_kwargs: {{until: [], num_beams: 4}}\n",
+        "num_beams=4 cannot be honoured",
+        "includes this one",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}unsafe_code: true\nprocess_results: !function runs.read\n",
+        "runs code that the model wrote by `exec`",
+        "sandbox",
+    ),
+    (
+        "task: bad\ninclude: gone.yaml\n",
+        "'gone.yaml', which does not exist",
+        "relative",
+    ),
+    (f"task: [bad\n{HEAD}", "not valid YAML", "bad.yaml:"),
+]
+
+
+@pytest.mark.parametrize(("yaml", "what", "fix"), FAULTS, ids=[f[1] for f in FAULTS])
+def test_fault_of_a_task_file_is_one_line(here, yaml, what, fix):
+    here.write("helper.py", "def ask(doc):\n    return doc['nothing']\n")
+    here.write("broken.py", "import no_such_package\n")
+    here.write("runs.py", "def read(doc, results):\n    exec(results[0])\n")
+    task = here.write("bad.yaml", yaml)
+
+    text = fault(task, here.sums())
+
+    assert what in text
+    assert fix in text
+
+
+def test_include_cycle_names_its_files(here):
+    here.write("a.yaml", "include: b.yaml\ntask: cycle\ndataset_path: x\n")
+    here.write("b.yaml", "include: a.yaml\n")
+
+    assert "include cycle: a.yaml -> b.yaml -> a.yaml" in fault("a.yaml", here.sums())
+
+
+def test_yaml_bomb_is_refused(here):
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, 9):
+        names = ", ".join([f"*a{level - 1}"] * 9)
+        levels.append(f"a{level}: &a{level} [{names}]")
+    text = f"task: bomb\n{HEAD}{ASKS}metadata:\n  " + "\n  ".join(levels) + "\n"
+
+    assert "aliases" in fault(here.write("bomb.yaml", text), here.sums())
+
+
+def test_group_that_holds_a_task_twice_is_refused(here, text_task):
+    group = here.write(
+        "group.yaml",
+        "group: twice\ntask: [sums, sums]\naggregate_metric_list: [{metric: exact_match}]\n",
+    )
+
+    assert "holds the task 'sums' twice" in fault(group, here.sums())
+
+
+def test_likelihood_task_is_refused_for_a_model_without_likelihoods(here, choice_task):
+    text = fault(choice_task, here.choices(), model=Scripted(weighs=False))
+
+    assert "needs likelihoods" in text
+
+
+def test_examples_are_never_drawn_from_the_evaluated_rows_in_silence(here, choice_task):
+    text = fault(choice_task, here.choices(), num_fewshot=2)
+
+    assert "2 examples come from the split 'train'" in text
+    assert "--fewshot_data FILE" in text
+
+
+def test_options_that_the_task_would_ignore_are_refused(here, text_task):
+    assert "--epochs does not apply" in fault(text_task, here.sums(), epochs=3)
+    assert "--template does not apply" in fault(
+        text_task, here.sums(), template="{{ question }}"
+    )
+
+
+def test_unknown_name_is_answered_with_the_nearest(here):
+    text = fault("lm_eval/hellaswagg", here.sums())
+
+    assert "did you mean 'hellaswag'?" in text
+
+
+def test_unreachable_data_suggests_the_data_option(here, text_task, monkeypatch):
+    import datasets
+
+    def unreachable(**_):
+        raise ConnectionError("Couldn't reach the hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", unreachable)
+
+    assert "--data FILE_OR_FOLDER" in fault(text_task, None)
+
+
+def test_dataset_with_a_script_is_read_from_the_parquet_branch(
+    here, text_task, monkeypatch
+):
+    import datasets
+
+    asked = []
+
+    def load(path, name=None, **options):
+        asked.append(options.get("revision"))
+        if "revision" not in options:
+            raise RuntimeError(
+                "Dataset scripts are no longer supported, but found x.py"
+            )
+        rows = [{"question": "1 + 0", "answer": "1"}]
+        return {"test": datasets.Dataset.from_list(rows)}
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+
+    result = assay.run(text_task, model=Scripted(["1"]), output="out")
+
+    assert result.results[0].value == 1.0
+    assert asked == [None, "refs/convert/parquet"]
+
+
+def test_helper_module_that_never_ends_its_import_is_ended(here, monkeypatch):
+    from assay.dialects.harness import package_care
+
+    monkeypatch.setattr(package_care, "LONGEST_IMPORT", 0.5)
+    here.write("endless.py", "while True:\n    pass\n")
+    task = here.write(
+        "bad.yaml", f"task: bad\n{HEAD}{ASKS}process_results: !function endless.read\n"
+    )
+
+    text = fault(task, here.sums())
+
+    assert "endless.py: importing it takes longer than 0.5 s" in text
+
+
+def test_template_that_never_ends_is_ended(here, monkeypatch):
+    from assay.dialects.harness import package_care
+
+    monkeypatch.setattr(package_care, "LONGEST_RENDERING", 0.5)
+    loops = "".join(f"{{% for {name} in range(90000) %}}" for name in "abc")
+    ends = "{% endfor %}" * 3
+    task = here.write(
+        "bad.yaml",
+        f'task: bad\n{HEAD}doc_to_text: "{loops}{ends}"\ndoc_to_target: "x"\n',
+    )
+
+    assert "a template takes longer than 0.5 s" in fault(task, here.sums())

@@ -1,0 +1,369 @@
+"""Faults that were found at real servers, each imitated by a server on the loopback."""
+
+import pytest
+
+from assay.core import (
+    GenerateOptions,
+    Likelihood,
+    Message,
+    Prompt,
+    Request,
+    Text,
+    UsageError,
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(no_service):
+    pass
+
+
+def ask(text="Why?", role="user", **options):
+    return Request(Prompt((Message.of(role, text),)), GenerateOptions(**options))
+
+
+def weigh(context, *continuations):
+    return Request(Prompt((Message.of("", context),), continuations=continuations))
+
+
+def chat(*texts, finish="stop", **more):
+    choices = [
+        {"index": i, "message": {"content": text}, "finish_reason": finish}
+        for i, text in enumerate(texts)
+    ]
+    return {"choices": choices, **more}
+
+
+class Echoing:
+    """A completions server with `echo` for texts of one-letter tokens, in which `.` always follows.
+
+    `shift` moves the rows as llama-cpp-python's server does; `lists` says whether it takes several prompts.
+    """
+
+    def __init__(self, *, shift=0, lists=True, drops_written=False, status=500):
+        self.shift, self.lists, self.status = shift, lists, status
+        self.drops_written = drops_written
+        self.asked = []
+
+    async def answer(self, request):
+        from aiohttp import web
+
+        body = await request.json()
+        self.asked.append(body)
+        prompts = body["prompt"]
+        if isinstance(prompts, list):
+            if not self.lists:
+                error = {"error": {"message": ""}}
+                return web.json_response(error, status=self.status)
+        else:
+            prompts = [prompts]
+        choices = [self.choice(prompt, i) for i, prompt in enumerate(prompts)]
+        return web.json_response({"choices": choices, "usage": {"prompt_tokens": 3}})
+
+    def choice(self, prompt, index):
+        tokens = [*prompt, "."]
+        # Each letter costs 1, and "." is what the model would have written at every position.
+        values = [None, *(-1.0 for _ in prompt[1:]), -0.1]
+        tops = [None, *({".": -0.5, t: -1.0} for t in prompt[1:]), {".": -0.1}]
+        if self.drops_written:
+            tokens, values, tops = tokens[:-1], values[1:], tops[1:]
+        elif self.shift:
+            values, tops = [*values[1:], -3.0], [*tops[1:], {"x": -0.2, ".": -3.0}]
+        logprobs = {"tokens": tokens, "token_logprobs": values, "top_logprobs": tops}
+        return {"index": index, "text": prompt + ".", "logprobs": logprobs}
+
+
+def put_weigh(put_to, server, *continuations):
+    return put_to(
+        server,
+        "openai/m",
+        weigh("ab", *continuations),
+        method="likelihood",
+        likelihood_by="echo",
+    )
+
+
+def test_an_aligned_echo_is_read(put_to):
+    [output] = put_weigh(put_to, Echoing(), "cd", "e")
+
+    assert output.likelihoods == (
+        Likelihood(-2.0, False, 2),
+        Likelihood(-1.0, False, 1),
+    )
+
+
+def test_an_echo_without_the_written_token_is_refused(put_to):
+    server = Echoing(drops_written=True)
+
+    with pytest.raises(UsageError, match=r"echo cannot be trusted.*lack the written"):
+        put_weigh(put_to, server, "cd")
+
+
+def test_an_echo_whose_rows_are_shifted_is_refused(put_to):
+    with pytest.raises(UsageError, match="written at temperature 0, is not the most"):
+        put_weigh(put_to, Echoing(shift=1), "cd")
+
+
+def test_an_echo_of_another_text_is_refused(put_to, service):
+    logprobs = {"tokens": ["!"], "token_logprobs": [-1.0], "top_logprobs": [None]}
+    server = service({"choices": [{"text": "!", "logprobs": logprobs}]})
+
+    with pytest.raises(UsageError, match="do not join to the text it was sent"):
+        put_weigh(put_to, server, "cd")
+
+
+def test_an_echo_whose_offsets_do_not_fit_its_tokens_is_refused(put_to, service):
+    logprobs = {
+        "tokens": ["a", "b", "x"],
+        "token_logprobs": [None, -1.0, -1.0],
+        "text_offset": [0, 7, 9],
+    }
+    server = service({"choices": [{"text": "abcd", "logprobs": logprobs}]})
+
+    with pytest.raises(UsageError, match="do not join to the text it was sent"):
+        put_weigh(put_to, server, "cd")
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_a_server_that_takes_one_prompt_a_request_gets_one(put_to, status):
+    server = Echoing(lists=False, status=status)
+
+    outputs = put_to(
+        server,
+        "openai/m",
+        weigh("ab", "cd", "e"),
+        weigh("ab", "f", "g"),
+        method="likelihood",
+        likelihood_by="echo",
+    )
+
+    assert [o.error for o in outputs] == [None, None]
+    assert outputs[0].likelihoods == (
+        Likelihood(-2.0, False, 2),
+        Likelihood(-1.0, False, 1),
+    )
+    assert outputs[0].usage.input_tokens == 6
+    prompts = [body["prompt"] for body in server.asked]
+    assert prompts == [["abcd", "abe"], "abcd", "abe", "abf", "abg"]
+
+
+def test_a_server_that_answers_only_the_first_of_several_prompts_is_asked_again(put_to):
+    class First(Echoing):
+        async def answer(self, request):
+            from aiohttp import web
+
+            body = await request.json()
+            self.asked.append(body)
+            prompt = body["prompt"]
+            first = prompt[0] if isinstance(prompt, list) else prompt
+            return web.json_response({"choices": [self.choice(first, 0)]})
+
+    server = First()
+
+    [output] = put_weigh(put_to, server, "cd", "e")
+
+    assert [one.tokens for one in output.likelihoods] == [2, 1]
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_a_stop_string_left_in_the_text_is_cut(put_to, service, finish):
+    server = service(chat("Paris is big. It is", finish=finish))
+
+    [output] = put_to(server, "openai/m", ask(stop=(" is",)))
+
+    assert (output.text, output.stop_reason) == ("Paris", "stop")
+
+
+def test_the_first_of_several_stop_strings_is_where_a_text_is_cut(put_to, service):
+    tokens = [{"token": t, "logprob": -1.0} for t in ("a", "b", "END", "c")]
+    reply = chat("abENDc\nd")
+    reply["choices"][0]["logprobs"] = {"content": tokens}
+
+    [output] = put_to(service(reply), "openai/m", ask(stop=("\n", "END"), logprobs=0))
+
+    assert output.text == "ab"
+    assert [token.text for token in output.candidates[0].tokens] == ["a", "b"]
+
+
+def test_reasoning_may_hold_a_stop_string(put_to, service):
+    reply = chat("4 done")
+    reply["choices"][0]["message"]["reasoning_content"] = "is done?"
+
+    [output] = put_to(service(reply), "openai/m", ask(stop=("done",)))
+
+    assert (output.text, output.reasoning) == ("4 ", "is done?")
+
+
+class Listing:
+    """A chat server whose list of models says what software it is."""
+
+    def __init__(self, listed, headers=None, status=200):
+        self.listed, self.headers, self.status = listed, headers, status
+        self.asked, self.lists = [], 0
+
+    async def answer(self, request):
+        from aiohttp import web
+
+        if request.method == "GET":
+            self.lists += 1
+            return web.json_response(
+                self.listed, headers=self.headers, status=self.status
+            )
+        self.asked.append(await request.json())
+        return web.json_response(chat("x"))
+
+
+LLAMA_CPP_PYTHON = {"data": [{"id": "m", "owned_by": "me", "permissions": []}]}
+
+
+@pytest.mark.parametrize(
+    ("listed", "headers", "sent"),
+    [
+        ({"data": [{"owned_by": "llamacpp"}]}, None, "repeat_penalty"),
+        ({}, {"Server": "llama.cpp"}, "repeat_penalty"),
+        (LLAMA_CPP_PYTHON, None, "repeat_penalty"),
+        ({"data": [{"owned_by": "vllm"}]}, None, "repetition_penalty"),
+        ({"data": [{"owned_by": "sglang"}]}, None, "repetition_penalty"),
+    ],
+)
+def test_an_option_is_sent_under_the_name_a_known_server_has_for_it(
+    put_to, listed, headers, sent
+):
+    server = Listing(listed, headers)
+    requests = [ask(repetition_penalty=3), ask("And?", repetition_penalty=3)]
+
+    outputs = put_to(server, "openai/m", *requests)
+
+    assert [body[sent] for body in server.asked] == [3, 3]
+    names = {"repeat_penalty", "repetition_penalty"}
+    assert all(len(names & body.keys()) == 1 for body in server.asked)
+    assert server.lists == 1
+    assert all("notes" not in output.details for output in outputs)
+
+
+@pytest.mark.parametrize(
+    "server", [Listing({"data": []}), Listing({}, status=404), Listing(["?"])]
+)
+def test_an_option_that_an_unknown_server_may_ignore_is_noted(put_to, server):
+    [output] = put_to(server, "openai/m", ask(repetition_penalty=3, top_k=4))
+
+    assert server.asked[0]["repetition_penalty"] == 3
+    notes = output.details["notes"]
+    assert [note.partition(" ")[0] for note in notes] == ["top_k", "repetition_penalty"]
+    assert "could not be confirmed" in notes[0]
+
+
+def test_a_server_is_not_looked_at_where_all_options_are_of_the_public_api(put_to):
+    server = Listing({})
+
+    put_to(server, "openai/m", ask(temperature=0, stop=("\n",), max_tokens=4))
+
+    assert server.lists == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"logprobs": 3}, "the server ignored logprobs"),
+        ({"response_format": "json"}, "the server ignored response_format"),
+        ({"max_tokens": 5}, "the server wrote more than max_tokens=5"),
+    ],
+)
+def test_an_option_that_the_reply_shows_to_be_ignored_is_noted(
+    put_to, service, options, note
+):
+    server = service(chat("Some words.", usage={"completion_tokens": 16}))
+
+    [output] = put_to(server, "openai/m", ask(**options))
+
+    assert output.error is None
+    [said] = output.details["notes"]
+    assert said.startswith(note)
+
+
+def test_options_that_were_obeyed_are_not_noted(put_to, service):
+    reply = chat('{"a": 1}', usage={"completion_tokens": 5})
+    tokens = [{"token": '{"a": 1}', "logprob": -1.0}]
+    reply["choices"][0]["logprobs"] = {"content": tokens}
+    options = {"logprobs": 0, "response_format": "json", "max_tokens": 5}
+
+    [output] = put_to(service(reply), "openai/m", ask(**options))
+
+    assert "notes" not in output.details
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "differs"),
+    [
+        ("nope", "smollm2", True),
+        ("gpt-4o", "gpt-4o-2024-08-06", False),
+        ("meta/Llama-3", "llama-3", False),
+        ("m", "m", False),
+    ],
+)
+def test_the_model_that_replied_is_recorded(put_to, service, asked, answered, differs):
+    server = service(chat("x", model=answered))
+
+    [output] = put_to(server, f"openai/{asked}", ask())
+
+    assert output.details["reply_model"] == answered
+    assert bool(output.details.get("notes")) == differs
+
+
+def test_tokens_of_several_candidates_are_counted_at_least_by_their_words(
+    put_to, service
+):
+    usage = {"prompt_tokens": 9, "completion_tokens": 5}
+    cut = service(chat("a b c", "d e f", "g h i", finish="length", usage=usage))
+    whole = service(chat("a b c", "d e", usage={**usage, "completion_tokens": 8}))
+
+    [short] = put_to(cut, "openai/m", ask(n=3, max_tokens=5))
+    [right] = put_to(whole, "openai/m", ask(n=2))
+
+    assert short.usage.output_tokens == 15
+    assert "counted fewer output tokens" in short.details["notes"][0]
+    assert right.usage.output_tokens == 8
+    assert "notes" not in right.details
+
+
+def response(text, tokens):
+    content = [{"type": "output_text", "text": text}]
+    return {
+        "status": "completed",
+        "output": [{"type": "message", "content": content}],
+        "usage": {"input_tokens": 3, "output_tokens": tokens},
+    }
+
+
+def test_a_completed_response_as_long_as_allowed_was_cut(put_to, service):
+    server = service(response("one two", 24), response("one", 23))
+
+    cut, whole = put_to(
+        server, "openai/m", ask(max_tokens=24), ask(max_tokens=24), api="responses"
+    )
+
+    assert (cut.stop_reason, whole.stop_reason) == ("length", "stop")
+    assert [body["stream"] for body in server.asked] == [False, False]
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_streamed_reply_is_named_and_not_asked_for_again(put_to, service, api):
+    server = service(
+        b'data: {"choices": []}\n\n', headers={"Content-Type": "text/event-stream"}
+    )
+
+    [output] = put_to(server, "openai/m", ask(), api=api, body={"stream": True})
+
+    assert "streams its answer (text/event-stream)" in output.error.message
+    assert not output.error.retryable
+
+
+@pytest.mark.parametrize("count", [1e300, 2**80, -1, "many"])
+def test_a_count_that_no_server_can_mean_is_left_out(put_to, service, count):
+    usage = {"prompt_tokens": count, "completion_tokens": 2}
+
+    [output] = put_to(service(chat("x", usage=usage)), "openai/m", ask())
+
+    assert (output.usage.input_tokens, output.usage.output_tokens) == (None, 2)
+    assert output.candidates[0].parts == (Text("x"),)

@@ -1,0 +1,186 @@
+"""How plain choices are measured, and which scorer or normalizer fits the targets."""
+
+import json
+import wave
+
+import pytest
+
+import assay
+from assay.cli.main import main
+from assay.core.spec import Spec
+
+CHOICES = [
+    {"id": str(n), "question": f"Question {n}?", "options": ["one", "two"], "answer": "B"}
+    for n in range(4)
+]  # fmt: skip
+
+
+class Weighing:
+    """Weighs the second option higher; writes nothing that can be read."""
+
+    def generate(self, messages):
+        return "well"
+
+    def likelihood(self, requests):
+        return [
+            [
+                -0.5 if text.strip() in ("B", "two") else -2.0
+                for text in request.prompt.continuations
+            ]
+            for request in requests
+        ]
+
+
+def run(tmp_path, model, **settings):
+    data = tmp_path / "mc.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in CHOICES))
+    return assay.run(str(data), model=model, output=str(tmp_path / "run"), **settings)
+
+
+def test_plain_choices_of_a_model_with_likelihoods_are_weighed(tmp_path):
+    result = run(tmp_path, Weighing())
+
+    assert result.value("choice_likelihood.acc") == 1.0
+    assert result.results[0].protocol == "mc@letter_likelihood"
+    assert any("measured by letter_likelihood" in note for note in result.notes)
+
+
+def test_plain_choices_of_a_chat_model_are_asked_by_letter_and_a_note_says_so(tmp_path):
+    from assay.models.scripted import Scripted
+
+    result = run(tmp_path, Scripted("B", weighs=True))
+
+    assert result.value("choice") == 1.0
+    assert any("has a chat template; --measure letter_likelihood" in note for note in result.notes)  # fmt: skip
+
+
+def test_a_model_without_likelihoods_is_asked_by_letter_without_a_note(tmp_path):
+    result = run(tmp_path, lambda messages: "B")
+
+    assert result.value("choice") == 1.0
+    assert not any("measure" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"measure": "letter"}, {"scorers": ["choice"]}, {"epochs": 2}, {"template": "{{ question }} A or B?"}],
+)  # fmt: skip
+def test_what_the_run_says_decides(tmp_path, settings):
+    result = run(tmp_path, Weighing(), **settings)
+
+    assert result.results[0].metric == "choice"
+
+
+def hf_model(tmp_path, template):
+    pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    from assay.models.local_transformers.loading import Source
+
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    settings = {"chat_template": template} if template else {}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    return Source(str(tmp_path)).has_chat_template()
+
+
+def test_a_local_model_says_whether_it_has_a_chat_template(tmp_path):
+    assert hf_model(tmp_path, "") is False
+    assert hf_model(tmp_path, "{{ messages }}") is True
+
+
+def test_a_gguf_file_says_whether_it_has_a_chat_template(tmp_path):
+    from assay.models.gguf import holds_template
+
+    base, chat = tmp_path / "base.gguf", tmp_path / "chat.gguf"
+    base.write_bytes(b"GGUF" + b"x" * (1 << 20))
+    # The key lies across the border of two chunks.
+    chat.write_bytes(b"x" * ((1 << 20) - 5) + b"tokenizer.chat_template" + b"y" * 99)
+
+    assert (holds_template(base), holds_template(chat)) == (False, True)
+
+
+def write_rows(tmp_path, rows):
+    data = tmp_path / "d.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(data)
+
+
+GSM = [
+    {"question": f"{n} + 3?", "answer": f"{n} + 3 is <<{n}+3={n + 3}>>{n + 3}\n#### {n + 3}"}
+    for n in range(5)
+]  # fmt: skip
+
+
+def test_gsm8k_targets_get_the_advice_to_read_the_number(tmp_path, capsys):
+    data = write_rows(tmp_path, GSM)
+    advice = "--scorer number reads the number"
+
+    assert main(["check", data]) == 0
+    assert advice in capsys.readouterr().out
+    result = assay.run(data, model=lambda messages: "13", output=str(tmp_path / "a"))
+    assert any(advice in note for note in result.notes)
+    followed = assay.run(
+        data,
+        model=lambda m: f"The answer is {int(m[-1]['content'][0]) + 3}",
+        scorers=["number"],
+        output=str(tmp_path / "b"),
+    )
+    assert followed.value("number") == 1.0
+    assert not any("####" in note for note in followed.notes)
+
+
+def transcripts(tmp_path, text):
+    with wave.open(str(tmp_path / "a.wav"), "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", ""))
+        file.writeframes(b"\0\1" * 1600)
+    return write_rows(tmp_path, [{"audio": "a.wav", "transcript": text}] * 2)
+
+
+def test_transcripts_with_case_and_punctuation_get_the_advice_to_normalize(
+    tmp_path, capsys
+):
+    data = transcripts(tmp_path, "Mister Quilter is the apostle, he said.")
+
+    assert main(["check", data]) == 0
+    assert "--scorer wer:normalize=whisper-en counts word errors" in capsys.readouterr().out  # fmt: skip
+    result = assay.run(
+        data,
+        model=lambda m: "mister quilter",
+        scorers=["wer"],
+        output=str(tmp_path / "a"),
+    )
+    assert any("wer:normalize=whisper-en leaves them out" in note for note in result.notes)  # fmt: skip
+
+
+def test_transcripts_without_marks_need_no_advice(tmp_path):
+    data = transcripts(tmp_path, "mister quilter is the apostle")
+
+    result = assay.run(data, model=lambda m: "mister quilter", scorers=["wer"], output=str(tmp_path / "a"))  # fmt: skip
+
+    assert not any("normalize" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["wer:normalize=seed-tts-en", '{"name": "wer", "normalize": "seed-tts-en"}'],
+)
+def test_a_scorers_options_can_be_typed(tmp_path, typed):
+    data = write_rows(tmp_path, [{"question": "Say hello.", "answer": "Hello, you!"}])
+
+    result = assay.run(data, model=lambda m: "hello you", scorers=[typed], output=str(tmp_path / "a"))  # fmt: skip
+
+    assert result.results[0].metric.startswith("wer[seed-tts-en]")
+    assert result.results[0].value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("wer", "wer", {}),
+        ("mine.py:score", "mine.py:score", {}),
+        ("mine.py:score:limit=3,word=a,b", "mine.py:score", {"limit": 3, "word": "a,b"}),
+        ("regex:pattern=a=(b)", "regex", {"pattern": "a=(b)"}),
+        ("judge:scale=1-10,rounds=all", "judge", {"scale": "1-10", "rounds": "all"}),
+    ],
+)  # fmt: skip
+def test_specs_as_text(text, name, options):
+    assert Spec.of(text) == Spec(name, options)

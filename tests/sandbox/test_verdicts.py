@@ -1,0 +1,190 @@
+"""Program and tests run in one process, as official runners do: right programs of every kind pass, wrong ones fail."""
+
+import gzip
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import RIGHT, WRONG
+from ways import ways
+
+from assay.sandbox import FunctionTests, Limits, TestsError, choose, judge_functions
+
+WAYS = ways()
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+SHIPPED = ROOT / "src" / "assay" / "benchmarks" / "data" / "text"
+pytestmark = [
+    pytest.mark.skipif(not WAYS, reason=f"no sandbox holds here: {choose().reasons}"),
+    pytest.mark.xdist_group("sandbox"),
+]
+LIMITS = Limits(wall_seconds=30, cpu_seconds=30)
+
+
+def judge(program: str, *parts: str, way: str = "", **more: str):
+    tier = WAYS[way or next(iter(WAYS))]
+    return judge_functions(tier, program, FunctionTests(*parts, **more), LIMITS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_right_programs_of_every_kind_pass_and_are_not_suspect(way):
+    failed = {}
+    for name, (program, tests) in RIGHT.items():
+        verdict = judge(program, tests, way=way)
+        if not verdict.passed or verdict.suspect:
+            failed[name] = verdict
+
+    assert failed == {} and len(RIGHT) >= 100
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_wrong_programs_fail(way):
+    passed = [
+        name
+        for name, (program, tests) in WRONG.items()
+        if judge(program, tests, way=way).passed
+    ]
+
+    assert passed == []
+
+
+def test_verdicts_are_those_of_plain_python(tmp_path):
+    import subprocess
+
+    def passes(name: str) -> bool:
+        program, tests = {**RIGHT, **WRONG}[name]
+        file = tmp_path / f"{abs(hash(name))}.py"
+        scope = "{'__name__': 'program', '__builtins__': __builtins__}"
+        register = "sys.modules['program'] = type(sys)('program')"
+        file.write_text(
+            f"import sys\n{register}\nscope = sys.modules['program'].__dict__\n"
+            f"scope.update({scope})\nexec({program!r}, scope)\nexec({tests!r}, scope)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-I", str(file)],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        # `sys.exit(0)` in a test leaves it before its end, which official runners do not count as passed.
+        return done.returncode == 0 and "exit" not in name
+
+    with ThreadPoolExecutor(2) as threads:
+        verdicts = dict(
+            zip((*RIGHT, *WRONG), threads.map(passes, (*RIGHT, *WRONG)), strict=True)
+        )
+
+    assert {name for name, passed in verdicts.items() if passed} == set(RIGHT)
+
+
+def failures(rows, verdict_of) -> list:
+    """Rows whose verdict is not a plain pass, with why."""
+    with ThreadPoolExecutor(2) as threads:
+        verdicts = list(threads.map(verdict_of, rows))
+    return [
+        (row["task_id"], verdict.reason, verdict.suspect)
+        for row, verdict in zip(rows, verdicts, strict=True)
+        if not verdict.passed or verdict.suspect
+    ]
+
+
+def judge_humaneval(row):
+    program = row["prompt"] + row["canonical_solution"]
+    return judge(program, row["test"], f"check({row['entry_point']})")
+
+
+def judge_mbpp(row):
+    setup = row.get("test_setup_code") or "\n".join(row.get("test_imports", ()))
+    return judge(row["code"], "\n".join([setup, *row["test_list"]]))
+
+
+def test_every_reference_solution_of_humaneval_passes():
+    path = SHARED / "humaneval" / "HumanEval.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the data of HumanEval is not beside this checkout")
+    rows = [
+        json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()
+    ]
+
+    assert failures(rows, judge_humaneval) == [] and len(rows) == 164
+
+
+def test_every_reference_solution_of_mbpp_passes():
+    path = SHARED / "mbpp" / "sanitized-mbpp.json"
+    if not path.exists():
+        pytest.skip("the data of MBPP is not beside this checkout")
+    rows = json.loads(path.read_text("utf-8"))
+
+    assert failures(rows, judge_mbpp) == [] and len(rows) == 427
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict_of"), [("humaneval", judge_humaneval), ("mbpp", judge_mbpp)]
+)
+def test_every_reference_solution_of_the_shipped_sets_passes(name, verdict_of):
+    lines = (SHIPPED / f"{name}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+
+    assert rows and failures(rows, verdict_of) == []
+
+
+def test_a_function_may_have_the_name_of_a_builtin_as_in_mbpp_126():
+    program = (
+        "def sum(a, b):\n    total = 0\n    for i in range(1, min(a, b)):\n"
+        "        total += i if a % i == b % i == 0 else 0\n    return total"
+    )
+
+    assert judge(program, "assert sum(10, 15) == 6\nassert sum(100, 150) == 93").passed
+
+
+def test_the_setup_is_seen_by_the_tests_and_does_not_replace_names_of_the_program():
+    setup = "import math\nclass Node: pass\ndef helper(): return math.pi"
+
+    assert judge(
+        "class Node:\n    x = 1", "assert Node.x == 1 and helper() > 3", before=setup
+    ).passed
+    assert not judge("x = math.pi", "assert x", before=setup).passed
+
+
+def test_with_an_entry_the_program_sees_nothing_of_the_tests():
+    setup = "import math\ndef check(f): assert f() > 3"
+    tests = {"call": "check(candidate)", "before": setup, "entry": "f"}
+
+    right = judge("import math\ndef f(): return math.pi", "", **tests)
+    lacks_import = judge("def f(): return math.pi", "", **tests)
+    replaces_check = judge("def check(f): pass\ndef f(): return 0", "", **tests)
+    lacks_entry = judge("def g(): return 4", "", **tests)
+
+    assert right.passed
+    assert [lacks_import.passed, replaces_check.passed] == [False, False]
+    assert lacks_entry.reason == "NameError: name 'f' is not defined"
+
+
+def test_the_reason_says_whether_the_program_or_a_test_failed():
+    assert judge("1 / 0", "f()").reason.startswith("the program does not load: Zero")
+    assert judge("def f(): raise KeyError(3)", "f()").reason == "KeyError: 3"
+    assert judge("import os\nos._exit(0)", "f()").reason == (
+        "the program ended before its tests did"
+    )
+
+
+def test_tests_that_cannot_be_read_say_nothing_of_the_program():
+    for tests in (("assert (",), ("", "check("), ("", "", "import nothing_of_that")):
+        with pytest.raises(TestsError, match="the tests do not run"):
+            judge("def f(): return 1", *tests)
+
+
+def test_errors_with_a_text_of_any_kind_are_reasons():
+    odd = "class E(Exception):\n    def __str__(self): {}\ndef f(): raise E"
+    bodies = ("return '\\ud800'", "return 'x' * 9999", "return 1", "raise SystemExit")
+
+    verdicts = [judge(odd.format(body), "f()") for body in bodies]
+
+    assert [verdict.passed for verdict in verdicts] == [False] * 4
+    assert all(verdict.reason.startswith("E") for verdict in verdicts)
+    assert max(len(verdict.reason) for verdict in verdicts) <= 2000

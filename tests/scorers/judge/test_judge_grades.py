@@ -1,0 +1,162 @@
+"""Named grades of a judge: as metrics, as numbers, and what is refused."""
+
+import pytest
+
+import assay
+from assay import Task
+from assay.core import UsageError
+from assay.scorers.judge.judge import Judge
+
+GRADES = {"A": "correct", "B": "incorrect", "C": "not_attempted"}
+PROMPT = "Grade {{ answer }} against {{ reference }}: A, B or C."
+ROWS = [
+    {"id": str(n), "question": f"Question {n}?", "answer": "An Answer, B or C"}
+    for n in range(6)
+]
+
+
+def model(messages):
+    return f"Answer {messages[-1]['content'].split()[1]} A B C"
+
+
+JUDGES = """
+REPLIES = ["A", "B", "C", "A", "D", ""]
+
+def in_letters(messages):
+    return REPLIES[int(messages[-1]["content"].split("Answer ")[1][0])]
+
+def in_json(messages):
+    if 'where G is one of "A", "B", "C"' not in messages[0]["content"]:
+        return "not told the grades"
+    answer = messages[-1]["content"].split("DATA")[-2]
+    if "Answer " not in answer:
+        return ""
+    return '{"grade": "' + in_letters([{"content": answer}]) + '", "reason": "so"}'
+
+def best(messages):
+    return '{"grade": "A"}'
+
+def no(messages):
+    return '{"grade": "no"}'
+"""
+
+
+def named(tmp_path, judge):
+    (tmp_path / "judges.py").write_text(JUDGES)
+    return f"{tmp_path}/judges.py:{judge}"
+
+
+def run(tmp_path, judge, **options):
+    scorer = {"name": "judge", "grades": GRADES, **options}
+    task = Task("t", dataset=ROWS, scorers=scorer)
+    return assay.run(
+        task,
+        model=model,
+        judge=named(tmp_path, judge),
+        output=str(tmp_path / "run"),
+        on_error="continue",
+    )
+
+
+@pytest.mark.parametrize(
+    ("judge", "options"),
+    [("in_letters", {"prompt": PROMPT, "verdict": r"\b([A-Z])\b"}), ("in_json", {})],
+)
+def test_each_grade_is_a_metric_and_an_unknown_one_a_judge_error(
+    tmp_path, judge, options
+):
+    result = run(tmp_path, judge, lower_is_better=["incorrect"], **options)
+
+    values = {row.metric: row.value for row in result.results}
+    assert values == {
+        "judge.correct": 0.5,
+        "judge.incorrect": 0.25,
+        "judge.not_attempted": 0.25,
+    }
+    first, second, third = result.results
+    assert first.outcomes == {"scored": 4, "judge_error": 2}
+    assert [row.higher_is_better for row in (first, second, third)] == [True, False, True]  # fmt: skip
+    assert first.ci[1] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ({"A": 1, "B": 0.5, "C": 0}, {"judge": 0.625}),
+        (
+            {"A": {"right": 1, "tried": 1}, "B": {"tried": 1}, "C": {}},
+            {"judge.right": 0.5, "judge.tried": 0.75},
+        ),
+        (["A", "B", "C"], {"judge.a": 0.5, "judge.b": 0.25, "judge.c": 0.25}),
+    ],
+)
+def test_grades_are_numbers_or_give_several(tmp_path, grades, expected):
+    options = {"grades": grades, "prompt": PROMPT, "verdict": r"\b([A-Z])\b"}
+
+    result = run(tmp_path, "in_letters", **options)
+
+    assert {row.metric: row.value for row in result.results} == expected
+
+
+def test_records_keep_the_grade(tmp_path):
+    run(tmp_path, "in_json")
+
+    scores = assay.RunReader(tmp_path / "run").scores("t", "model", "judge")
+
+    assert [score.details.get("grade") for score in scores] == ["A", "B", "C", "A", None, None]  # fmt: skip
+
+
+def test_a_canary_that_gets_the_first_grade_is_reported(tmp_path):
+    result = run(tmp_path, "best")
+
+    assert any("gave full marks to 12 of 12" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"grades": {"A": 1}}, "at least two grades"),
+        ({"grades": "ABC"}, "at least two grades"),
+        ({"grades": {"A": 1, "a": 0}}, "cannot be read"),
+        ({"grades": {"A": None, "B": 1}}, "cannot be read"),
+        ({"grades": {"A": 1, "B": "wrong"}}, "some grades are numbers"),
+        ({"grades": {"A": {}, "B": {}}}, "no grade gives a number"),
+        ({"grades": GRADES, "rounds": "all"}, "mean over rounds"),
+        ({"grades": GRADES, "lower_is_better": ["wrong"]}, "no metric 'wrong'"),
+        ({"lower_is_better": ["wrong"]}, "no metric 'wrong'"),
+    ],
+)
+def test_grades_that_make_no_sense_are_refused(options, words):
+    with pytest.raises(UsageError, match=words):
+        Judge(**options)
+
+
+def test_the_mean_over_rounds_of_grades_that_are_numbers(tmp_path):
+    rows = [{"id": "0", "turns": ["Question 0?", "Question 1?"], "answer": "x"}]
+    scorer = {"name": "judge", "grades": {"A": 1, "B": 0}, "rounds": "all"}
+
+    result = assay.run(
+        Task("t", dataset=rows, scorers=scorer),
+        model=lambda messages: "Answer",
+        judge=named(tmp_path, "best"),
+        output=str(tmp_path / "run"),
+    )
+
+    assert result.value("judge.overall") == 1.0
+
+
+def test_grades_in_yaml(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"question": "Question 1?", "answer": "x"}\n')
+    (tmp_path / "t.yaml").write_text(
+        "dataset: d.jsonl\nscorers:\n  - name: judge\n"
+        "    grades: {yes: right, no: wrong}\n    lower_is_better: wrong\n"
+    )
+
+    result = assay.run(
+        str(tmp_path / "t.yaml"),
+        model=model,
+        judge=named(tmp_path, "no"),
+        output=str(tmp_path / "run"),
+    )
+
+    assert result.value("judge.wrong") == 1.0

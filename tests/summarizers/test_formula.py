@@ -1,0 +1,249 @@
+"""Metrics computed from named counts: value, interval, tags, comparison, and several scorers at once."""
+
+import json
+
+import pytest
+
+import assay
+from assay.cli.main import main
+from assay.core import UsageError
+from assay.store import RunReader
+from assay.summarizers.expressions import Expression
+from assay.summarizers.formula import Formula
+
+GRADES = {
+    "yes": {"is_correct": 1.0, "is_incorrect": 0.0},
+    "no": {"is_correct": 0.0, "is_incorrect": 1.0},
+    "pass": {"is_correct": 0.0, "is_incorrect": 0.0},
+}
+F1 = Formula(
+    "f1",
+    "2 * correct / (asked + attempted)",
+    {"correct": "is_correct", "attempted": "is_correct + is_incorrect", "asked": 1},
+    bounds=(0, 1),
+)
+HARMONIC = Formula(
+    "f1_by_rates",
+    "2 * (correct / asked) * (correct / attempted) / (correct / asked + correct / attempted)",
+    dict(F1.counts),
+    bounds=(0, 1),
+)
+
+
+def grade(sample, output):
+    return GRADES[output.text]
+
+
+def rows(count=60):
+    return [
+        {
+            "id": f"s{n:03}",
+            "question": str(n),
+            "answer": "yes",
+            "topic": "odd" if n % 2 else "even",
+        }
+        for n in range(count)
+    ]
+
+
+def answers(pattern):
+    return lambda text: pattern[int(text) % len(pattern)]
+
+
+def run(folder, pattern, summarizers, scorers=grade):
+    task = assay.Task(
+        "facts", rows(), scorers=scorers, summarizers=summarizers, tags=("topic",)
+    )
+    return assay.run(task, answers(pattern), output=str(folder))
+
+
+def only(result, metric):
+    [row] = [row for row in result.results if row.metric == metric]
+    return row
+
+
+def test_f1_of_two_rates_has_value_interval_and_tags(tmp_path):
+    result = run(tmp_path / "a", ["yes", "yes", "no", "pass"], ["mean", F1])
+
+    row = only(result, "f1")
+    # 30 of 60 right, 45 attempted: 2 * 30 / (60 + 45).
+    assert row.value == pytest.approx(60 / 105)
+    assert row.ci[0] < row.value < row.ci[1] and row.interval == "score"
+    odd = row.groups["topic"]["odd"]
+    assert odd.value == pytest.approx(2 * 15 / (30 + 15)) and odd.ci is not None
+
+
+def test_a_ratio_and_the_same_number_by_rates_agree(tmp_path):
+    result = run(tmp_path / "a", ["yes", "yes", "no", "pass"], [F1, HARMONIC])
+
+    ratio, rates = only(result, "f1"), only(result, "f1_by_rates")
+    assert rates.value == pytest.approx(ratio.value)
+    assert rates.interval == "jackknife logit t"
+    assert rates.ci == pytest.approx(ratio.ci, abs=0.02)
+
+
+@pytest.mark.parametrize("summarizer", [F1, HARMONIC], ids=["ratio", "rates"])
+def test_two_runs_are_compared_by_the_formula(tmp_path, summarizer):
+    run(tmp_path / "a", ["yes", "no", "no", "pass"], [summarizer])
+    run(tmp_path / "b", ["yes", "yes", "yes", "pass"], [summarizer])
+
+    [row] = assay.compare(str(tmp_path / "a"), str(tmp_path / "b")).rows
+
+    assert row.verdict == "better" and row.paired.test == "paired jackknife t"
+    # 30 against 90 points of 105: 2 * 15 / 105 and 2 * 45 / 105.
+    assert row.paired.difference.value == pytest.approx(60 / 105)
+    assert row.paired.difference.low > 0
+
+
+def test_the_formula_of_a_yaml_task_runs_and_verifies(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows())))
+    (tmp_path / "grade.py").write_text(
+        "def grade(sample, output):\n"
+        "    return {'is_correct': float(output.text == 'yes'), 'is_incorrect': float(output.text == 'no')}\n"
+    )
+    (tmp_path / "facts.yaml").write_text(
+        "dataset: rows.jsonl\nscorers: grade.py:grade\ntags: [topic]\n"
+        "summarizers:\n  - mean\n  - name: formula\n    metric: f1\n"
+        "    value: 2 * correct / (asked + attempted)\n"
+        "    counts: {correct: is_correct, attempted: [is_correct, is_incorrect], asked: 1}\n"
+        "    bounds: [0, 1]\n"
+    )
+
+    code = main(
+        ["run", "facts.yaml", "--model", "scripted", "-a", "answers=yes", "-o", "out"]
+    )
+    verified = main(["verify", "out", "--trust_code"])
+
+    assert code == 0 and verified == 0, capsys.readouterr()
+    [row] = [row for row in RunReader(tmp_path / "out").results if row.metric == "f1"]
+    assert row.value == 1.0
+
+
+def long(sample, output):
+    return assay.Score(float(len(output.text)), details={"letters": len(output.text)})
+
+
+long.bounds = None
+
+
+def right(sample, output):
+    return float(output.text == "yes")
+
+
+def test_a_ratio_across_two_scorers_is_one_row(tmp_path):
+    per_right = Formula(
+        "letters_per_right_answer",
+        "letters / correct",
+        {"letters": "long.letters", "correct": "right"},
+        bounds=[0, None],
+        higher_is_better=False,
+    )
+    for name, pattern in (("a", ["yes", "no"]), ("b", ["yes", "yes", "yes", "no"])):
+        result = run(tmp_path / name, pattern, ["mean", per_right], [right, long])
+
+    row = only(result, "letters_per_right_answer")
+    assert row.value == pytest.approx((45 * 3 + 15 * 2) / 45)
+    assert row.ci[0] < row.value < row.ci[1] and not row.higher_is_better
+    assert row.groups["topic"]["odd"].n == 30
+    rows_compared = assay.compare(str(tmp_path / "a"), str(tmp_path / "b")).rows
+    [compared] = [r for r in rows_compared if r.metric == row.metric]
+    assert compared.verdict == "better" and compared.paired.difference.value < 0
+
+
+def turns(sample, output):
+    first = float(int(sample.id[1:]) % 5 + 1)
+    return {"overall": (first + 4) / 2, "round_1": first, "round_2": 4.0}
+
+
+turns.bounds = (1.0, 5.0)
+
+
+def test_the_worst_turn_of_a_dialogue_is_a_mean_between_its_ends(tmp_path):
+    worst = Formula(
+        "worst_turn",
+        "worst / dialogues",
+        {"worst": "min(rounds)", "dialogues": 1},
+        bounds=(1, 5),
+    )
+
+    row = only(run(tmp_path / "a", ["yes"], [worst], turns), "worst_turn")
+
+    assert row.value == pytest.approx((1 + 2 + 3 + 4 + 4) / 5)
+    assert 1 <= row.ci[0] < row.value < row.ci[1] <= 5
+
+
+def test_names_in_a_list_may_have_any_characters(tmp_path):
+    def odd(sample, output):
+        right = float(output.text == "yes")
+        return assay.Score(right, details={"is[right]": right, "n-all": 1})
+
+    share = Formula(
+        "share", "a / b", {"a": ["is[right]"], "b": ["n-all"]}, bounds=(0, 1)
+    )
+
+    row = only(run(tmp_path / "a", ["yes", "no"], [share], odd), "share")
+
+    assert row.value == 0.5 and row.ci is not None
+
+
+def test_an_answer_that_could_not_be_read_counts_as_the_worst_value(tmp_path):
+    def picky(sample, output):
+        if output.text == "pass":
+            return assay.Score.unparsed()
+        return {"is_correct": float(output.text == "yes")}
+
+    share = Formula(
+        "share", "right / asked", {"right": "is_correct", "asked": 1}, bounds=(0, 1)
+    )
+
+    row = only(run(tmp_path / "a", ["yes", "pass"], [share], picky), "share")
+
+    assert row.value == 0.5 and row.n == 60
+
+
+def test_an_unknown_name_is_reported_with_the_nearest(tmp_path):
+    wrong = Formula("x", "a / b", {"a": "is_corect", "b": 1})
+
+    result = run(tmp_path / "a", ["yes", "no"], ["mean", wrong])
+
+    assert any("did you mean 'is_correct'?" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("value", "counts", "said"),
+    [
+        ("a / c", {"a": 1}, "uses 'c', which is not in `counts`"),
+        ("__import__('os')", {"a": 1}, "no function '__import__'"),
+        ("a[0]", {"a": 1}, "is not allowed"),
+        ("a if a else 1", {"a": 1}, "is not allowed"),
+        ("a.real.b()", {"a": 1}, "is not allowed"),
+        ("'x' * 9", {"a": 1}, "is not a number"),
+        ("a +", {"a": 1}, "is not an arithmetic expression"),
+        ("a", {}, "not in `counts`"),
+    ],
+)
+def test_anything_but_arithmetic_is_refused(value, counts, said):
+    with pytest.raises(UsageError, match=None) as error:
+        Formula("m", value, counts)
+
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("bounds", [[1, 0], [0], ["a", "b"], [None, 1]])
+def test_bounds_must_be_two_numbers(bounds):
+    with pytest.raises(UsageError, match="are not two numbers"):
+        Formula("m", "a", {"a": 1}, bounds=bounds)
+
+
+def test_weighted_sums_are_distinguished_from_other_formulas():
+    names = ["a", "b"]
+
+    def weights(text):
+        return Expression.parse(text, "test").linear_weights(names)
+
+    assert weights("2 * a - b / 4") == [2.0, -0.25]
+    assert weights("-(a + b) * 3") == [-3.0, -3.0]
+    assert weights("a * b") is None
+    assert weights("a + 1") is None
+    assert weights("min(a, b)") is None

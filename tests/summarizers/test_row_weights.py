@@ -1,0 +1,130 @@
+"""Row weights, the headline of a task, and what else says which number counts."""
+
+import pytest
+
+import assay
+from assay import Sample, Task
+
+WEIGHTS = [1.0, 4.0, 0.5, 2.5, 1.0, 3.0]
+RIGHT = [True, False, True, True, False, True]
+ROWS = [
+    {"id": str(n), "question": f"{n}?", "answer": "x", "points": w, "topic": "ab"[n % 2]}
+    for n, w in enumerate(WEIGHTS)
+]  # fmt: skip
+EXPECTED = sum(w for w, r in zip(WEIGHTS, RIGHT, strict=True) if r) / sum(WEIGHTS)
+
+
+def model(messages):
+    number = int(messages[-1]["content"].split("?")[0])
+    if number == 6:
+        raise ValueError("no answer")
+    return "x" if RIGHT[number] else "y"
+
+
+def run(tmp_path, rows=ROWS, **task):
+    settings = {"scorers": "exact_match", "columns": {"weight": "points"}, **task}
+    made = Task("t", dataset=rows, **settings)
+    output = str(tmp_path / "run")
+    return assay.run(made, model=model, output=output, on_error="continue")
+
+
+def test_a_mean_and_its_groups_count_rows_by_their_weight(tmp_path):
+    (result,) = run(tmp_path, tags=("topic",)).results
+
+    assert result.value == pytest.approx(EXPECTED)
+    assert result.ci[0] < EXPECTED < result.ci[1] and result.ci[0] >= 0 and result.ci[1] <= 1  # fmt: skip
+    groups = {name: group.value for name, group in result.groups["topic"].items()}
+    assert groups == {"a": pytest.approx(1.5 / 2.5), "b": pytest.approx(5.5 / 9.5)}
+    total = sum(WEIGHTS)
+    effective = total**2 / sum(w * w for w in WEIGHTS)
+    assert result.details["weights"] == {"sum": total, "effective_samples": pytest.approx(effective)}  # fmt: skip
+
+
+def test_integer_weights_equal_copied_rows(tmp_path):
+    rows = [{**row, "points": n + 1} for n, row in enumerate(ROWS)]
+    copies = [{**row, "id": f"{row['id']}-{k}", "points": 1} for row in rows for k in range(row["points"])]  # fmt: skip
+
+    weighted = run(tmp_path / "a", rows).results[0]
+    copied = run(tmp_path / "b", copies, cluster="question").results[0]
+
+    assert weighted.value == pytest.approx(copied.value)
+    assert weighted.ci == pytest.approx(copied.ci, abs=0.12)
+
+
+def test_lost_samples_widen_the_bounds_by_their_weight(tmp_path):
+    rows = [*ROWS, {**ROWS[0], "id": "6", "question": "6?", "points": 8.0}]
+
+    result = run(tmp_path, rows).results[0]
+
+    total, right = sum(WEIGHTS), EXPECTED * sum(WEIGHTS)
+    assert result.value == pytest.approx(EXPECTED)
+    assert result.bounds == (
+        pytest.approx(right / (total + 8)),
+        pytest.approx((right + 8) / (total + 8)),
+    )
+
+
+@pytest.mark.parametrize("summarizer", ["majority", {"group_mean": {"by": "topic"}}])
+def test_other_numbers_over_samples_use_the_weights_too(tmp_path, summarizer):
+    scorer = {"name": "regex", "pattern": "[xy]"}
+    result = run(tmp_path, tags=("topic",), scorers=scorer, summarizers=summarizer).results[0]  # fmt: skip
+
+    macro = (1.5 / 2.5 + 5.5 / 9.5) / 2
+    assert result.value == pytest.approx(EXPECTED if summarizer == "majority" else macro)  # fmt: skip
+    assert result.n == result.n_expected == 6
+
+
+def test_a_sample_made_in_python_has_a_weight(tmp_path):
+    rows = [Sample(row["id"], row["question"], "x", weight=row["points"]) for row in ROWS]  # fmt: skip
+
+    assert run(tmp_path, rows, columns={}).results[0].value == pytest.approx(EXPECTED)
+
+
+def test_pooled_counts_say_that_weights_are_not_applied(tmp_path):
+    result = run(tmp_path, scorers="wer").results[0]
+
+    assert "row weights not applied" in result.flags
+
+
+def test_a_column_called_weight_is_not_taken_for_one(tmp_path):
+    rows = [{**row, "weight": 1000 * n} for n, row in enumerate(ROWS)]
+
+    assert run(tmp_path, rows, columns={}).results[0].value == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize("points", [0, -1, "much", None, True])
+def test_a_weight_that_is_no_number_above_0_is_a_fault_of_its_row(tmp_path, points):
+    rows = [*ROWS, {**ROWS[0], "id": "bad", "points": points}]
+
+    result = run(tmp_path, rows).results[0]
+
+    assert result.outcomes["data_error"] == 1
+    assert result.value == pytest.approx(EXPECTED)
+
+
+def test_weighted_numbers_are_not_compared(tmp_path):
+    for name in ("a", "b"):
+        run(tmp_path / name)
+
+    found = assay.compare(str(tmp_path / "a" / "run"), str(tmp_path / "b" / "run"))
+
+    assert "its samples have weights" in str(found)
+
+
+def test_the_headline_comes_first(tmp_path):
+    task = {
+        "tags": ("topic",),
+        "summarizers": ["mean", {"group_mean": {"by": "topic", "name": "overall"}}],
+    }
+
+    plain = run(tmp_path / "a", **task)
+    chosen = run(tmp_path / "b", headline="overall", **task)
+
+    assert [row.metric for row in plain.results] == ["exact_match", "overall"]
+    assert [row.metric for row in chosen.results] == ["overall", "exact_match"]
+
+
+def test_an_unknown_headline_is_reported(tmp_path):
+    result = run(tmp_path, headline="total")
+
+    assert any("no metric is called 'total'" in note for note in result.notes)
