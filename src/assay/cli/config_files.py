@@ -12,8 +12,9 @@ from .arguments import flatten_list, judge_entry, key_values
 
 
 def gate_of(flags: argparse.Namespace) -> Gate | None:
-    """Return the restrictions for a `--config` that is another person's manifest; only what the command names
-    may run.
+    """Return the restrictions for a `--config` written by someone else.
+
+    Only code that the command itself names may run.
     """
     if not flags.config:
         return None

@@ -36,8 +36,9 @@ def finish(
     comparison: Any = None,
     watching: Any = None,
 ) -> None:
-    """Print the table, or one JSON document. Do not repeat notes that were printed to the same terminal during
-    the run.
+    """Print the table, or one JSON document.
+
+    Do not repeat notes that were printed to the same terminal during the run.
     """
     if is_json:
         document = result.to_plain()

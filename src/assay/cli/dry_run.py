@@ -217,8 +217,9 @@ def _total(forecasts: Sequence[Forecast]) -> int:
 
 
 def forecast(cell: PlannedTask, prices: Mapping[str, float], folder: Path) -> Forecast:
-    """Forecast one task on one model, from its first prompts, the number of samples and earlier runs in the
-    parent folder.
+    """Forecast one task on one model.
+
+    The forecast uses its first prompts, the number of samples and earlier runs in the parent folder.
     """
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None

@@ -153,8 +153,9 @@ def _input_rates(same: Sequence[Earlier]) -> list[float]:
 def _input(
     prompts: Sequence[Prompt], left: float, requests: float, same: Sequence[Earlier]
 ) -> Estimate:
-    """Return the input tokens at least, about and at most, from earlier runs or else from the characters of
-    prompts.
+    """Return the least, likely and largest number of input tokens.
+
+    They come from earlier runs if there are any, otherwise from the characters of the prompts.
     """
     rates = _input_rates(same)
     if rates:

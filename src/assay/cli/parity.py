@@ -1,4 +1,4 @@
-"""`assay parity`: does an answer change with what else is asked at the same time?
+"""`assay parity`: whether an answer changes with what else is asked at the same time.
 
 The same samples are asked one by one and in batches, in order and in reverse. If the first differing token was
 chosen by a hair, any rounding decides it; such ties are counted separately.

@@ -102,8 +102,9 @@ def _register(file: Path, dialect_name: str | None) -> None:
 def names_for(
     script: Path, dialect_name: str | None = None
 ) -> dict[str, Mapping[str, str]]:
-    """Return the dialects that a script needs, with the module names of each: those it imports, and the
-    requested one.
+    """Return the dialects that a script needs, each with its module names.
+
+    These are the dialects it imports, and the requested one.
     """
     imports = imported_names(script)
     names_of_dialects: dict[str, Mapping[str, str]] = {}

@@ -114,8 +114,9 @@ def command(arguments: Sequence[str]) -> int:
 def read_command(
     arguments: Sequence[str],
 ) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
-    """Return the options of a command, its faults, and the translated flags of other tools. Raise for unknown
-    options.
+    """Return the options of a command, its faults, and the translated flags of other tools.
+
+    Raise for unknown options.
     """
     from .habits import translate
 

@@ -119,8 +119,9 @@ def _settings(flag: Flag) -> dict[str, Any]:
 
 
 def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the values of options added by `add_some`, and `--base_url` if there is one. Raise all faults at
-    once.
+    """Return the values of options added by `add_some`, and `--base_url` if there is one.
+
+    Raise all faults at once.
     """
     faults: list[AssayError] = []
     changes = changes_of(flags, faults, names)

@@ -17,8 +17,9 @@ def without_secrets(text: str, arguments: Sequence[str]) -> str:
 def shown_traceback(
     error: BaseException, arguments: Sequence[str], trace: TracebackType | None = None
 ) -> str:
-    """Return what Python prints for an error, from `trace` on if given, without anything that is or looks like
-    a key.
+    """Return Python's traceback of an error, without secrets.
+
+    It starts at `trace` if that is given. Everything that is or looks like a key is removed.
     """
     lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     return without_secrets("".join(lines), arguments)

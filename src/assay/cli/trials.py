@@ -280,8 +280,9 @@ class TriedScorer:
         ]
 
     def verdict(self, sample: Sample, answer: Scripted) -> Score:
-        """Return the verdict on a scripted answer. Raise if there is none on the target, unless a judge is
-        missing.
+        """Return the verdict on a scripted answer.
+
+        Raise if there is none on the target, unless a judge is missing.
         """
         label, output = answer
         scorer = self._trial.models.give(self.scorer) if self._roles else self.scorer

@@ -25,8 +25,9 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _circular(arguments: Sequence[str]) -> int:
-    """Write x_circular.tsv with every question under every rotation of its options, as `vlmutil circular x.tsv`
-    does.
+    """Write x_circular.tsv, as `vlmutil circular x.tsv` does.
+
+    It has every question once for each rotation of its options.
     """
     from pathlib import Path
 

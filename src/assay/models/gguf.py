@@ -63,8 +63,9 @@ class Question:
 
 @dataclass
 class Gguf(LocalModel):
-    """A model in a GGUF file. It answers one question at a time and computes the common prefix of two prompts
-    once.
+    """A model in a GGUF file.
+
+    It answers one question at a time and computes the common prefix of two prompts once.
     """
 
     batch_size: ClassVar[int] = 1

@@ -269,8 +269,9 @@ class LocalVllm(LocalModel):
         requests: Sequence[Request],
         call: Callable[[Sequence[int], list[Any]], Any],
     ) -> dict[int, Output]:
-        """Make one call for all requests. If it fails, the caller repeats it in halves to isolate the faulty
-        request.
+        """Make one call for all requests.
+
+        If it fails, the caller repeats it in halves to isolate the faulty request.
         """
         if not places:
             return {}

@@ -200,7 +200,7 @@ def html_table(results: Sequence[Result]) -> str:
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """The table as Markdown; names are text in it, never markup."""
+    """Return the table as Markdown; names are text in it, never markup."""
     return markdown_grid(headings_of(results), rows_of(results))
 
 

@@ -162,5 +162,5 @@ class SampleContext:
 
 
 def text_result(call: ToolCall, text: str, error: str = "") -> ToolResult:
-    """Return a result of words. `error` names the kind of failure: `raised`, `timeout`, …"""
+    """Return a result of words. `error` names the kind of failure, such as `raised` or `timeout`."""
     return ToolResult(call.id, (Text(text),), error)

@@ -1,5 +1,6 @@
-"""Write runs as a static folder for any file host: the app, indexes and chunks of samples, media and
-thumbnails.
+"""Write runs as a static folder for any file host.
+
+The folder has the app, indexes and chunks of samples, media and thumbnails.
 
 It needs no server code and no range requests: a page reads small JSON files next to it.
 """

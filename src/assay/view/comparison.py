@@ -1,5 +1,6 @@
-"""The comparison of two runs: a summary sentence, every number with its difference, changed samples, other
-differences.
+"""The comparison of two runs.
+
+It has a summary sentence, every number with its difference, changed samples and other differences.
 
 The statistics are those of `--baseline`. This module puts them into words and finds the samples behind them.
 """

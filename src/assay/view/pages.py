@@ -42,8 +42,9 @@ def assets() -> dict[str, bytes]:
 
 
 def folder_page() -> str:
-    """Return the page of a bundle. It reads files instead of asking a server, and explains itself when opened
-    as a file.
+    """Return the page of a bundle.
+
+    It reads files instead of asking a server, and explains itself when opened as a file.
     """
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'
@@ -86,8 +87,9 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
 
 @cache
 def inline_script() -> str:
-    """Return the modules of the app as one script: one function each, in the order in which they import each
-    other.
+    """Return the modules of the app as one script.
+
+    Each module is a function. They come in the order in which they import each other.
     """
     texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}
     done: list[str] = []

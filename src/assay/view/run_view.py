@@ -57,7 +57,7 @@ class RunView:
             return index
 
     def reader(self) -> RunReader:
-        """A reader of the run folder, the same that other commands use."""
+        """Return a reader of the run folder, the same that other commands use."""
         return RunReader(self.layout.folder)
 
     def indexed_reader(self) -> IndexedReader:
@@ -71,8 +71,9 @@ class RunView:
         return is_locked(self.layout.lock)
 
     def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return `run.json` and `summary.json`. The second is empty if it does not belong to the current state
-        of the run.
+        """Return `run.json` and `summary.json`.
+
+        The second is empty if it does not belong to the current state of the run.
         """
         mark = tuple(
             path.stat().st_mtime_ns if path.exists() else 0
@@ -89,8 +90,9 @@ class RunView:
             return self.index.search(words)
 
     def columns(self) -> dict[str, Any]:
-        """Return the samples of the last table as columns, in the order of the data; of a live run, those so
-        far.
+        """Return the samples of the last table as columns, in the order of the data.
+
+        A run in progress gives the samples so far.
 
         `row` is absent if every sample is in the row of its position, `cell` if there is only one.
         """
@@ -107,7 +109,7 @@ class RunView:
             return self._encoded[1]
 
     def rows(self) -> Any:
-        """The rows of the last table in the order of the data, as a numpy array."""
+        """Return the rows of the last table in the order of the data, as a numpy array."""
         import numpy as np
 
         with self._lock:
@@ -127,7 +129,7 @@ class RunView:
             return self._cells(self.index)
 
     def outcomes(self, rows: Any) -> Any:
-        """The code of the outcome of each row, as a numpy array."""
+        """Return the code of the outcome of each row, as a numpy array."""
         with self._lock:
             return self._outcomes(self.index, rows)
 
@@ -179,7 +181,7 @@ class RunView:
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
-        """The beginning of question and answer of some rows."""
+        """Return the beginning of question and answer of some rows."""
         with self._lock:
             index = self.index
             wanted = [
@@ -293,7 +295,10 @@ class RunView:
         return counted
 
     def _outcomes(self, index: JournalIndex, rows: Any) -> Any:
-        """The outcome of each row: of several scorers the first that did not score, else that it was scored."""
+        """Return the outcome of each row.
+
+        With several scorers it is the first outcome other than `scored`.
+        """
         import numpy as np
 
         manifest, _ = self.documents()

@@ -91,8 +91,9 @@ class SampleColumns:
         return None
 
     def texts(self, name: str) -> tuple[Sequence[str | None], Any] | None:
-        """Return the different texts of a column and the code of each sample; `None` if the name is not a text
-        column.
+        """Return the different texts of a column and the code of each sample.
+
+        Return None if the name is not a text column.
         """
         import numpy as np
 

@@ -42,8 +42,9 @@ class Columns(Protocol):
         """Return a column of numbers, `nan` for missing ones; `None` if the name is not a number column."""
 
     def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
-        """Return the different texts of a column and the code of each sample; `None` if the name is not a text
-        column.
+        """Return the different texts of a column and the code of each sample.
+
+        Return None if the name is not a text column.
         """
 
 

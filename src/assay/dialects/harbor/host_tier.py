@@ -217,7 +217,10 @@ def _harmless(step: Step, findings: _Findings) -> str:
 
 
 def _pieces(text: str) -> list[str] | None:
-    """Return the commands of a text and what is between them; None if it has control words, quotes over several, …"""
+    """Return the commands of a text and what is between them.
+
+    Return None if the text has control words or quotes that span several commands.
+    """
     if "<<" in text or "$(" in text or "`" in text:
         return None
     pieces = []

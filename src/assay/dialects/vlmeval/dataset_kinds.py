@@ -15,7 +15,7 @@ from .score_files import with_lower_names
 
 
 class ImageMCQDataset(ImageBaseDataset):
-    """Questions with options A, B, C…"""
+    """Questions with the options A, B, C and so on."""
 
     TYPE: ClassVar[str] = "MCQ"
     DEFAULT_JUDGE: ClassVar[Any] = ["chatgpt-0125", "gpt-4-0125"]
@@ -45,7 +45,7 @@ class CustomMCQDataset(ImageMCQDataset):
 
 
 class TextMCQDataset(TextBaseDataset):
-    """Questions with options A, B, C…"""
+    """Questions with the options A, B, C and so on."""
 
     TYPE: ClassVar[str] = "MCQ"
 

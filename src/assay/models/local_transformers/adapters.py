@@ -67,8 +67,9 @@ def _merged(model: Any, adapter: str, where: str) -> Any:
 
 
 def _untie(peft_model: Any) -> None:
-    """Give each layer that shares an adapted layer's weights a copy of its own. A merge would change all of
-    them, or twice.
+    """Give each layer that shares an adapted layer's weights a copy of its own.
+
+    A merge would change all of them, or twice.
     """
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer

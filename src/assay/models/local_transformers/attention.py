@@ -1,5 +1,6 @@
-"""Attention over shared prefixes: many segments in one pass, each with its own prefix, without padding or
-repetition.
+"""Attention over shared prefixes.
+
+Many segments run in one pass, each with its own prefix, without padding or repetition.
 
 transformers lets a model's attention be replaced by name. The replacement follows the *plan* of the running
 pass, which knows the visible tokens of each token and where keys and values are stored. Outside such a pass it
@@ -158,8 +159,9 @@ class Group:
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
-        """Return the indices to gather each segment's tokens from, padded for short ones, and which of them are
-        real.
+        """Return the indices of each segment's tokens, and a mask of the real ones.
+
+        Short segments are padded.
         """
         if ("index", device) not in self._made:
             import torch

@@ -1,5 +1,6 @@
-"""Models that also draw: the language model writes images as tokens, and its own decoder turns them into
-pixels.
+"""Models that also draw.
+
+The language model writes images as tokens, and its own decoder turns them into pixels.
 
 This is the image mode of the Janus family. Each candidate has its own seed, so that the third image of a
 request is the same whether two or ten were requested.

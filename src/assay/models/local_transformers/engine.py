@@ -273,8 +273,9 @@ class Engine:
     def groups(
         self, subtrees: Sequence[Subtree], layouts: Sequence[Layout]
     ) -> list[Group]:
-        """Group neighbouring segments with one prefix and similar lengths. Attention pads short ones to the
-        longest.
+        """Group neighbouring segments with one prefix and similar lengths.
+
+        Attention pads short ones to the longest.
         """
         groups: list[Group] = []
         last: PrefixSpan | None = None

@@ -14,8 +14,9 @@ from ..prompting.renderer import template_in
 
 @dataclass
 class PlainImageProcessor:
-    """A tokenizer and an image processor with the interface of transformers' processors; also audio with a
-    feature extractor.
+    """A tokenizer and an image processor behind the interface of transformers' processors.
+
+    Models that hear also have a feature extractor.
     """
 
     tokenizer: Any

@@ -30,8 +30,9 @@ class Tally:
         """Pairs, each with log-probabilities and whether no token had a higher one."""
 
     def add(self, logits: Any, found: Sequence[tuple[int, int, int]]) -> None:
-        """Add the logits of several positions. `found` names (position in the logits, pair, token index) of
-        each prediction.
+        """Add the logits of several positions.
+
+        `found` names (position in the logits, pair, token index) of each prediction.
         """
         import torch
 

@@ -122,7 +122,7 @@ class Source:
             raise UsageError("the folder has no tokenizer", where=self.path, fix=fix)
 
     def config(self) -> Mapping[str, Any]:
-        """The model's `config.json`; empty for a GGUF file, which is always a text model."""
+        """Return the model's `config.json`; empty for a GGUF file, which is always a text model."""
         if self.is_gguf:
             return {}
         local = self.local
@@ -449,8 +449,9 @@ def quiet() -> Iterator[None]:
 
 
 def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
-    """Return a file of a hub repository from the cache, downloading it if necessary. Its folder is named after
-    the commit.
+    """Return a file of a hub repository from the cache, downloading it if necessary.
+
+    Its folder is named after the commit.
 
     If no hub can be reached, this is checked before its own library tries for half a minute.
     """

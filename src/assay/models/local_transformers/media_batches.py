@@ -27,8 +27,9 @@ def alike(
     limits: Limits,
     fills: bool,
 ) -> Iterator[list[int]]:
-    """Yield groups of requests that can be computed together: same options, and neither sampling nor stop
-    strings.
+    """Yield groups of requests that can be computed together.
+
+    They have the same options, and neither sampling nor stop strings.
 
     With `fills` token ids may have similar lengths; otherwise all tensors have the same shapes.
     """

@@ -110,8 +110,9 @@ class MediaModel:
         return prepared
 
     def _read(self, prepared: Prepared, at: int) -> bool:
-        """Return a prompt as tensors. Raise if it is empty, or if the model would not hear an audio clip to its
-        end.
+        """Return a prompt as tensors.
+
+        Raise if it is empty, or if the model would not hear an audio clip to its end.
         """
         prompt = prepared.requests[at].prompt
         try:

@@ -168,8 +168,9 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Return True if an answer reached its limit and it is unknown which, because rows change places
-        between turns.
+        """Return True if an answer of unknown row reached its limit.
+
+        The row is unknown if rows change places between turns.
         """
         return (
             self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)

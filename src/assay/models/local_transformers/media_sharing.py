@@ -158,8 +158,9 @@ class Sharing:
     def _tried(
         self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """Return the logits of the last token of each prompt and its continuation, with every common prefix
-        shared.
+        """Return the logits of the last token of each prompt and its continuation.
+
+        Every common prefix is computed once.
         """
         engine = self.engine
         with self._handling(prompts):

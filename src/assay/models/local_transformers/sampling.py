@@ -21,12 +21,12 @@ class Choice:
 
 
 def is_greedy(options: GenerateOptions) -> bool:
-    """True if the most probable token is taken."""
+    """Return True if the most probable token is taken."""
     return not options.temperature
 
 
 def has_penalties(options: GenerateOptions) -> bool:
-    """True if earlier tokens change the choice of the next one."""
+    """Return True if earlier tokens change the choice of the next one."""
     return bool(
         options.repetition_penalty
         or options.frequency_penalty

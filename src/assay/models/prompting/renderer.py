@@ -62,7 +62,7 @@ class Around:
     at_end: str
 
     def opens_at_once(self) -> str | None:
-        """The marker with which turns of all roles begin, if it follows directly after an unclosed turn."""
+        """Return the marker with which turns of all roles begin, if it follows directly after an unclosed turn."""
         # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
         # role alone is none of them: it closes the turn before, and some models end their answers with it.
         opener = next(
@@ -81,14 +81,14 @@ class Around:
         )
 
     def runs_on(self) -> bool:
-        """True if a turn's name directly follows the previous words, as in `user: hiassistant:`."""
+        """Return True if a turn's name directly follows the previous words, as in `user: hiassistant:`."""
         return any(
             turn[:1].isalnum() or turn.startswith("#")
             for turn in (self.after_question, self.after_answer)
         )
 
     def is_left_open(self) -> bool:
-        """True if the prompt ends before the turn of the answer is opened, as before an answer in a conversation."""
+        """Return True if the prompt ends before the turn of the answer is opened, as before an answer in a conversation."""
         begun, ended = self.after_question.rstrip(), self.at_end.rstrip()
         return begun != ended and begun.startswith(ended)
 
@@ -196,8 +196,9 @@ class Renderer:
         )
 
     def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
-        """Return the token ids of rendered text. Special tokens are added as the tokenizer does, unless they
-        are there.
+        """Return the token ids of rendered text.
+
+        Special tokens are added as the tokenizer does, unless they are there.
         """
         bos = getattr(self.tokenizer, "bos_token", None)
         add = not is_chat and not (bos and text.startswith(bos))
@@ -220,8 +221,9 @@ class Renderer:
         return added - before
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
-        """Return each continuation after the context, encoded together, so that tokens at the boundary are the
-        model's.
+        """Return the token ids of each continuation after the context.
+
+        Context and continuation are encoded together, so that the tokens at the boundary are the model's.
         """
         text = self.text(prompt)
         is_chat = prompt.is_chat and self.has_template

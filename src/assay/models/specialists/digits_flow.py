@@ -38,7 +38,7 @@ _DIGIT = re.compile(rf"\b({'|'.join(NAMES)}|\d)\b", re.IGNORECASE)
 
 @dataclass
 class DigitsFlow(Specialist):
-    """A generator of handwritten digits: `Draw the digit 7.`"""
+    """A generator of handwritten digits, asked as in `Draw the digit 7.`."""
 
     abilities = DRAWS
     label: ClassVar[str] = "digits-flow"

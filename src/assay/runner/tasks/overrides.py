@@ -1,5 +1,7 @@
-"""Overrides: what a run changes of a task, each setting in one place, so that what was asked can be compared with what
-the task's author wrote."""
+"""Overrides: the settings of a task that a run changes.
+
+Each setting is in one place, so that the run can be compared with what the task's author wrote.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

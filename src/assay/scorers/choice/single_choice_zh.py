@@ -1,4 +1,4 @@
-"""Single choice from spoken Chinese: which letter does the answer decide on?
+"""Single choice from spoken Chinese: the letter that the answer decides on.
 
 Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
 statement inverts the meaning: then 「B是错误的」 is the answer, otherwise it is a rejection.

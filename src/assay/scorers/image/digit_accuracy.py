@@ -1,4 +1,4 @@
-"""Digit accuracy: does a drawn digit look like the requested one?
+"""Digit accuracy: whether a drawn digit looks like the requested one.
 
 The judge is a support vector machine trained on one half of scikit-learn's digits. Generators that
 train on those digits

@@ -1,4 +1,4 @@
-"""GenEval: does the image show what the prompt asks for, judged from saved detections?
+"""GenEval: whether the image shows what the prompt asks for, judged from saved detections.
 
 The row names the expected objects: `{"tag": "position", "include": [{"class": "dog", "count": 1}, {"class": "cat",
 "count": 1, "position": ["right of", 0]}]}`. The saved entry `detections` has, for each class, boxes

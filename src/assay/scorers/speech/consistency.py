@@ -1,4 +1,4 @@
-"""Speech-text consistency: does a model that speaks say what it writes?
+"""Speech-text consistency: whether a model that speaks says what it writes.
 
 The scorer compares a recogniser's transcript of the model's speech with the model's own text.
 """

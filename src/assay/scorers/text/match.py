@@ -1,4 +1,4 @@
-"""Matching: does the answer equal, contain or match the target?"""
+"""Matching: whether the answer equals, contains or matches the target."""
 
 import re
 from collections.abc import Iterator

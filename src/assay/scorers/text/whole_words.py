@@ -1,4 +1,4 @@
-"""Whole words: is a text in another as words of its own, not as a part of longer ones?
+"""Whole words: whether a text is in another as separate words, not as a part of longer ones.
 
 `4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in
 `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them

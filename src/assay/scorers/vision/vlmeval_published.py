@@ -125,7 +125,7 @@ def whole_grade(reply: str) -> float | None:
 
 
 def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
-    """Return the question to the judge: which option does an answer mean?"""
+    """Return the prompt that asks the judge which option an answer means."""
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     return _asked(
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
@@ -135,7 +135,7 @@ def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Pro
 
 
 def yes_or_no(sample: Sample, answer: str) -> Prompt:
-    """Return the question to the judge: does an answer mean yes or no?"""
+    """Return the prompt that asks the judge if an answer means yes or no."""
     return _asked(
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
