@@ -28,7 +28,7 @@ from assay.cli import main as command_line
 
 ROOT = Path(__file__).parents[2]
 READMES = (ROOT / "README.md", ROOT / "README.zh.md")
-PAGES = sorted([*READMES, *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*READMES, ROOT / "SKILL.md", *(ROOT / "docs").rglob("*.md")])
 DATA_LANGUAGES = ("json", "jsonl", "csv", "tsv", "jinja", "yaml")
 FILE_LINE = re.compile(r"^# file: (\S+)$")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
