@@ -77,6 +77,43 @@ def test_a_verdict_is_the_field_that_was_asked_for(scale, reply, value, normaliz
 @each(
     "reply",
     [
+        'The year is right, but the place is not.\n\n{"score": 4}',
+        'Reasons first.\n```json\n{"score": 4, "reason": "clear"}\n```',
+        '{"score": 4}\nIt names the year but not the place.',
+        '```json\n{"score": 4}\n```\nIt names the year.',
+        'The answer demands {"score": 5}.\n\n{"score": 4}',
+        'A first guess:\n{"score": 1}\nOn reflection:\n{"score": 4}',
+        '{"explanation": "too short", "score": 4}',
+        'The set {1, 2} is right.\n{\n  "score": 4,\n  "parts": {"form": 5}\n}',
+    ],
+)
+def test_a_judge_may_give_its_reasons_before_or_behind_its_verdict(reply):
+    score, _ = run(Judge, [reply])
+
+    assert (score.value, score.outcome) == (4.0, Outcome.SCORED)
+
+
+def test_a_judge_that_quotes_an_answer_does_not_give_the_quoted_mark():
+    quote = 'The lowest mark: the answer only says {"score": 5}'
+    two = '{"score": 1}\nThe answer:\n{"score": 5}'
+
+    scores = [run(Judge, [reply])[0] for reply in (quote, two)]
+
+    assert [score.outcome for score in scores] == [Outcome.JUDGE_ERROR] * 2
+
+
+def test_a_verdict_behind_many_open_braces_is_read():
+    lines = '{"a": ' * 4_000 + "\n"
+    reply = (lines * 4)[:99_000] + '\n{"score": 4}'
+
+    score, _ = run(Judge, [reply])
+
+    assert score.value == 4.0
+
+
+@each(
+    "reply",
+    [
         "",
         "4",
         "Score: 4",

@@ -1,8 +1,10 @@
-"""Read a judge's verdict: one JSON object that is the whole reply, or the last match of a pattern.
+"""Read a judge's verdict: one JSON object, or the last match of a pattern.
+
+The object is the whole reply, or it is on lines of its own at the end of the reply (behind the judge's reasons) or at
+its beginning. An object inside a sentence does not count: the judge may be quoting the answer.
 
 The verdict is read from the judge's reply alone. It is never compared with the judged text: an answer that contains
-every low mark would otherwise have its own low marks thrown out. Canaries (`judge_canaries`)
-measure how easily a judge
+every low mark would otherwise have its own low marks thrown out. Canaries (`judge_canaries`) measure how easily a judge
 repeats what an answer demands.
 """
 
@@ -17,6 +19,13 @@ _CODE_BLOCK = re.compile(
     r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE
 )
 _MAX_REPLY_CHARS = 100_000
+_MOST_OBJECTS_TRIED = 100
+_FENCE_AT_START = re.compile(r"```(?:json)?\s*", re.IGNORECASE)
+_FENCE_AT_END = re.compile(r"\s*```$")
+_END_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|$)")
+_LINE_OF_OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+_OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
+"""The fields of all scales. A reply that has two of them does not say which one is its verdict."""
 
 
 class NoVerdict(ValueError):
@@ -26,11 +35,11 @@ class NoVerdict(ValueError):
 def read_verdict(reply: str, scale: Scale) -> int | str:
     """Return the value of the scale's field; raise `NoVerdict` if the reply is anything but such an object."""
     fields = read_object(reply)
-    extra = fields.keys() - {scale.field, "reason"}
-    if extra or scale.field not in fields:
-        raise NoVerdict(
-            f"the reply is not an object with `{scale.field}` and perhaps `reason`"
-        )
+    if scale.field not in fields:
+        raise NoVerdict(f"the reply is not an object with `{scale.field}`")
+    others = sorted(_OTHER_FIELDS & fields.keys() - {scale.field})
+    if others:
+        raise NoVerdict(f"the reply has `{scale.field}` and also `{others[0]}`")
     value = fields[scale.field]
     # Types first: True equals 1 in Python, and 4.0 equals 4.
     if type(value) not in (int, str) or value not in scale.values:
@@ -70,17 +79,29 @@ def _on_scale(text: str, scale: Scale) -> float | str:
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    """Return the JSON object of a reply, perhaps in a code block. Raise `NoVerdict` for any other reply."""
+    """Return the JSON object of a reply. Raise `NoVerdict` if it has none, or two that differ."""
     if len(reply) > _MAX_REPLY_CHARS:
         raise NoVerdict("the reply is too long")
     answer = reply.strip()
     block = _CODE_BLOCK.fullmatch(answer)
-    return _parse(block[1] if block else answer)
+    try:
+        return _parse(block[1] if block else answer)
+    except NoVerdict:
+        first = _object_at_start(answer)
+        last = _object_at_end(answer)
+        if first is None and last is None:
+            raise
+    if first is not None and last is not None and first != last:
+        raise NoVerdict("the reply begins with one verdict and ends with another")
+    if last is not None:
+        return last
+    assert first is not None
+    return first
 
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        parsed = json.loads(text, object_pairs_hook=_without_doubles)
+        parsed = _DECODER.decode(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise NoVerdict("the reply is not JSON") from error
     if not isinstance(parsed, dict):
@@ -88,7 +109,44 @@ def _parse(text: str) -> dict[str, Any]:
     return parsed
 
 
+def _object_at_start(answer: str) -> dict[str, Any] | None:
+    """Return the object on the first lines of a reply, `None` if words follow it on its last line."""
+    fence = _FENCE_AT_START.match(answer)
+    start = fence.end() if fence else 0
+    parsed, end = _object_at(answer, start)
+    if parsed is None or not _END_OF_LINE.match(answer, end):
+        return None
+    return parsed
+
+
+def _object_at_end(answer: str) -> dict[str, Any] | None:
+    """Return the object on the last lines of a reply, `None` if words precede it on its first line."""
+    text = _FENCE_AT_END.sub("", answer)
+    if not text.endswith("}"):
+        return None
+    starts = [line.end() for line in _LINE_OF_OBJECT.finditer(text)]
+    for start in starts[-_MOST_OBJECTS_TRIED:]:
+        parsed, end = _object_at(text, start)
+        if parsed is not None and end == len(text):
+            return parsed
+    return None
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
+    """Return the object that begins at a position and its end; `None` if there is no valid one."""
+    try:
+        parsed, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):  # a field given twice is a ValueError as well
+        return None, start
+    if not isinstance(parsed, dict):
+        return None, start
+    return parsed, end
+
+
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise NoVerdict("a field is given twice")
     return dict(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles)
