@@ -162,7 +162,7 @@ Extras = list[tuple[Any, ...] | None]
 def prepare_input(
     dataset_name: Any, batch: Sequence[Sequence[Any]], instruction: str | None = None
 ) -> Any:
-    """The conversations of a batch of contexts; with extra outputs of the retrievers, a tuple of both.
+    """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 
     `dataset_name` is one name, a list with one for each context, a list with one for each row of a context, or, where
     the two numbers are equal, a list of lists.

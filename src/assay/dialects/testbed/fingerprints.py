@@ -18,7 +18,7 @@ class Hasher:
 
     @classmethod
     def new(cls, method: str) -> Any:
-        """An empty digest of a method."""
+        """Return an empty digest of a hash method."""
         if method not in cls.algorithms_available:
             raise ValueError(
                 f"unknown hash method {method!r}: {', '.join(sorted(cls.algorithms_available))}"
@@ -31,7 +31,7 @@ class Hasher:
 
     @classmethod
     def hash_bytes(cls, value: bytes | list[bytes], method: str) -> str:
-        """The digest of bytes, or of several one after another."""
+        """Return the digest of one byte string, or of several joined."""
         digest = cls.new(method)
         for piece in [value] if isinstance(value, bytes) else value:
             digest.update(piece)
@@ -39,18 +39,18 @@ class Hasher:
 
     @classmethod
     def hash(cls, value: Any, method: str) -> str:
-        """The digest of any object that can be pickled."""
+        """Return the digest of an object that can be pickled."""
         import dill
 
         return cls.hash_bytes(dill.dumps(value), method)
 
     def update(self, value: Any) -> None:
-        """Takes in one more object."""
+        """Add one object to the digest."""
         self.m.update(f"=={type(value)}==".encode())
         self.m.update(self.hash(value, self.method).encode())
 
     def hexdigest(self) -> str:
-        """The digest of all that was taken in."""
+        """Return the digest of all objects added so far."""
         return str(self.m.hexdigest())
 
 
@@ -72,11 +72,11 @@ class Fingerprint:
         del self.hash_values[key]
 
     def update(self, key: str, sample: Any) -> None:
-        """Keeps a sample with its digest."""
+        """Store a sample with its digest."""
         self.hash_values[key] = {"fingerprint": self._of(sample), "sample": sample}
 
     def validate(self, key: str, sample: Any = None) -> bool:
-        """Whether a sample, or the one that is kept, still has the digest that is kept."""
+        """Return True if the sample still has the stored digest; without an argument, check the stored sample."""
         entry = self.hash_values[key]
         return bool(
             entry["fingerprint"]
@@ -84,11 +84,11 @@ class Fingerprint:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, by key."""
+        """Return all samples and digests by key."""
         return self.hash_values
 
     def load_from_dict(self, dct: Any) -> None:
-        """Takes over what `to_dict` gave."""
+        """Load the result of `to_dict`."""
         if not isinstance(dct, dict):
             raise TypeError(
                 f"expected a dictionary of fingerprints, not {type(dct).__name__}"

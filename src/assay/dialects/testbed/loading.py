@@ -1,4 +1,4 @@
-"""Loading testbed files: what a file or a folder registers, and the loaders and scripts it brings."""
+"""Load testbed files: what a file or folder registers, its context loaders and its loading script."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,25 +12,28 @@ from ..guest import Guest
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
-"""Inside a tree called `testbed`: ours answers for these, the user's files for everything else below."""
+"""Modules that assay replaces inside a tree called `testbed`; all others are the user's files."""
 
 
 @dataclass
 class Loaded:
-    """What was found at one place."""
+    """What one file or folder registered."""
 
     folder: Path
     retrievers: dict[str, Callable[..., Any]] = field(default_factory=dict)
     postprocesses: dict[str, Callable[..., Any]] = field(default_factory=dict)
     loaders: dict[str, Any] = field(default_factory=dict)
-    """Loaders the file made, by the variable that holds them."""
+    """Context loaders that the file created, by variable name."""
     script: Path | None = None
     """The loading script of a dataset folder."""
     guest: Guest | None = None
 
 
 def guest_for(path: Path, *, force: bool = False) -> Guest:
-    """The guest of a file or folder: rooted at the tree it lies in, or at its own folder."""
+    """Return the guest of a file or folder.
+
+    Its root is the tree called `testbed` around it, otherwise its own folder.
+    """
     place = path.resolve()
     above = [parent for parent in (place, *place.parents) if parent.name == "testbed"]
     if above and place != above[0] / "__init__.py":
@@ -43,7 +46,7 @@ def guest_for(path: Path, *, force: bool = False) -> Guest:
 def load_path(
     path: Path, *, force: bool = False, first: Sequence[str] = ()
 ) -> list[Loaded]:
-    """Everything at a path: one file, one dataset folder, or each folder of a tree. `first` is loaded before."""
+    """Load one file, one dataset folder, or each folder of a tree. Load `first` before it."""
     path = path.expanduser()
     if path.is_dir() and not is_dataset_folder(path):
         home = datasets_home(path)
@@ -82,7 +85,10 @@ def _load_file(path: Path, force: bool, first: Sequence[str]) -> Loaded:
 
 
 def _collect(loaded: Loaded, files: Sequence[str]) -> None:
-    """Runs files and keeps what they register; the testbed's tables are not asked, since others write there too."""
+    """Run files and store what they register.
+
+    Other files write to the testbed's tables too, so only new entries count.
+    """
     from .context_loaders import MADE
     from .data_registry import REGISTERED
 
@@ -99,7 +105,7 @@ def _collect(loaded: Loaded, files: Sequence[str]) -> None:
 
 
 def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
-    """The classes on a base that a module defines itself, by name."""
+    """Return the classes derived from `base` that a module itself defines, by name."""
     return {
         name: thing
         for name, thing in vars(module).items()
@@ -110,7 +116,7 @@ def own_classes(module: ModuleType, base: type) -> dict[str, Any]:
 
 
 def only_class(module: ModuleType, base: type, name: str, where: str) -> Any:
-    """The one class on a base that a module defines."""
+    """Return the only class derived from `base` that a module defines. Raise if there are none or several."""
     classes = own_classes(module, base)
     if len(classes) != 1:
         raise UsageError(
@@ -134,7 +140,10 @@ def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
 def known_retriever(
     name: str, retrievers: Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any] | None:
-    """The retriever of a name: the file's own, else the one that ships; never one that another file registered."""
+    """Return the retriever of a name: the file's own, otherwise a shipped one.
+
+    Retrievers that other files registered are never used.
+    """
     from .data_registry import SHIPPED
 
     return retrievers.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)

@@ -26,7 +26,7 @@ SPELLINGS = (
 def find_metric(
     name: str, near: Sequence[Path], reading: Reading
 ) -> "FolderMetric | None":
-    """The metric of a name, looked for below each folder in turn; or the one a path points at."""
+    """Return the metric at a path, or the first of that name below the folders `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
         file = path / f"{path.name}.py" if path.is_dir() else path
@@ -41,7 +41,7 @@ def find_metric(
 
 @dataclass(frozen=True)
 class FolderMetric:
-    """What a user's metric computes from all predictions, references and the further columns it names."""
+    """A user's metric, computed from all predictions, references and the further columns it names."""
 
     path: str
     reading: Reading
@@ -53,7 +53,7 @@ class FolderMetric:
         return Path(self.path).stem
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
-        """Return the metric's dictionary; what is no number is left out of the table."""
+        """Return the metric's dictionary. Values that are not numbers are left out of the table."""
         kind = self._metric_class()
         with TemporaryDirectory() as folder:
             metric = kind(keep_in_memory=True, cache_dir=folder)
@@ -111,7 +111,7 @@ class FolderMetric:
         return cast(sample.fields[column], shape)
 
     def _reference(self, sample: Sample, shape: Any) -> Any:
-        """All references of the row where the metric takes several; else the target, read as predictions are."""
+        """Return all references if the metric takes several; otherwise the target, read like a prediction."""
         if is_list(shape):
             several = _several(sample)
             if several is not None:
@@ -128,7 +128,7 @@ class FolderMetric:
 
 
 def _several(sample: Sample) -> list[Any] | None:
-    """Every reference a row has: a target that is a list, the annotators' answers, or all captions of the image."""
+    """Return every reference of a row: a list of targets, the annotators' answers, or all captions of the image."""
     cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
     found = next(
         (value for value in cells if isinstance(value, (list, tuple)) and value), None
@@ -141,7 +141,7 @@ def _several(sample: Sample) -> list[Any] | None:
 
 
 def is_list(shape: Any) -> bool:
-    """Whether a feature holds several values."""
+    """Return True if a feature holds several values."""
     return isinstance(shape, list) or type(shape).__name__ in (
         "Sequence",
         "List",
@@ -150,7 +150,7 @@ def is_list(shape: Any) -> bool:
 
 
 def cast(value: Any, shape: Any) -> Any:
-    """A value as a feature of the metric wants it."""
+    """Convert a value to the type that a feature of the metric declares."""
     if is_list(shape):
         inner = shape[0] if isinstance(shape, list) else shape.feature
         several = value if isinstance(value, (list, tuple)) else [value]
@@ -167,7 +167,10 @@ OWNER = "Kamichanw/"
 
 
 def load(path: str, *args: Any, **kwargs: Any) -> Any:
-    """A metric by path or name; one that upstream published, from the tree around the script if it is there."""
+    """Return a metric by path or name.
+
+    A metric that upstream published is taken from the tree around the script if it is there.
+    """
     import evaluate
 
     name = path.removeprefix(OWNER)

@@ -1,7 +1,7 @@
 """`ModelBase`, the base class of the testbed's models, and its white-box extras: hooks, trackers, replaced modules.
 
-A model is a torch module that holds the one it wraps as `model`, so that `to`, `eval`, `state_dict` and `parameters`
-are torch's. Without torch, and for a model that only looks like torch's, they are the wrapped model's own.
+A model is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
+`state_dict` and `parameters`. Without torch, or if the wrapped model is not a torch module, its own methods are called.
 """
 
 import inspect
@@ -49,13 +49,13 @@ CHANGES_ITSELF = (
 
 
 class WhiteBox(Module):  # type: ignore[misc]
-    """What looks inside `self.model`."""
+    """Hooks, trackers and replacements for the modules inside `self.model`."""
 
     model: Any
     processor: Any
 
     def __getattr__(self, name: str) -> Any:
-        """What neither this nor a torch module has is the wrapped model's."""
+        """Look up attributes that neither this class nor torch's module has in the wrapped model."""
         if Module is not object:
             try:
                 return super().__getattr__(name)
@@ -70,18 +70,18 @@ class WhiteBox(Module):  # type: ignore[misc]
         return getattr(model, name)
 
     def _assay_watch(self) -> None:
-        """Lets trackers count the passes of the model."""
+        """Count the passes of the model for its trackers."""
         self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
         if hasattr(self.model, "register_forward_pre_hook"):
             self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
     def _assay_count_pass(self, *_: Any) -> None:
-        """Returns nothing, since torch takes anything else for the arguments of the pass."""
+        """Move all trackers on. Return None, because torch would take anything else as the arguments of the pass."""
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
     def _assay_named(self, wanted: Any) -> dict[str, Any]:
-        """Modules by name: a text is a pattern, a list holds exact names."""
+        """Return modules by name: a text is a pattern, a list has exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
             found = {n: m for n, m in named.items() if re.search(wanted, n)}
@@ -95,7 +95,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         )
 
     def _assay_matching(self, wanted: Any) -> dict[str, Any]:
-        """Modules by name or, where a class is given, its instances; at least one."""
+        """Return the modules with matching names, or the instances of a class. Raise if there are none."""
         if isinstance(wanted, type):
             chosen = {
                 n: m for n, m in self.model.named_modules() if isinstance(m, wanted)
@@ -123,7 +123,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         ]
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
-        """Lets a tracker follow modules; passes of the model move it on."""
+        """Attach a tracker to modules; each pass of the model moves it on."""
         found = (
             {} if isinstance(module_name, type) else self._assay_matching(module_name)
         )
@@ -140,7 +140,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         strict: bool = True,
         **init_args: Any,
     ) -> None:
-        """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
+        """Replace the matching modules: by one new instance of a class each, or by the given modules in order."""
         found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
             modules: Sequence[Any] = [new(**init_args) for _ in found]
@@ -165,7 +165,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         *,
         strict: bool = True,
     ) -> None:
-        """Puts a function in the place of a method; it may take `module_name` and `old_method`."""
+        """Replace a method of the matching modules by a function, which may take `module_name` and `old_method`."""
         for name, module in self._assay_matching(module_name_or_type).items():
             old = getattr(module, method_name, None)
             if old is None:
@@ -177,7 +177,7 @@ class WhiteBox(Module):  # type: ignore[misc]
 
 
 def former_name(name: str) -> str:
-    """What a module of a model that sees was called before `transformers` 4.52 put its parts under `model`."""
+    """Return the name that a module of a vision-language model had before `transformers` 4.52."""
     inner = re.sub(r"^model\.language_model\.", "language_model.model.", name)
     return re.sub(
         r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)",
@@ -187,7 +187,7 @@ def former_name(name: str) -> str:
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    """A method that changes the model and gives back whom it was asked of."""
+    """Return a method that calls torch's method of this name on the model and returns `self`."""
 
     def change(self: WhiteBox, *args: Any, **kwargs: Any) -> WhiteBox:
         if Module is not object and isinstance(self.model, Module):
@@ -201,7 +201,7 @@ def _forwarded(name: str) -> Callable[..., Any]:
 
 
 def _hooked(name: str) -> Callable[..., Any]:
-    """torch's method of this name: `(hook)` on the model, or `(names, hook)` on modules of it.
+    """Return torch's hook method of this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
 
     The hook may take `module_name`.
     """
@@ -289,7 +289,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def default_prompt_template(self) -> str:
-        """The template of the processor or of its tokenizer; subclasses define their own."""
+        """Return the template of the processor or of its tokenizer; subclasses define their own."""
         for holder in self._assay_holders():
             if hasattr(holder, "get_chat_template"):
                 return str(holder.get_chat_template())
@@ -301,7 +301,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def device(self) -> Any:
-        """The device of the model."""
+        """Return the device of the model."""
         return getattr(self.model, "device", None)
 
     def apply_prompt_template(
@@ -365,7 +365,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
     @property
     def _assay_speaks_own_template(self) -> bool:
-        """True if the default template is the processor's own."""
+        """Return True if the default template is the processor's own."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
     def _assay_apply(self, template: str | None) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The model families that the testbed ships, and their prompt"""
+"""The model families that the testbed ships, and their prompt templates."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,10 @@ _MARKED_HEAD = "{{ '<|im_start|>' + messages[0]['role'] + '\\n' + messages[0]['c
 
 
 def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
-    """A head, then turns: a header each and, where something is said, a body; at the end the header of who writes.
+    """Return a template of a head, then turns, then the header of the answer.
 
-    `first` is the role that writes as long as nobody has ended a round.
+    A turn is a header and, if the message has content, a body. `first` is the role that answers
+    until a message has ended a round.
     """
     return (
         f"{head}{{% set asker = messages[0]['role'] %}}{{% set writer = namespace(role='{first}') %}}"
@@ -34,7 +35,7 @@ def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
 
 
 def _head(text: str, otherwise: str = "") -> str:
-    """A first message that instructs, written in its own way and left out of the rounds."""
+    """Return the template of an instructing first message, which is not part of the rounds."""
     later = (
         _LATER
         if not otherwise
@@ -50,7 +51,7 @@ def _named_head(end: str) -> str:
 
 
 def _marked(head: str, body: str) -> str:
-    """Turns between `<|im_start|>` and `<|im_end|>`."""
+    """Return the template of turns between `<|im_start|>` and `<|im_end|>`."""
     header, asks = (
         _MARKED_HEADER.replace("@SPEAKER@", who)
         for who in ("message['role']", "writer.role")
@@ -59,7 +60,7 @@ def _marked(head: str, body: str) -> str:
 
 
 def _texts(between: str, after: str) -> str:
-    """Each text of a message; those of whoever writes are marked as generated."""
+    """Return the template of a message's texts; texts of the answering role are marked as generated."""
     piece = f"{{{{ {between} + part['text'] + {after} }}}}"
     return (
         "{% for part in message['content'] | selectattr('type', 'equalto', 'text') %}"
@@ -76,14 +77,14 @@ def _images(text: str) -> str:
 
 
 def idefics() -> str:
-    """`Image:<image> Question: … Answer: …`, one round a line."""
+    """Return the template `Image:<image> Question: … Answer: …`, one round per line."""
     return _parts_by_name(
         "\\n", "{{ '' if loop.last else ' ' }}", "{{ '\\n' if ends else ' ' }}"
     )
 
 
 def idefics2(end: str) -> str:
-    """`Image:<image>`, `Question: …`, `Answer: …`: one message a line, each closed by `end`."""
+    """Return the template `Image:<image>`, `Question: …`, `Answer: …`: one message per line, each closed by `end`."""
     return _parts_by_name(f"{end}\\n", "", f"{{{{ '{end}\\n' }}}}")
 
 
@@ -93,7 +94,7 @@ def _parts_by_name(after_head: str, after_part: str, after_message: str) -> str:
 
 
 def llava() -> str:
-    """`IMAGE: <image>` and a line break, then `QUESTION: … ANSWER: …`."""
+    """Return the template of `IMAGE: <image>`, a line break, then `QUESTION: … ANSWER: …`."""
     header = f"{_WRITER}{{{{ message['role'].upper() + ':' }}}}"
     body = "{{ ' ' }}" + _images("<image>\\n") + _texts("''", "' '")
     head = _head("{{ messages[0]['content'] + '\\n' }}")
@@ -101,7 +102,7 @@ def llava() -> str:
 
 
 def llava_interleaved() -> str:
-    """Turns between `<|im_start|>` and `<|im_end|>`: the images, then each text on a line of its own."""
+    """Return the template of turns between `<|im_start|>` and `<|im_end|>`: the images, then a line for each text."""
     return _marked(
         _head(_MARKED_HEAD),
         _images("<image>") + _texts("'\\n'", "''") + "{{ '<|im_end|>\\n' }}",
@@ -109,7 +110,7 @@ def llava_interleaved() -> str:
 
 
 def qwen(default_system: str) -> str:
-    """Turns between `<|im_start|>` and `<|im_end|>` after a first one that instructs."""
+    """Return the template of turns between `<|im_start|>` and `<|im_end|>` after an instructing first turn."""
     default = f"{{{{ '<|im_start|>system\\n{default_system}<|im_end|>\\n' }}}}"
     return _marked(
         _head(_MARKED_HEAD, default), "{{ message['content'] + '<|im_end|>\\n' }}"
@@ -117,7 +118,7 @@ def qwen(default_system: str) -> str:
 
 
 def mistral() -> str:
-    """`Role: …`, one message a line."""
+    """Return the template `Role: …`, one message per line."""
     header = f"{{% if message['role'] %}}{{{{ message['role'].capitalize() + ':' }}}}{_WRITER}{{% endif %}}"
     body = "{{ (' ' if message['role'] else '') + message['content'] + '\\n' }}"
     return _template(_named_head("\\n"), "Assistant", header, body, _BY_NAME)

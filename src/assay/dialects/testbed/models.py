@@ -28,11 +28,11 @@ OPTIONS = {
     "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
     "repetition_penalty": "repetition_penalty", "n": "num_return_sequences",
 }  # fmt: skip
-"""Our generation options under the names `generate` of `transformers` has for them."""
+"""assay's generation options under the names that `generate` of `transformers` uses."""
 
 
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
-    """The model of a testbed file; `None` if the file defines none and none was named."""
+    """Return the model of a testbed file; `None` if the file defines none and none was named."""
     from .model_bases import ModelBase
 
     place, attribute = split_reference(reference)
@@ -66,7 +66,7 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
 def adapt(
     thing: Any, reference: str, args: Mapping[str, Any], sha256: str = ""
 ) -> Model:
-    """A `ModelBase` class, built when it is first asked, or one that the file has built already."""
+    """Return a `ModelBase` class or object as a model. A class is built at the first request."""
     is_class = inspect.isclass(thing)
     kind = thing if is_class else type(thing)
     if is_class:
@@ -98,7 +98,7 @@ def adapt(
 
 
 class _Adapter:
-    """What `FunctionModel` builds and asks: a batch of requests in, one output each."""
+    """Adapter that `FunctionModel` builds and calls with batches of requests."""
 
     kind: Any
 
@@ -106,7 +106,7 @@ class _Adapter:
         self.model = self.kind(**args)
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """The answers of a batch whose requests share their options; others are asked in turn."""
+        """Return the answers of a batch. Requests with different options are asked one after another."""
         first = requests[0].options
         if any(request.options != first for request in requests):
             return [
@@ -135,7 +135,7 @@ class _Adapter:
 
 
 def conversation(request: Request) -> list[dict[str, Any]]:
-    """The messages as the testbed writes them: images as places, the place to write without content."""
+    """Return messages in the testbed's form: placeholders for images, and no content in the turn to write."""
     return [_turn(message) for message in request.prompt.messages]
 
 
@@ -152,7 +152,7 @@ def _turn(message: Message) -> dict[str, Any]:
 
 
 def generate_options(request: Request) -> dict[str, Any]:
-    """The options that were set, as `generate` of `transformers` takes them; temperature 0 is greedy."""
+    """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
     options_set = request.options.given()
     options = {
         OPTIONS[name]: value for name, value in options_set.items() if name in OPTIONS

@@ -1,8 +1,8 @@
-"""Dataset folders near a script: `testbed/data/<name>/__init__.py` registers a name when it is first wanted.
+"""Dataset folders near a script: `testbed/data/<name>/__init__.py` registers a name on first use.
 
-Upstream imports every folder of its tree at once. Here a name that nobody registered yet is looked for in the tree
-around the script: on the module path, in the working folder and above it. As upstream, a folder's own retriever and
-post-process stand before the ones that ship, if what they import is installed.
+Upstream imports every folder of its tree at once. Here an unregistered name is searched in the tree around the script:
+on the module path, in the working folder and above it. As upstream, a folder's own retriever and post-process take
+precedence over shipped ones, if their imports are installed.
 """
 
 import sys
@@ -15,7 +15,7 @@ _replies: dict[tuple[str, bool], bool] = {}
 
 
 def register_nearby(name: str, is_known: bool) -> None:
-    """Runs the `__init__.py` of a dataset's folder once, where there is one and its names are wanted."""
+    """Run the `__init__.py` of a dataset's folder once, if there is one and a name of it is needed."""
     theirs_first = is_upstream("testbed")
     if (
         not name.isidentifier()
@@ -33,7 +33,7 @@ def register_nearby(name: str, is_known: bool) -> None:
 
 
 def register_folder(folder: Path, is_known: bool) -> None:
-    """Runs the `__init__.py` of a dataset's folder; what ships stays where a package it imports is missing."""
+    """Run the `__init__.py` of a dataset's folder. Keep the shipped functions if a package it imports is missing."""
     from .loading import guest_for
 
     start = folder / "__init__.py"
@@ -50,6 +50,6 @@ def register_folder(folder: Path, is_known: bool) -> None:
 
 
 def bases() -> list[Path]:
-    """Where a script's tree may begin: the working folder, those above it, and the module path."""
+    """Return the folders in which a script's tree may start: the working folder, its parents, and the module path."""
     here = Path.cwd()
     return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]

@@ -1,1 +1,1 @@
-"""The package `testbed` itself, which has nothing but its parts."""
+"""The package `testbed`, which has only submodules."""

@@ -1,4 +1,4 @@
-"""Tasks from testbed files: each dataset with a retriever is one; rows come from a file, a script or a loader."""
+"""Tasks from testbed files, one for each dataset with a retriever. Rows come from a file, a script or a loader."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class RetrievedTask(Task):
     """A task whose scorers may also be `evaluate` metrics in the folders the testbed documents."""
 
     metric: Callable[[str], Any] | None = None
-    """The metric a name stands for, or `None`."""
+    """Finds the metric of a name, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
-        """A copy with some fields changed; scorers are looked for among the user's metrics first."""
+        """Return a copy with some fields changed. Scorer names are searched among the user's metrics first."""
         if self.metric is not None and "scorers" in changes:
             changes["scorers"] = tuple(
                 self._scorer(entry) for entry in changes["scorers"]
@@ -46,7 +46,7 @@ class RetrievedTask(Task):
         return changed
 
     def _scorer(self, entry: Any) -> Any:
-        """A metric of the user's own stands before a scorer of ours that has the same name."""
+        """Return the user's metric of this name, otherwise assay's scorer."""
         if not isinstance(entry, str) or self.metric is None:
             return entry
         found = self.metric(entry)
@@ -54,7 +54,7 @@ class RetrievedTask(Task):
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks of a testbed file, dataset folder or tree of them; `file.py:name` is one of them."""
+    """Return the tasks of a testbed file, dataset folder or tree of folders; `file.py:name` is a single one."""
     place, wanted = split_reference(reference)
     path = Path(place).expanduser()
     found = [
@@ -179,7 +179,7 @@ def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
 
 
 def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
-    """Where rows come from, and where shots do: the script, `--data`, a file beside the user's, or nothing yet."""
+    """Return the sources of rows and of shots: the script, `--data`, a file beside the user's, or none yet."""
     if loaded.script is not None:
         assert loaded.guest is not None
         script = ScriptData(
@@ -200,7 +200,7 @@ def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Refuses a post-process that reads every shown answer alike: then any prediction it cannot read would be right."""
+    """Refuse a post-process that reads all shown answers the same: unreadable predictions would then be right."""
     accuracy = task.scorers[0]
     source = run.data or task.dataset
     if (

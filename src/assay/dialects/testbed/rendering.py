@@ -1,7 +1,7 @@
 """Prompt templates of the testbed: Jinja over `messages`, rendered in a sandbox as chat templates are.
 
-A template may know texts or lists of parts as content, rarely both; whichever form a retriever chose, the one in which
-nothing that was said gets lost is rendered.
+A template accepts texts or lists of parts as content, rarely both. Whichever form a retriever chose, the form in which
+no text is lost is rendered.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +23,19 @@ Render = Callable[[Conversation], str]
 
 
 class _Generation(Extension):
-    """`{% generation %}`: marks what an assistant said; rendered as it stands."""
+    """The block `{% generation %}`, which marks the assistant's text and renders it unchanged."""
 
     tags = {"generation"}  # noqa: RUF012 - jinja's own way to say it
 
     def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
-        """The body of the block."""
+        """Return the body of the block."""
         next(parser.stream)
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 @lru_cache(maxsize=1)
 def environment() -> PlainSandbox:
-    """Block tags leave no blanks behind, as the chat templates of tokenizers expect."""
+    """Return the Jinja environment. Block tags leave no blanks, as chat templates of tokenizers expect."""
     sandbox = PlainSandbox(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -56,16 +56,16 @@ def _compiled(template: str) -> jinja2.Template:
 
 
 def render(template: str, conversation: Conversation, **variables: Any) -> str:
-    """A conversation as the template writes it."""
+    """Render a conversation by a template."""
     return _compiled(template).render(
         plain_values({"messages": conversation, **variables})
     )
 
 
 def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
-    """The conversation with its place to write at the very end; `asks` adds one where there is none.
+    """Return the conversation with the turn to write at the end; `asks` adds one if there is none.
 
-    Who writes is the role that ended the earlier rounds, else the assistant: never the one who asked last.
+    Its role is the one that ended earlier rounds, otherwise the assistant, and never that of the last message.
     """
     messages = [dict(message) for message in query_last(conversation)]
     if asks and all("content" in message for message in messages):
@@ -77,10 +77,10 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
 
 
 def in_either_form(conversation: Conversation, renders: Render) -> str:
-    """What `renders` gives for the conversation as it is, or with content in the other form if that loses less.
+    """Render the conversation as it is, or with its content in the other form if that loses less text.
 
-    A label that is a number or a bool is written as text where the template cannot take it otherwise. What no form
-    renders whole, and the conversation's own form not at all, is the error that form gave.
+    A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original
+    form fails and no form renders everything, raise the error of the original form.
     """
     text, error = _attempt(conversation, renders)
     if error is None and not (missing := lost(conversation, text)):
@@ -110,7 +110,7 @@ def _attempt(
 
 
 def lost(conversation: Conversation, text: str) -> list[str]:
-    """The texts of a conversation that do not stand in a rendering of it."""
+    """Return the texts of a conversation that its rendering lacks."""
     pieces = (piece for message in conversation for piece in _texts(message))
     return [piece for piece in pieces if piece.strip() and piece.strip() not in text]
 
@@ -128,7 +128,7 @@ def _is_head(message: Mapping[str, Any]) -> bool:
 
 
 def _as_lists(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Content as a list of parts; what instructs at the head is text in every template."""
+    """Return the messages with content as lists of parts; an instructing first message stays text."""
     if "content" not in message:
         return message
     if _is_head(message):
@@ -147,7 +147,7 @@ def _part(piece: Any) -> Any:
 
 
 def _as_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Content as one text; images keep a list a list."""
+    """Return the messages with content as one text; lists with images stay lists."""
     if "content" not in message:
         return message
     content = message["content"]

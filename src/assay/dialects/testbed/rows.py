@@ -27,7 +27,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 
 def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as a retriever expects it: a dictionary of its own, images kept as `{"bytes", "path"}` opened."""
+    """Return a copy of a row for a retriever, with images stored as `{"bytes", "path"}` opened."""
     item = dict(row)
     for name, value in row.items():
         if type(value) is dict or type(value) is list:
@@ -36,7 +36,7 @@ def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(row: Any) -> Any:
-    """A row of a file as a retriever expects it; a row of any other dataset as it is."""
+    """Return a row of a file as a retriever expects it; a row of any other dataset unchanged."""
     return as_item(row) if type(row) is dict or isinstance(row, Mapping) else row
 
 
@@ -58,32 +58,32 @@ def _opened(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """A registered retriever at work on rows."""
+    """A registered retriever, applied to rows."""
 
     name: str
     retriever: Retriever
     folder: str = ""
-    """Where relative paths of images start."""
+    """The folder in which relative paths of images start."""
 
     @property
     def source(self) -> str:
-        """What conversations depend on: the retriever's file, and those beside it that it takes names from."""
+        """Return the code that conversations depend on: the retriever's file, and the neighbouring files it imports."""
         return f"{self.name} {code_digest(self.retriever)}"
 
     def asked(self, row: Any) -> tuple[Message, ...]:
-        """The conversation of a query."""
+        """Return the conversation of a query."""
         return as_messages(self._retrieved(_item(row), True), folder=self.folder)
 
     def solved(self, row: Any) -> tuple[Message, ...]:
-        """The conversation of a solved example."""
+        """Return the conversation of a solved example."""
         return as_messages(self._retrieved(_item(row), False), folder=self.folder)
 
     def question_and_answer(
         self, row: Any
     ) -> tuple[tuple[Message, ...], str | None, bool]:
-        """The conversation of a query, what a solved one says in its open place, and whether there are images.
+        """Return the conversation of a query, its solved answer, and whether there are images.
 
-        A row whose answer cannot be shown can still be asked: its answer is `None`.
+        A row whose answer cannot be shown can still be asked; its answer is `None`.
         """
         query = self._retrieved(_item(row), True)
         messages = as_messages(query, folder=self.folder)
@@ -114,7 +114,7 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class ToSample:
-    """A row as a sample: its target is what the retriever shows where a query leaves the answer open."""
+    """Turns a row into a sample. Its target is the answer that the retriever shows in a solved example."""
 
     retrieval: Retrieval
     column: str | None = None
@@ -128,7 +128,7 @@ class ToSample:
 
 
 class Conversation:
-    """The template of a registered dataset: the query as its retriever writes it, shots as it writes them solved."""
+    """The template of a registered dataset: query and solved shots as its retriever writes them."""
 
     def __init__(self, retrieval: Retrieval) -> None:
         self.retrieval = retrieval
@@ -144,7 +144,7 @@ class Conversation:
         return Prompt(messages)
 
     def solved(self, sample: Sample) -> tuple[Message, ...]:
-        """A solved example."""
+        """Return a solved example."""
         return _named(
             lambda: self.retrieval.solved(sample.fields), self.retrieval, sample
         )
@@ -167,7 +167,7 @@ def _named(
 
 @dataclass(frozen=True)
 class Reading:
-    """What a prediction is read as: cut at a stop word, stripped, post-processed where a function is registered."""
+    """Reads a prediction: cut at a stop word, stripped, and post-processed if a function is registered."""
 
     postprocess: Callable[[str], Any] | None = None
     stop: tuple[str, ...] = ()
@@ -178,17 +178,17 @@ class Reading:
 
     @property
     def defined_at(self) -> str:
-        """` (file.py:12)` of the post-process; empty where there is none."""
+        """Return the location of the post-process as ` (file.py:12)`, or an empty text."""
         return "" if self.postprocess is None else f" ({defined_at(self.postprocess)})"
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """1 if the prediction is read as the shown answer is read; else 0."""
+    """1 if prediction and shown answer are read the same, otherwise 0."""
 
     reading: Reading
     typed: bool = False
-    """Whether targets are values of a column, to be compared as they are, and not texts that are read first."""
+    """If true, targets are values of a column and compared unread; otherwise they are read like predictions."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -220,6 +220,6 @@ def _is_nan(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equality of whatever post-processes return; arrays are equal when all of them is."""
+    """Return True if two results of post-processes are equal; arrays are equal if all elements are."""
     equal = one == other
     return bool(equal.all()) if hasattr(equal, "all") else bool(equal)

@@ -185,7 +185,7 @@ class ScriptData:
     script: Path
     guest: Guest = field(repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What the builder's configuration is given: `data_dir`, `images_dir`, …"""
+    """Options of the builder's configuration, such as `data_dir` and `images_dir`."""
     allow_private: bool = False
     _builder: Any = field(default=None, init=False, repr=False, compare=False)
     _cache: Any = field(default=None, init=False, repr=False, compare=False)
@@ -197,7 +197,7 @@ class ScriptData:
     )
 
     def reading_from(self, data: str | None) -> "ScriptData":
-        """The same script reading from another folder."""
+        """Return the same script, reading from another folder."""
         if data is None:
             return self
         if data not in self._elsewhere:
@@ -211,7 +211,7 @@ class ScriptData:
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
-        """The rows of a split; without a name, of the validation or test split, or of the first that has rows."""
+        """Return the rows of a split; by default the validation or test split, or the first one with rows."""
         splits = self.splits()
         if split is not None:
             name = next(
@@ -244,7 +244,7 @@ class ScriptData:
             yield row
 
     def shots(self, data: str | None, split: str | None) -> Fewshot:
-        """Shots come from the train split where there is one and it is not the one that is asked."""
+        """Return the rows for shots: the train split, if there is one and it is not the split that is asked."""
         try:
             splits = self.reading_from(data).splits()
         except (DataError, UsageError):
@@ -256,7 +256,7 @@ class ScriptData:
         )
 
     def splits(self) -> dict[str, Mapping[str, Any]]:
-        """The splits the script offers, with what its generator is called with."""
+        """Return the splits of the script, each with the arguments of its generator."""
         if self._splits is None:
             builder = self.builder
             try:
@@ -271,7 +271,7 @@ class ScriptData:
         return self._splits
 
     def examples(self, split: str) -> Iterator[dict[str, Any]]:
-        """What the builder yields for a split, in the form its features give it."""
+        """Yield the examples of a split, encoded by the builder's features."""
         arguments = self.splits()[split]
         builder = self.builder
         features = builder.info.features
@@ -287,7 +287,7 @@ class ScriptData:
 
     @property
     def builder(self) -> Any:
-        """The script's builder, made when it is first wanted."""
+        """Return the script's builder, created on first use."""
         if self._builder is None:
             kind = self._class()
             self._cache = TemporaryDirectory(prefix="assay-script-")
@@ -331,7 +331,7 @@ class ScriptData:
 
 
 def _with_folder(builder: type, folder: str | None) -> type:
-    """The builder with a configuration that knows its folder from the start: some read it before it is set."""
+    """Return the builder class with its data folder set as a class attribute, because some read it before it is set."""
     config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
     located = type(
         config.__name__,
@@ -358,7 +358,7 @@ class ScriptRows:
 
     @property
     def name(self) -> str:
-        """Script, split and digest: what tells one state of the data from another without reading it."""
+        """Return script, split and digest, which identify a state of the data without reading it."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
         files = [
             file for file in _paths(self.data.splits()[self.split]) if file.is_file()
@@ -369,7 +369,7 @@ class ScriptRows:
         return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 
     def rows(self) -> Iterator[tuple[int, int, Any]]:
-        """The rows in order, counted from 1; where the script fails, the fault is the last of them."""
+        """Yield the rows in order, counted from 1. If the script fails, the error is the last row."""
         number = 0
         try:
             for number, example in enumerate(self.data.examples(self.split), start=1):
@@ -378,12 +378,12 @@ class ScriptRows:
             yield number + 1, 0, error
 
     def row_at(self, number: int, offset: int) -> Any:
-        """The row with this number, found by reading up to it."""
+        """Return the row with this number, by reading all rows before it."""
         return next(row for at, _, row in self.rows() if at == number)
 
 
 def _paths(value: Any) -> Iterator[Path]:
-    """The files a split's generator is given."""
+    """Yield the files that a split's generator gets."""
     if isinstance(value, (str, Path)):
         yield Path(value)
     elif isinstance(value, Mapping):

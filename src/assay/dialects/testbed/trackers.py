@@ -1,7 +1,8 @@
 """Trackers: the inputs, outputs, gradients or local variables of a model's modules, pass by pass.
 
 A tracker holds a list with one list for each pass, and in it one entry for each module that ran, in order.
-Attached to a model by `add_tracker`, each pass of the model begins a list; without one, a module that runs again does.
+If a tracker is attached by `add_tracker`, each pass of the model begins a list; otherwise a module that runs again
+begins one.
 """
 
 import copy
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 
 
 def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., Any]:
-    """The function with those keywords bound that it has parameters for; all of them where it takes any."""
+    """Bind those keywords that the function has parameters for; all of them if it takes any."""
     parameters = inspect.signature(fn).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     bound = {
@@ -27,7 +28,7 @@ def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., An
 def clone_to_device(
     obj: Any, device: Any = "cpu", check_cycles: bool = False, max_recur_depth: int = 1
 ) -> Any:
-    """A copy whose tensors lie on a device, looked for so many levels deep; what lies deeper stays as it is."""
+    """Return a copy with its tensors on a device, down to `max_recur_depth` levels; deeper values are unchanged."""
     identities: set[int] = set()
 
     def moved(value: Any, depth: int) -> Any:
@@ -62,10 +63,10 @@ _ids = count()
 
 
 class TrackerBase:
-    """Follows modules from `track` to `remove`; a `with` block removes it at its end."""
+    """Records modules from `track` to `remove`; a `with` block calls `remove` at its end."""
 
     fields: ClassVar[tuple[str, ...]] = ()
-    """What is kept, each under an attribute of this name."""
+    """Names of the recorded values, each available as an attribute."""
 
     def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
         self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
@@ -107,12 +108,12 @@ class TrackerBase:
 
     @property
     def is_tracking(self) -> bool:
-        """Whether it follows modules."""
+        """True while modules are tracked."""
         return self.id is not None
 
     @property
     def auto_incre_index(self) -> bool:
-        """Whether a module that runs a second time begins a new list; else `incre_next_index` does."""
+        """True if a module that runs again begins a new list; otherwise `incre_next_index` does."""
         return self._counts_itself
 
     @auto_incre_index.setter
@@ -123,13 +124,13 @@ class TrackerBase:
 
     @property
     def next_index(self) -> int:
-        """The place of the list that is being filled; -1 before the first pass."""
+        """Index of the current list; -1 before the first pass."""
         if not self.is_tracking:
             raise AttributeError("next_index of a tracker that follows no model")
         return self._next
 
     def incre_next_index(self) -> None:
-        """Begins a new list."""
+        """Begin a new list."""
         if self._counts_itself:
             raise RuntimeError(
                 "next_index moves on by itself; set auto_incre_index = False to move it by hand"
@@ -147,7 +148,7 @@ class TrackerBase:
         trackers_dict: MutableMapping[int, Any],
         extra_dict: Any = None,
     ) -> None:
-        """Follows these modules until `remove`, which takes it out of `trackers_dict` too."""
+        """Track these modules until `remove`, which also removes the tracker from `trackers_dict`."""
         if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
             raise TypeError(
                 f"modules should be a list of torch modules, not {modules!r}"
@@ -160,11 +161,11 @@ class TrackerBase:
         self.id, self._home = next(_ids), trackers_dict
 
     def name_modules(self, names: list[str]) -> None:
-        """Says what the followed modules are called in their model."""
+        """Set the names that the tracked modules have in their model."""
         self.module_names = names
 
     def keep(self, module: Any, **values: Any) -> None:
-        """Puts what a module gave to the list of this pass."""
+        """Add the values of a module to the list of this pass."""
         if self._counts_itself:
             if self._ran.get(id(module), True):
                 self._begin()
@@ -179,14 +180,14 @@ class TrackerBase:
             self._data[name][self._next].append(moved)
 
     def clear(self) -> None:
-        """Forgets what was kept."""
+        """Delete the recorded values."""
         for lists in self._data.values():
             lists.clear()
         self._ran = dict.fromkeys(self._ran, self._counts_itself)
         self._next = -1
 
     def remove(self) -> None:
-        """Stops following, and forgets."""
+        """Stop tracking, and delete the recorded values."""
         if not self.is_tracking:
             return
         for lists in self._data.values():
@@ -204,7 +205,7 @@ class TrackerBase:
 
 
 class ForwardTracker(TrackerBase):
-    """Keeps what modules are given (`inputs`) and give back (`outputs`)."""
+    """Records the `inputs` and `outputs` of modules."""
 
     fields = ("inputs", "outputs")
 
@@ -218,7 +219,7 @@ class ForwardTracker(TrackerBase):
 
 
 class GradTracker(TrackerBase):
-    """Keeps the gradients of what modules were given (`grad_inputs`) and gave back (`grad_outputs`)."""
+    """Records the gradients of inputs (`grad_inputs`) and outputs (`grad_outputs`) of modules."""
 
     fields = ("grad_inputs", "grad_outputs")
 
@@ -233,7 +234,7 @@ class GradTracker(TrackerBase):
 
 
 class LocalsTracker(TrackerBase):
-    """Keeps local variables of a method of modules, as they are when it returns; `get(name)` gives them."""
+    """Records local variables of a method of modules when it returns; `get(name)` returns them."""
 
     def __init__(
         self, method_name: str, varnames: Iterable[str], on_device: Any = False
@@ -242,7 +243,7 @@ class LocalsTracker(TrackerBase):
         self.method_name = method_name
 
     def get(self, key: str) -> list[list[Any]]:
-        """The values of a variable, pass by pass."""
+        """Return the values of a variable, pass by pass."""
         if key not in self._data:
             raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
         return self._of(key)
@@ -283,5 +284,5 @@ class _Restore:
         self._module, self._name, self._method = module, name, method
 
     def remove(self) -> None:
-        """Puts the module's own method back."""
+        """Restore the module's own method."""
         setattr(self._module, self._name, self._method)

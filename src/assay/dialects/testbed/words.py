@@ -1,6 +1,6 @@
-"""Words of short texts, split as the Penn Treebank does, and their stems; no corpus is needed.
+"""Words of short texts, split as in the Penn Treebank, and their stems. No corpus is needed.
 
-Punctuation and endings such as `'s` and `n't` are words too. A slash, a hyphen or a dot inside a word stays in it.
+Punctuation and endings such as `'s` and `n't` are words too. Slashes, hyphens and dots inside a word do not split it.
 """
 
 import re
@@ -21,7 +21,7 @@ _STEPS = (
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in order."""
+    """Return the words of a text, in order."""
     for pattern, spaced in _STEPS:
         text = pattern.sub(spaced, text)
     return text.split()
@@ -47,12 +47,12 @@ _UNCHANGED = frozenset(
 
 
 def stemmed(text: str) -> str:
-    """The words of a text, each reduced, with a blank between them: `men's shirts` is `man 's shirt`."""
+    """Return the stems of a text's words, joined by blanks: `men's shirts` becomes `man 's shirt`."""
     return " ".join(stem(word) for word in words_of(text))
 
 
 def stem(word: str) -> str:
-    """One word reduced: `riding` is `ride`, `dogs` is `dog`, `yes` stays."""
+    """Return the stem of a word: `riding` becomes `ride`, `dogs` becomes `dog`, `yes` is unchanged."""
     low = word.lower()
     if low in _UNCHANGED or not low.isalpha():
         return word
@@ -75,7 +75,7 @@ def _singular(word: str) -> str:
 
 
 def _verb(base: str, word: str) -> str:
-    """What stands before `-ing` as a verb of its own; a base without a vowel was none."""
+    """Return the verb for the part before `-ing`. A part without a vowel is not a verb."""
     low = base.lower()
     if not any(letter in "aeiouy" for letter in low):
         return word
