@@ -40,6 +40,11 @@ _STOP_AFTER_WORD = (
     r"(?<![^°\w][a-z])(?<!^[a-z])\."
     r"[\"')\]_$\\]*(?=\s|$|<)"
 )
+# "<answer>C</answer> The final answer", "\boxed{C} The final answer"
+_BOX_CLOSED = (
+    r"(?:<\s?/\s?(?:final_?)?(?:answer|choice|option)\s?>|\})"
+    r"[$*]{0,2}(?=\s{1,4}(?-i:[A-Z][a-z]))"
+)
 _SENTENCE_END = "|".join(
     (
         r"\s*\n\s*",
@@ -48,6 +53,7 @@ _SENTENCE_END = "|".join(
         _STOP_AFTER_WORD,
         r"\.[$\\\]]+(?=\s|$)",
         r"\.(?=\s{1,4}(?-i:[A-Z][a-z]))",
+        _BOX_CLOSED,
     )
 )
 # "\boxed", "<answer>", '"final_answer":'
@@ -195,7 +201,9 @@ def _class_of_token(token: re.Match[str], word: str) -> str:
     """Return the class of a token that no word file has."""
     kind = token.lastgroup
     if kind is None:
-        return WordClass.FILLER if word.endswith("ly") else WordClass.UNKNOWN
+        if word.endswith("ly"):
+            return WordClass.FILLER
+        return WordClass.UNKNOWN
     if kind == "end":
         return _class_of_end(word)
     if kind != "sign":
