@@ -54,7 +54,7 @@ SIGHT = {**SMALL, "image_size": 28, "patch_size": 14}
 
 def main() -> None:
     """Prints what each wrapper answered to an image and a question."""
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     checkout = Path(sys.argv[1]).resolve()
     without_gpu()
@@ -70,7 +70,7 @@ def main() -> None:
             weights = folder / cls
             make(weights)
             wrapper = getattr(
-                load_guest(str(checkout / "vlmeval" / "vlm" / place)), cls
+                TOOLKIT.load(str(checkout / "vlmeval" / "vlm" / place)).module, cls
             )(str(weights), **settings)
             answer = wrapper.generate_inner(message, "MMBench_DEV_EN")
             print(f"{name:40} {str(answer)[-60:]!r}", flush=True)

@@ -41,8 +41,8 @@ def prepare() -> None:
     for own in (
         "assay",
         "assay.runner.run",
-        "assay.dialects.vlmeval.loading",
-        "assay.dialects.ulmeval.loading",
+        "assay.dialects.vlmeval.toolkit",
+        "assay.dialects.ulmeval.toolkit",
     ):
         importlib.import_module(own)
 
@@ -72,9 +72,8 @@ def work(arguments: list[str]) -> dict[str, Any]:
 
 def guest(dialect: str, file: Path) -> Any:
     """The module of the file, as a run of assay loads it."""
-    return importlib.import_module(f"assay.dialects.{dialect}.loading").load_guest(
-        str(file)
-    )
+    toolkit = importlib.import_module(f"assay.dialects.{dialect}.toolkit").TOOLKIT
+    return toolkit.load(file).module
 
 
 def loaded(dialect: str, file: Path, folder: Path) -> dict[str, str]:
@@ -89,10 +88,9 @@ def loaded(dialect: str, file: Path, folder: Path) -> dict[str, str]:
 def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
     """How far the dataset classes of a file come; the best of them counts."""
     try:
-        made = guest(dialect, file)
+        module = guest(dialect, file)
     except BaseException as error:  # noqa: BLE001
         return fault(error)
-    module = getattr(made, "module", made)
     classes = [
         c
         for c in vars(module).values()

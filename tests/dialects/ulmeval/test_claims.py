@@ -90,9 +90,9 @@ def test_an_unknown_name_of_the_toolkit_is_reported(place, line, said):
         "asks.py",
         f"try:\n    {line}\nexcept ImportError as error:\n    said = str(error)\n",
     )
-    from assay.dialects.ulmeval.loading import load_guest
+    from assay.dialects.ulmeval.toolkit import TOOLKIT
 
-    assert said in load_guest(file).module.said
+    assert said in TOOLKIT.load(file).module.said
 
 
 def test_names_of_the_package_itself_are_found(place):
@@ -106,9 +106,9 @@ def test_names_of_the_package_itself_are_found(place):
         kinds = [data.DATASET_TYPE('nobody'), ulmeval.smp.load is load]
         """,
     )
-    from assay.dialects.ulmeval.loading import load_guest
+    from assay.dialects.ulmeval.toolkit import TOOLKIT
 
-    module = load_guest(file).module
+    module = TOOLKIT.load(file).module
 
     assert module.same and module.kinds == ["T2I", True]
 

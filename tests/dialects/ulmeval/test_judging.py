@@ -171,7 +171,7 @@ def test_a_detector_comes_from_a_checkout_and_is_named_without_one(place):
     import pytest
 
     from assay.core import UsageError
-    from assay.dialects.ulmeval.loading import load_guest
+    from assay.dialects.ulmeval.toolkit import TOOLKIT
 
     script = "from ulmeval.dataset.utils import build_judge\n"
     alone = place.write("alone.py", script)
@@ -182,8 +182,8 @@ def test_a_detector_comes_from_a_checkout_and_is_named_without_one(place):
     )
     (folder / "mine.py").write_text("from .judge_util import build_judge\n")
 
-    judge = load_guest(folder / "mine.py").module.build_judge(model="mask2former")
+    judge = TOOLKIT.load(folder / "mine.py").module.build_judge(model="mask2former")
 
     assert judge.weights.startswith("mask2former_swin-s")
     with pytest.raises(UsageError, match=r"mask2former.*checkout of ULMEvalKit"):
-        load_guest(alone).module.build_judge(model="mask2former")
+        TOOLKIT.load(alone).module.build_judge(model="mask2former")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.dialects import protocol
-from assay.dialects.ulmeval.loading import load_guest
+from assay.dialects.ulmeval.toolkit import TOOLKIT
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
@@ -28,7 +28,7 @@ def test_every_case_gives_what_upstream_gives(tmp_path):
     results = json.loads(recorded)["results"]
     wrong = {}
     with upstream():
-        functions = load_guest(HERE / "upstream" / "cases_classes.py").module.cases
+        functions = TOOLKIT.load(HERE / "upstream" / "cases_classes.py").module.cases
     for number, (name, result) in enumerate(results.items()):
         with upstream():
             outcome = run_case(functions[name], tmp_path / str(number))

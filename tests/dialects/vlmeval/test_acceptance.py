@@ -19,7 +19,7 @@ from assay.dialects.kits.smp import (
     load,
 )
 from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.toolkit import TOOLKIT
 from assay.store import RunReader
 
 FIELDS = "index image question hint A B C D answer category l2-category split"
@@ -120,7 +120,7 @@ def test_item_2_a_dataset_class_is_given_rows_and_numbers_and_lists_of_pictures(
     )
 
     result = run(dataset, f"{model}:Several", data=str(path))
-    instance = load_guest(dataset).MyDataset("MyBench")
+    instance = TOOLKIT.load(dataset).module.MyDataset("MyBench")
 
     assert result.value("exact_match") == 1.0
     assert instance.build_prompt(0)["text"] == "Q: one?"

@@ -184,7 +184,7 @@ def test_exact_matching_is_not_a_judge(mine, early_model):
 
 
 def test_judge_args_and_use_verifier_reach_the_users_evaluate(judged, shout, endpoint):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     endpoint.answer = lambda body: "yes" if "A" in text_of(body) else "no"
     judge = [
@@ -209,7 +209,7 @@ def test_judge_args_and_use_verifier_reach_the_users_evaluate(judged, shout, end
         ["--data", f"{judged}:Judged", "--model", shout, *judge, *more]
     )
 
-    (told,) = load_guest(judged).Judged.TOLD
+    (told,) = TOOLKIT.load(judged).module.Judged.TOLD
     assert result.value("evaluate.judged") == 0.5
     assert told == {
         "verbose": False,
@@ -456,7 +456,7 @@ def test_data_config_with_a_name_that_data_has_not_is_refused(mine, models):
 
 
 def test_use_vllm_and_retry_go_to_a_class_that_takes_them(mine, models):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     arguments = [
         "--data",
@@ -472,7 +472,7 @@ def test_use_vllm_and_retry_go_to_a_class_that_takes_them(mine, models):
     (result,) = evaluate(arguments)
 
     assert result.status == "complete"
-    assert load_guest(models).Word.BUILT[-1] == ("A", True, 4)
+    assert TOOLKIT.load(models).module.Word.BUILT[-1] == ("A", True, 4)
 
 
 @pytest.mark.parametrize("model", ["Bare", "openai/x"])
@@ -773,9 +773,9 @@ def test_local_llm_replaces_any_requested_judge(
 def test_files_beside_the_predictions_are_named_as_newer_code_names_them(
     file, monkeypatch
 ):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
-    smp = load_guest(file("x.py", "from vlmeval.smp import *"))
+    smp = TOOLKIT.load(file("x.py", "from vlmeval.smp import *")).module
 
     made = [
         smp.get_intermediate_file_path("out/m_D.xlsx", end)

@@ -7,7 +7,7 @@ import pytest
 from http_thread import in_a_thread
 
 from assay.core import AssayError, UsageError
-from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.toolkit import TOOLKIT
 
 LAZY = """
     from vlmeval.dataset import ImageBaseDataset
@@ -45,7 +45,7 @@ def test_rows_are_passed_one_by_one_unless_code_reads_the_frame(
     result = run(path, f"{model}:M")
 
     assert result.value("exact_match") == 1.0
-    assert set(load_guest(path).Lazy.SEEN) == {(False, "int", "float")}
+    assert set(TOOLKIT.load(path).module.Lazy.SEEN) == {(False, "int", "float")}
 
 
 def test_a_base_class_of_its_file_is_not_a_dataset(
@@ -98,7 +98,7 @@ def test_the_frame_has_references_and_lists_resolved_and_rows_without_pictures_d
     rows = [[0, picture(0), "a"], [1, "0", "b"], [2, both, "c"], [3, "", "d"]]
     table("Lazy", "index image question", rows)
 
-    frame = load_guest(lazy(file)).Lazy("Lazy").data
+    frame = TOOLKIT.load(lazy(file)).module.Lazy("Lazy").data
 
     assert frame["image"].tolist() == [picture(0), picture(0), [picture(1), picture(2)]]
     assert frame["index"].tolist() == [0, 1, 2]
@@ -304,7 +304,7 @@ def test_rows_without_a_picture_are_dropped_as_skip_noimg_says_whether_they_stre
     )
     assert questions == asked
     assert (result[0].n_expected, result.status) == (len(asked), "complete")
-    assert set(load_guest(pictured).Pictured.SEEN) == {is_loaded}
+    assert set(TOOLKIT.load(pictured).module.Pictured.SEEN) == {is_loaded}
 
 
 def test_dropping_holds_for_a_table_named_by_data_and_not_for_pictures_lent_by_the_name(
@@ -367,7 +367,7 @@ def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(
         [[0, picture(0), "skip"], [1, picture(0), "keep"]],
     )
     table("Paths", "index image_path question", [[0, "x.png", "a"]])
-    module = load_guest(file("d.py", source))
+    module = TOOLKIT.load(file("d.py", source)).module
 
     assert list(module.Mine("Mine").data["question"]) == ["keep"]
     assert [module.Mine(name).meta_only for name in ("Mine", "Paths")] == [False, True]
@@ -385,7 +385,7 @@ def test_the_rows_come_from_the_classs_own_prepare_tsv(table, file):
                 import pandas as pd
                 return pd.DataFrame([{'index': 0, 'question': url, 'md5': file_md5}])
     """
-    made = load_guest(file("d.py", source)).Mine("Mine")
+    made = TOOLKIT.load(file("d.py", source)).module.Mine("Mine")
 
     assert list(made.data["question"]) == ["there/Mine.tsv"]
     assert made.load_data("Other").to_dict("records") == [
@@ -417,7 +417,7 @@ def test_a_class_may_have_a_constructor_of_its_own_and_private_names_of_its_own(
             def build_prompt(self, line):
                 return super().build_prompt(line) + [dict(type='text', value=self._line())]
     """
-    module = load_guest(file("d.py", source))
+    module = TOOLKIT.load(file("d.py", source)).module
 
     assert list(module.Bare().data["question"]) == ["mine"]
     assert [entry["value"] for entry in module.Named("Mine").build_prompt(0)[1:]] == [

@@ -77,12 +77,14 @@ def chatter(file):
 def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(
     talk, chatter, run
 ):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     result = run(talk, f"{chatter}:Chatter")
 
     assert result.value("evaluate.turns") == 2.0
-    first, alone, second, third = sorted(load_guest(chatter).Chatter.HEARD, key=len)
+    first, alone, second, third = sorted(
+        TOOLKIT.load(chatter).module.Chatter.HEARD, key=len
+    )
     assert first == [("user", ["image", "text"])]
     assert second == [
         *first,
@@ -96,12 +98,14 @@ def test_every_turn_sees_the_models_own_answers_and_its_pictures_in_place(
 def test_predictions_are_lists_in_the_file_and_for_the_users_evaluate(
     talk, chatter, tmp_path
 ):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     (result,) = evaluate(["--data", f"{talk}:Talk", "--model", f"{chatter}:Chatter"])
 
     said = [["Talk 1: who?", "Talk 3:  here?", "Talk 5: so?"], ["Talk 1: one turn"]]
-    assert [ast.literal_eval(text) for text in load_guest(talk).Talk.SEEN] == said
+    assert [
+        ast.literal_eval(text) for text in TOOLKIT.load(talk).module.Talk.SEEN
+    ] == said
     saved = pandas.read_excel(tmp_path / "outputs" / "Chatter" / "Chatter_Talk.xlsx")
     assert [ast.literal_eval(text) for text in saved["prediction"]] == said
     assert result.status == "complete"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.toolkit import TOOLKIT
 
 REFUSAL = "I can't process this file."
 MIXED = """
@@ -44,13 +44,13 @@ def upstream():
 
 
 def read(file, name, source):
-    return load_guest(
+    return TOOLKIT.load(
         file(
             name,
             f"{source}\nfrom vlmeval.utils import can_infer\n"
             f"said = can_infer({REFUSAL!r}, {{'A': 'x'}})\n",
         )
-    ).said
+    ).module.said
 
 
 def test_names_of_the_documented_revision_alone_mean_its_rules(file):

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.dialects import protocol
-from assay.dialects.vlmeval.loading import load_guest
-from assay.dialects.vlmeval.registry import supported_VLM
+from assay.dialects.vlmeval.toolkit import TOOLKIT, supported_VLM
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
@@ -47,7 +46,7 @@ def rules_of(cases: str) -> Iterator[None]:
 def test_every_case_gives_what_upstream_gives(cases, tmp_path):
     wrong = {}
     with rules_of(cases):
-        functions = load_guest(HERE / "upstream" / f"{cases}.py").cases
+        functions = TOOLKIT.load(HERE / "upstream" / f"{cases}.py").module.cases
     for number, (name, result) in enumerate(expected(cases).items()):
         with rules_of(cases):
             found = run_case(functions[name], tmp_path / str(number))

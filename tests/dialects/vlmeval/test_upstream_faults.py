@@ -9,7 +9,7 @@ import pytest
 
 from assay.core import AssayError, UsageError
 from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.loading import load_guest
+from assay.dialects.vlmeval.toolkit import TOOLKIT
 from assay.dialects.vlmeval.tsv_dataset import can_infer
 from assay.store import RunReader
 
@@ -113,7 +113,7 @@ def test_7_and_15_importing_the_names_loads_no_torch_and_touches_no_tls(file):
 
 def test_8_a_foreign_pickle_is_not_read_without_consent(file, tmp_path):
     (tmp_path / "x.pkl").write_bytes(pickle.dumps({1: 2}))
-    module = load_guest(file("x.py", "from vlmeval.smp import load, dump"))
+    module = TOOLKIT.load(file("x.py", "from vlmeval.smp import load, dump")).module
 
     with pytest.raises(UsageError, match="--trust-pickle"):
         module.load(tmp_path / "x.pkl")
@@ -237,7 +237,7 @@ def test_an_unknown_name_says_the_dialect(file):
     with pytest.raises(
         AssayError, match=r"the vlmeval dialect has no 'nonsense' in 'vlmeval\.smp'"
     ):
-        load_guest(file("x.py", "from vlmeval.smp import nonsense"))
+        TOOLKIT.load(file("x.py", "from vlmeval.smp import nonsense")).module
 
 
 def test_a_row_the_users_prompt_cannot_handle_is_counted(

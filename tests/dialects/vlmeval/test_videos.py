@@ -153,11 +153,11 @@ def test_a_file_that_is_not_a_video_is_an_error(tmp_path):
 
 
 def test_packed_questions_are_refused(film, table, file):
-    from assay.dialects.vlmeval.loading import load_guest
+    from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     table("Films", "index video question answer", [[0, "clip", "?", "x"]])
 
     with pytest.raises(
         UsageError, match="pack=True would ask all questions of a video at once"
     ):
-        load_guest(file("films.py", FILMS)).Films(pack=True)
+        TOOLKIT.load(file("films.py", FILMS)).module.Films(pack=True)

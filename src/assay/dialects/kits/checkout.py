@@ -15,7 +15,6 @@ from typing import Any
 
 from ...code.sources import parsed
 from ...core import EMPTY, AssayError, UsageError
-from ..outside import installed_mount
 
 ENVIRONMENT_CALLS = ("os.environ.get", "os.getenv")
 ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -47,38 +46,15 @@ class Defined:
 
 
 @dataclass(frozen=True, slots=True)
-class Toolkit:
-    """What distinguishes the checkouts of the toolkits."""
-
-    package: str
-    model_folders: tuple[str, ...]
-    """Folders of the package that hold model classes."""
-    own_dataset_files: frozenset[str]
-    """Names of dataset files of which assay has its own version."""
-    datasets_of: Callable[[Path], Sequence[tuple[type, str]]]
-    """Loads a file and returns its dataset classes with the names of their datasets."""
-
-    def checkout(self, folder: Path | None = None) -> "Checkout | None":
-        """Return the checkout at or around a folder (the working folder), else the installed package, or None."""
-        start = (folder or Path.cwd()).resolve()
-        folders = [start, *start.parents]
-        installed = installed_mount(self.package)
-        if installed is not None:
-            folders.append(installed.folder)
-        for candidate in folders:
-            package = candidate / self.package
-            if (package / "dataset").is_dir() and (package / "config.py").is_file():
-                return Checkout(self, package)
-        return None
-
-
-@dataclass(frozen=True, slots=True)
 class Checkout:
     """One checkout, or installed package, of a toolkit."""
 
-    toolkit: Toolkit
     package: Path
     """The folder of the toolkit's package."""
+    model_folders: tuple[str, ...]
+    own_dataset_files: frozenset[str]
+    datasets_of: Callable[[Path], Sequence[tuple[Any, str]]]
+    """Loads a file and returns its dataset classes with the names of their datasets."""
 
     @property
     def dataset_folder(self) -> Path:
@@ -105,11 +81,11 @@ class Checkout:
                 return Defined(file, cls, arguments)
         errors: list[AssayError] = []
         for file in _files_that_name(folder, name):
-            if file.name in self.toolkit.own_dataset_files and not with_own:
+            if file.name in self.own_dataset_files and not with_own:
                 continue
             try:
                 self.check_packages(file, name)
-                classes = self.toolkit.datasets_of(file)
+                classes = self.datasets_of(file)
             except AssayError as error:
                 errors.append(error)
                 continue
@@ -126,15 +102,13 @@ class Checkout:
         if entry is None:
             return None
         cls, arguments = entry
-        for part in self.toolkit.model_folders:
+        for part in self.model_folders:
             file = _file_of_class(self.package / part, cls)
             if file is not None:
                 self.check_packages(file, name)
                 return Defined(file, cls, arguments)
-        package = self.toolkit.package
-        folders = " or ".join(
-            f"{package}/{part}" for part in self.toolkit.model_folders
-        )
+        package = self.package.name
+        folders = " or ".join(f"{package}/{part}" for part in self.model_folders)
         raise UsageError(
             f"{name!r} is built by {cls}, which no file of {folders} defines",
             where=str(self.config),
@@ -171,7 +145,7 @@ class Checkout:
         missing: list[str] = []
         for module in modules:
             package = module.partition(".")[0]
-            is_theirs = package == self.toolkit.package or package in missing
+            is_theirs = package == self.package.name or package in missing
             if not is_theirs and not _is_installed(package):
                 missing.append(package)
         return missing

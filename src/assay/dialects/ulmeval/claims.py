@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..kits.guest_files import speaks_of_drawing
+from ..kits.user_code import speaks_of_drawing
 from ..placing import home_of as package_of
 from ..placing import tree_above
 

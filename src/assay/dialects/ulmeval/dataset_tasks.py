@@ -8,15 +8,15 @@ from ...code.fingerprint import code_digest
 from ...code.userfiles import split_reference
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
-from ..kits.guest_files import most_derived
 from ..kits.state import Surroundings
+from ..kits.user_code import most_derived, read_config
 from ..protocol import is_upstream
 from .drawing_datasets import ImageBaseDataset, TextBaseDataset
 from .evaluation import Evaluation, ImagesDrawn
 from .kept_tables import kept_table
-from .loading import class_of_checkout, load_guest, read_config
 from .messages import as_prompt
 from .rows import GuestData, GuestSamples
+from .toolkit import TOOLKIT, configured_dataset
 
 BENCHMARKS = {
     "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
@@ -43,7 +43,7 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _from_file(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
-    guest = load_guest(path, force=run.dialect is not None)
+    guest = TOOLKIT.load(path, force=run.dialect is not None)
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
     class_name, _, dataset = (attribute or "").partition("@")
     if not named:
@@ -76,13 +76,13 @@ def upstreams_class(name: str) -> Any:
     """Return ULMEvalKit's own class of a benchmark it ships, if its evaluation was chosen, else None."""
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
-    cls = class_of_checkout(name)
-    if cls is None:
+    defined = TOOLKIT.dataset_of_checkout(name)
+    if defined is None:
         raise UsageError(
             f"the evaluation of {name} with upstream's rules is ULMEvalKit's own, which is not here",
             fix="run in a checkout of ULMEvalKit, or install it; without --upstream assay's benchmark runs",
         )
-    return cls
+    return defined[0]
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
@@ -102,22 +102,16 @@ def _unknown(
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
-    config = read_config(Path(path).expanduser(), run.register)
-    entries = {
-        name: entry for name, entry in config.data.items() if wanted in (None, name)
-    }
-    if not entries:
-        raise UnknownName(
-            "dataset",
-            str(wanted),
-            config.data,
-            where=path,
-            hint=f"it has {', '.join(config.data)}",
-        )
-    return [
-        make_task(cls, name, run, settings, dataset)
-        for name, (cls, dataset, settings) in entries.items()
-    ]
+    data = read_config(Path(path).expanduser(), ("data",))["data"]
+    if wanted is not None and wanted not in data:
+        hint = f"it has {', '.join(data)}"
+        raise UnknownName("dataset", wanted, data, where=path, hint=hint)
+    files = [TOOLKIT.load(file, force=True) for file in run.register]
+    tasks = []
+    for name in data if wanted is None else [wanted]:
+        cls, dataset, settings = configured_dataset(name, data[name], files, path)
+        tasks.append(make_task(cls, name, run, settings, dataset))
+    return tasks
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:

@@ -255,9 +255,12 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
 
     The class is a registered one, or one of the checkout around the working folder.
     """
-    from .loading import class_of_checkout
+    from .toolkit import TOOLKIT
 
-    cls = _class_of(dataset_name) or class_of_checkout(dataset_name)
+    cls = _class_of(dataset_name)
+    if cls is None:
+        defined = TOOLKIT.dataset_of_checkout(dataset_name)
+        cls = defined[0] if defined is not None else None
     return None if cls is None else cls(dataset=dataset_name, **kwargs)
 
 

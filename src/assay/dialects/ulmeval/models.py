@@ -12,6 +12,7 @@ from typing import Any
 from ...code.sources import digest_behind
 from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
 from ..kits.request_models import RequestModel, ThreadedRequestModel
+from ..kits.toolkit import class_of
 from .drawing import (
     HOOKS,
     as_medium,
@@ -42,13 +43,6 @@ def adapt(
         else GuestModel
     )
     return adapter(target, name, args, file)
-
-
-def class_of(target: Any) -> type:
-    """Return the class behind a factory."""
-    while isinstance(target, partial):
-        target = target.func
-    return target if isinstance(target, type) else type(target)
 
 
 def is_model_class(thing: Any) -> bool:

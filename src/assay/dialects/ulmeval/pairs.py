@@ -11,13 +11,14 @@ from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..kits.judging import is_known
 from ..kits.smp.file import LMUDataRoot
+from ..kits.user_code import read_config
 from ..recognise import imported_names
 from .claims import claims
 from .dataset_tasks import BENCHMARKS, assay_benchmark, tasks_of, upstreams_class
 from .drawing_models import supported_ULM
-from .loading import load_guest, read_config
 from .models import adapt
 from .predictions import imported
+from .toolkit import TOOLKIT, configured_dataset, configured_model
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,16 @@ def pairs_of(settings: Settings) -> list[Pair]:
                 "--config names models and datasets itself",
                 fix="leave out --data and --model",
             )
-        config = read_config(Path(settings.config).expanduser(), register)
-        models = {
-            name: adapt(factory, name, args, file)
-            for name, (factory, args, file) in config.models.items()
-        }
-        data = {name: f"{settings.config}#{name}" for name in config.data}
+        path = Path(settings.config).expanduser()
+        config = read_config(path)
+        files = [TOOLKIT.load(file, force=True) for file in register]
+        models = {}
+        for name, entry in config["model"].items():
+            factory, args, file = configured_model(name, entry, files, str(path))
+            models[name] = adapt(factory, name, args, file)
+        for name, entry in config["data"].items():
+            configured_dataset(name, entry, files, str(path))
+        data = {name: f"{settings.config}#{name}" for name in config["data"]}
     else:
         if not settings.data or not (settings.model or settings.result_file):
             raise UsageError(
@@ -152,7 +157,7 @@ def _dataset(
         ]
     references: dict[str, str] = {}
     for file in register:
-        datasets: list[Any] = load_guest(file, force=True).datasets
+        datasets: list[Any] = TOOLKIT.load(file, force=True).datasets
         references |= {
             name: f"{file}:{name}"
             for cls in datasets
@@ -183,7 +188,7 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     if path.endswith(".py"):
-        definition = load_guest(path, force=True).model(attribute)
+        definition = TOOLKIT.load(path, force=True).model(attribute)
         if definition is not None:
             return definition[0], adapt(
                 definition[1], definition[0], args, Path(path).expanduser()
@@ -191,7 +196,7 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
         return entry, entry
     models: dict[str, tuple[Any, Path]] = {}
     for file in register:
-        guest = load_guest(file, force=True)
+        guest = TOOLKIT.load(file, force=True)
         models |= {
             name: (factory, guest.path)
             for name, factory in {**guest.models, **guest.registered}.items()

@@ -26,6 +26,6 @@ def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
 
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """Return the model that a user's file defines, or None."""
-    from . import models
+    from .toolkit import TOOLKIT
 
-    return models.model(reference, args)
+    return TOOLKIT.model(reference, args)

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from ...code.sources import parsed
-from ..kits.guest_files import speaks_of_drawing
+from ..kits.user_code import speaks_of_drawing
 from ..placing import home_of as package_of
 from ..placing import tree_above
 
@@ -39,7 +39,7 @@ NAMES: dict[str, str] = {
     "vlmeval.api.base": f"{_HERE}.model_bases: BaseAPI",
     "vlmeval.api.gpt": f"{_HERE}.api_models: STANDS_IN GPT4V OpenAIWrapper",
     "vlmeval.chat_api": f"{_HERE}.judging: OpenAIWrapper OpenAIWrapperInternal",
-    "vlmeval.config": f"{_HERE}.registry: api_models partial supported_VLM",
+    "vlmeval.config": f"{_HERE}.toolkit: api_models partial supported_VLM",
     "vlmeval.dataset": f"{_HERE}.dataset_names: {_DATASETS}",
     "vlmeval.dataset.image_base": f"{_HERE}.dataset_bases: {_IMAGES}",
     "vlmeval.dataset.image_mcq": f"{_HERE}.dataset_kinds: CustomMCQDataset ImageMCQDataset",

@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ...core import EMPTY, ComponentError, Sample, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
-from ..kits.checkout import Toolkit
-from ..kits.guest_files import most_derived, own_classes
-from .claims import NAMES
+from ..kits.toolkit import UserFile
+from ..kits.user_code import most_derived, parameters_of
 from .dataset_facts import DATASET_URLS, Kind, added_url, data_root, kind_of
-from .loading import load_guest, parameters_of
 from .rows import FrameRows, RowsWithImages, Source
 
 _KINDS: dict[str, Kind] = {
@@ -21,26 +18,21 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 OWN_MODULES = __package__
 """How the names of assay's own modules for this toolkit begin."""
-OWN_DATASET_FILES = frozenset(
-    f"{name.rpartition('.')[2]}.py"
-    for name in NAMES
-    if name.startswith("vlmeval.dataset.") and "utils" not in name
-)
 
 
 def dataset_classes(
-    module: ModuleType,
+    file: UserFile,
     attribute: str | None,
     data_name: str | None,
     *,
     quiet: bool = False,
 ) -> list[tuple[type, str]]:
     """Return classes with the names of their datasets; `attribute` is a class, a dataset, or `Class@dataset`."""
-    classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
+    classes = file.datasets
     if not classes and not quiet:
         raise UsageError(
             "defines no dataset class",
-            where=str(module.__file__),
+            where=str(file.path),
             fix="a class with build_prompt(self, line, dataset=None); a model is named by --model file.py:Class",
         )
     if attribute is None:
@@ -74,26 +66,23 @@ def dataset_classes(
         "dataset class",
         name_wanted,
         names,
-        where=str(module.__file__),
+        where=str(file.path),
         hint=f"it has {', '.join(names)}",
     )
 
 
-def _datasets_of(file: Path) -> list[tuple[type, str]]:
+def named_datasets(file: UserFile) -> list[tuple[type, str]]:
     """Return the dataset classes of a file with the names of their datasets."""
-    return dataset_classes(load_guest(file), None, None, quiet=True)
+    return dataset_classes(file, None, None, quiet=True)
 
 
-TOOLKIT = Toolkit("vlmeval", ("vlm", "api"), OWN_DATASET_FILES, _datasets_of)
-
-
-def idle_classes(module: ModuleType) -> list[type]:
+def idle_classes(file: UserFile) -> list[type]:
     """Return dataset classes without a dataset of their own, which are used only if a user names them."""
-    classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
     return [
         kind
-        for kind in classes
-        if not is_only_a_base(kind, classes) and not names_of(kind, None, quiet=True)
+        for kind in file.datasets
+        if not is_only_a_base(kind, file.datasets)
+        and not names_of(kind, None, quiet=True)
     ]
 
 
@@ -282,7 +271,8 @@ def columns_of(path: Path) -> frozenset[str]:
     return frozenset(first.fields if isinstance(first, Sample) else first)
 
 
-def _is_dataset(kind: type) -> bool:
+def is_dataset_class(kind: type) -> bool:
+    """Return True if a class builds prompts and is no model."""
     has_prompt = callable(getattr(kind, "build_prompt", None))
     return (
         has_prompt

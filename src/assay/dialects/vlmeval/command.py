@@ -21,16 +21,18 @@ from ..kits.imported_answers import refuse_other_dataset
 from ..kits.judging import assay_name
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import working_in
+from ..kits.toolkit import class_of
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .dataset_facts import SNAPSHOT
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .imported import Imported, imported, new_prediction_file, prediction_files
 from .judging import model_args
-from .models import is_early
+from .models import is_early_class
 from .outputs import noted_digests, noted_revision, write_files
 from .pairs import Pair, json_object, pairs_of
 from .planning import tasks
+from .toolkit import TOOLKIT
 
 GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
 
@@ -49,10 +51,10 @@ def evaluate(
     pairs = pairs_of(flags, work_dir)
     stamp = time.strftime("T%Y%m%d-%H%M%S")
     for pair in pairs:
-        documented = _is_documented(pair, work_dir)
-        if flags.upstream:
-            choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
         try:
+            documented = _is_documented(pair, work_dir)
+            if flags.upstream:
+                choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
             yield _run(
                 pair, flags, work_dir, stamp, watcher or Silent(), documented=documented
             )
@@ -183,12 +185,21 @@ def _is_documented(pair: Pair, work_dir: Path) -> bool:
         not is_reference(pair.model)
         or Path(split_reference(pair.model)[0]).expanduser().is_file()
     ):
-        return is_early(pair.model)
+        return _is_early(pair.model)
     earlier = _earlier(work_dir / pair.label, file_name(pair.name, 80))
     return (
         earlier is not None
         and noted_revision(earlier.parent, pair.name) == "documented"
     )
+
+
+def _is_early(model: str) -> bool:
+    """Return True if a model's class belongs to the documented revision."""
+    if not is_reference(model):
+        return False
+    path, name = split_reference(model)
+    definition = TOOLKIT.load(path).model(name)
+    return definition is not None and is_early_class(class_of(definition[1]))
 
 
 def _writes_matches(options: RunOptions) -> bool:

@@ -254,15 +254,13 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
 
 def _built_by_checkout(name: str, options: dict[str, Any]) -> Any:
     """Return the dataset that the checkout around the working folder defines under a name; `None` without one."""
-    from .classes import TOOLKIT
-    from .loading import load_guest
+    from .toolkit import TOOLKIT
 
-    checkout = TOOLKIT.checkout()
-    defined = checkout.dataset(name) if checkout is not None else None
+    defined = TOOLKIT.dataset_of_checkout(name)
     if defined is None:
         return None
-    cls = getattr(load_guest(defined.file), defined.cls)
-    return cls(**{"dataset": name, **defined.arguments, **options})
+    cls, arguments = defined
+    return cls(**{"dataset": name, **arguments, **options})
 
 
 def infer_dataset_basename(dataset_name: str) -> str:

@@ -9,12 +9,12 @@ Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...code.sources import digest_behind
-from ...code.userfiles import is_reference, split_reference
+from ...code.userfiles import split_reference
 from ...core import (
     Abilities,
     Image,
@@ -23,11 +23,8 @@ from ...core import (
     Request,
     Sample,
     Text,
-    UnknownName,
-    UsageError,
     shorten,
 )
-from ..kits.guest_files import own_classes
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.request_models import RequestModel, ThreadedRequestModel
 from ..kits.row_images import (
@@ -37,69 +34,31 @@ from ..kits.row_images import (
     is_written,
     media_file,
 )
+from ..kits.toolkit import class_of
+from ..kits.user_code import parameters_of
 from .dataset_facts import IMAGE_FOLDERS, data_root
 from .era import upstreams_rule
-from .loading import load_guest, parameters_of
 from .prompts import IMAGE_LIST, list_details, named_image, with_names_for_unreadable
-from .registry import supported_VLM
 from .rows import LineRow
 
 
-def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
-    """Return the model that a user's file defines, or None."""
-    path, attribute = split_reference(reference)
-    before = set(supported_VLM)
-    module = load_guest(path)
-    added = [name for name in supported_VLM if name not in before]
-    classes = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
-    if attribute is None:
-        if not classes and not added:
-            return None
-        if len(classes) != 1:
-            raise UsageError(
-                f"{Path(path).name} defines {len(classes)} models",
-                fix=f"write {path}:name",
-            )
-        attribute = next(iter(classes))
-    target = getattr(module, attribute, None) or supported_VLM.get(attribute)
-    if target is None:
-        names = [*classes, *supported_VLM]
-        raise UnknownName(
-            "model",
-            attribute,
-            names,
-            where=path,
-            hint=f"{path} has {', '.join(names) or 'none'}",
-        )
-    kind = target.func if isinstance(target, partial) else target
-    if not _is_model(kind):
+def adapt(
+    target: Any, name: str, args: Mapping[str, Any], file: Path | None
+) -> "GuestModel | None":
+    """Adapt a class or a `partial` of one, or return None for anything else that was registered."""
+    kind = class_of(target)
+    if not is_model_class(kind):
         return None
     adapter = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
-    return adapter(target, kind, reference, args)
+    return adapter(target, name, args, file)
 
 
-def is_early(reference: str) -> bool:
-    """Return True if a model's class belongs to the documented revision: it only has `generate(image_path, prompt)`."""
-    if not is_reference(reference):
+def is_early_class(kind: type) -> bool:
+    """Return True if a class belongs to the documented revision: it only has `generate(image_path, prompt)`."""
+    generate = getattr(kind, "generate", None)
+    if callable(getattr(kind, "generate_inner", None)) or not callable(generate):
         return False
-    path, attribute = split_reference(reference)
-    module = load_guest(path)
-    kinds = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
-    target = (
-        kinds.get(attribute or "")
-        or supported_VLM.get(attribute or "")
-        or next(iter(kinds.values()), None)
-    )
-    kind: Any = target.func if isinstance(target, partial) else target
-    takes = (
-        parameters_of(kind.generate)[1:3]
-        if callable(getattr(kind, "generate", None))
-        else ()
-    )
-    return not callable(getattr(kind, "generate_inner", None)) and takes == (
-        "image_path",
-        "prompt",
-    )
+    return parameters_of(generate)[1:3] == ("image_path", "prompt")
 
 
 class GuestModel(RequestModel):
@@ -108,16 +67,16 @@ class GuestModel(RequestModel):
     batch_size = 1
 
     def __init__(
-        self, target: Any, kind: Any, reference: str, args: Mapping[str, Any]
+        self, target: Any, name: str, args: Mapping[str, Any], file: Path | None
     ) -> None:
-        super().__init__(target, reference, args)
+        super().__init__(target, name, args)
+        kind: Any = class_of(target)
         self.kind = kind
         self.is_newer = callable(getattr(kind, "generate_inner", None))
-        path, attribute = split_reference(reference)
         self.identity = {
-            "file": Path(path).name,
-            "attribute": attribute or kind.__name__,
-            "sha256": digest_behind(path, libraries=False),
+            "file": file.name if file else kind.__module__,
+            "attribute": split_reference(name)[1] or kind.__name__,
+            "sha256": digest_behind(file, libraries=False) if file else "",
             "args": dict(args),
         }
         takes = set(getattr(kind, "allowed_types", ())) | (
@@ -328,7 +287,7 @@ def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
     return function(*values)
 
 
-def _is_model(thing: Any) -> bool:
-    return callable(getattr(thing, "generate", None)) or callable(
-        getattr(thing, "generate_inner", None)
-    )
+def is_model_class(kind: Any) -> bool:
+    """Return True if a class answers: it has `generate` or `generate_inner`."""
+    methods = (getattr(kind, name, None) for name in ("generate", "generate_inner"))
+    return any(callable(method) for method in methods)

@@ -18,14 +18,14 @@ from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
-from ..kits.guest_files import HINT, checked_config, own_classes, read_config
+from ..kits.toolkit import HINT, UserFile, class_of, find_class
+from ..kits.user_code import checked_config, parameters_of, read_config
 from . import dataset_names as datasets
 from .claims import NAMES
-from .classes import TOOLKIT, dataset_classes
+from .classes import dataset_classes, named_datasets
 from .dataset_facts import data_root
 from .evaluating import model_label
-from .loading import load_guest, parameters_of
-from .registry import supported_VLM
+from .toolkit import TOOLKIT, supported_VLM
 
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
@@ -62,25 +62,23 @@ def dataset_entry(
             where=f"{where}, key `data.{name}`",
             fix='{"class": "MyDataset", "dataset": …}',
         )
-    classes: dict[str, tuple[type, str | None]] = {
-        label: (shipped, None)
-        for label in NAMES["vlmeval.dataset"].partition(":")[2].split()
-        if isinstance(shipped := getattr(datasets, label), type)
-    }
-    for file in register:
-        classes |= {
-            kind.__name__: (kind, file) for kind in own_classes(load_guest(file))
-        }
-    if class_name not in classes:
-        raise UnknownName(
-            "dataset class",
-            str(class_name),
-            classes,
-            where=f"{where}, key `data.{name}.class`",
-            hint=HINT,
-        )
-    kind, file_of = classes[class_name]
-    return kind, str(settings.pop("dataset", name)), file_of, settings
+    labels = NAMES["vlmeval.dataset"].partition(":")[2].split()
+    shipped = {label: getattr(datasets, label) for label in labels}
+    kind, file = find_class(
+        "dataset class",
+        class_name,
+        {label: kind for label, kind in shipped.items() if isinstance(kind, type)},
+        loaded(register),
+        lambda file: {kind.__name__: kind for kind in file.datasets},
+        f"{where}, key `data.{name}.class`",
+    )
+    path = None if file is None else str(file)
+    return kind, str(settings.pop("dataset", name)), path, settings
+
+
+def loaded(register: Sequence[str]) -> list[UserFile]:
+    """Load the files of `--register`."""
+    return [TOOLKIT.load(file) for file in register]
 
 
 def model_entry(
@@ -93,31 +91,22 @@ def model_entry(
         return Pair(registered_model(name, register) or name, label, settings)
     if class_name in ENDPOINTS:
         return endpoint_pair(name, settings, f"{where}, key `model.{name}`")
-    files: dict[str, str] = {}
-    for file in register:
-        files |= {kind.__name__: file for kind in own_classes(load_guest(file))}
-    if class_name not in files:
-        names = [*files, *ENDPOINTS]
-        raise UnknownName(
-            "model class",
-            str(class_name),
-            names,
-            where=f"{where}, key `model.{name}.class`",
-            hint=HINT,
-        )
-    return Pair(f"{files[class_name]}:{class_name}", label, settings)
+    _, path = find_class(
+        "model class",
+        class_name,
+        dict.fromkeys(ENDPOINTS),
+        loaded(register),
+        lambda file: file.models,
+        f"{where}, key `model.{name}.class`",
+    )
+    return Pair(f"{path}:{class_name}", label, settings)
 
 
 def registered_model(name: str, register: Sequence[str]) -> str | None:
     """Return `file.py:name` for a class or a `supported_VLM` name that a registered file defines, or None."""
-    for file in register:
-        before = set(supported_VLM)
-        module = load_guest(file)
-        if (
-            any(kind.__name__ == name for kind in own_classes(module))
-            or name in set(supported_VLM) - before
-        ):
-            return f"{file}:{name}"
+    for path, file in zip(register, loaded(register), strict=True):
+        if name in file.models or name in file.registered:
+            return f"{path}:{name}"
     return f"{register[-1]}:{name}" if name in supported_VLM and register else None
 
 
@@ -146,8 +135,7 @@ def endpoint_pair(name: str, settings: dict[str, Any], where: str) -> Pair:
 
 def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
     """Return every model with every dataset; raise for an unknown name before anything runs."""
-    for file in flags.register:
-        load_guest(file)
+    loaded(flags.register)
     if flags.config:
         path = Path(flags.config).expanduser()
         config = read_config(path)
@@ -190,7 +178,9 @@ def dataset_name(data: str) -> str:
         and "@" not in attribute
         and Path(path).expanduser().is_file()
     ):
-        classes = dataset_classes(load_guest(path), attribute or None, None, quiet=True)
+        classes = dataset_classes(
+            TOOLKIT.load(path), attribute or None, None, quiet=True
+        )
         if len(classes) == 1:
             return classes[0][1]
     if attribute:
@@ -240,8 +230,8 @@ def _of_checkout(
 
 
 def _is_registered(name: str, flags: argparse.Namespace) -> bool:
-    for file in flags.register:
-        for kind, dataset in dataset_classes(load_guest(file), None, None, quiet=True):
+    for file in loaded(flags.register):
+        for kind, dataset in named_datasets(file):
             if name in (dataset, kind.__name__):
                 return True
     return False
@@ -332,11 +322,8 @@ def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
     accepted: tuple[str, ...] = ()
     if is_reference(model.model):
         path, attribute = split_reference(model.model)
-        kind: Any = getattr(
-            load_guest(path), attribute or "", None
-        ) or supported_VLM.get(attribute or "")
-        kind = getattr(kind, "func", kind)
-        accepted = parameters_of(kind) if isinstance(kind, type) else ()
+        definition = TOOLKIT.load(path).model(attribute)
+        accepted = parameters_of(class_of(definition[1])) if definition else ()
     if flags.use_vllm and not model.model.startswith("vllm/"):
         if "use_vllm" not in accepted and "**" not in accepted:
             raise UsageError(

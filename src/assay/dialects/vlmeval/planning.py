@@ -18,13 +18,18 @@ from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ..declared_fetch import fetch_declared
-from ..kits.guest_files import read_config
 from ..kits.state import of_process
-from .classes import TOOLKIT, ClassDataset, columns_of, dataset_classes, idle_classes
+from ..kits.user_code import parameters_of, read_config
+from .classes import (
+    ClassDataset,
+    columns_of,
+    dataset_classes,
+    idle_classes,
+    named_datasets,
+)
 from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
 from .era import upstreams_rule
 from .evaluating import SetEvaluation, model_label
-from .loading import load_guest, parameters_of
 from .pairs import dataset_entry
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
@@ -37,6 +42,7 @@ from .scoring import (
     MmeScores,
     yes_no_rule,
 )
+from .toolkit import TOOLKIT
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
 TOLD_OF_THE_MODEL = (
@@ -64,7 +70,7 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
         data_name = Path(run.data).name.split(".")[0] if run.data else None
-        named_classes = dataset_classes(load_guest(path), attribute, data_name)
+        named_classes = dataset_classes(TOOLKIT.load(path), attribute, data_name)
         return [_class_task(kind, name, path, run) for kind, name in named_classes]
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
         file = Path(path).expanduser()
@@ -227,8 +233,7 @@ def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
 def _named(name: str, run: RunOptions) -> Task:
     """Find a dataset by its name: a class of a registered file, or `$LMUData/<name>.tsv`."""
     for file in run.register:
-        module = load_guest(file)
-        for kind, dataset in dataset_classes(module, None, None, quiet=True):
+        for kind, dataset in named_datasets(TOOLKIT.load(file)):
             if name in (dataset, kind.__name__):
                 return _class_task(kind, dataset, file, run)
     _warn_of_idle_classes(name, run)
@@ -253,7 +258,7 @@ def _named(name: str, run: RunOptions) -> Task:
 def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
     """Warn about registered classes that are not used because they name no dataset, before a plain table is read."""
     for file in run.register:
-        for kind in idle_classes(load_guest(file)):
+        for kind in idle_classes(TOOLKIT.load(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"
             warnings.warn(
                 f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}",

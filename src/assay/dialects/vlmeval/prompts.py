@@ -18,8 +18,8 @@ from ...core import (
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ..kits.message_lists import message_turns
+from ..kits.user_code import parameters_of
 from .dataset_facts import Kind
-from .loading import parameters_of
 from .rows import LineRow
 
 IMAGE_LIST = "image_list"

@@ -1,39 +1,15 @@
-"""Toolkits' files: loaded once per state of their source, their own classes, and the configs that name them."""
+"""Users' code and configs: classes of a file, parameters of a function, entries of a JSON config."""
 
+import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
-from ...code.sources import digest_behind
 from ...core import UsageError, shorten
-from ..guest import Guest
-
-HINT = "--register FILE names the file that defines it"
-Loaded = TypeVar("Loaded")
-_loaded: dict[tuple[str, Path, str, bool], Any] = {}
-
-
-def load_once(
-    dialect: str,
-    names: Mapping[str, str],
-    path: str | Path,
-    load: Callable[[Guest, Path], Loaded],
-    *,
-    force: bool = False,
-) -> Loaded:
-    """Return what `load` makes of a toolkit's file. A file that changed is loaded again."""
-    file = Path(path).expanduser().resolve()
-    if not file.is_file():
-        raise UsageError("no such file", where=str(path))
-    guest = Guest.of_file(dialect, names, file, force=force)
-    key = (dialect, file, digest_behind(file, libraries=False), force)
-    if key not in _loaded:
-        _loaded[key] = load(guest, file)
-    result: Loaded = _loaded[key]
-    return result
 
 
 def own_classes(module: ModuleType) -> list[type]:
@@ -59,6 +35,30 @@ def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
             for other, same in named
         )
     ]
+
+
+def parameters_of(function: Any) -> tuple[str, ...]:
+    """Return the names of a function's parameters, without a method's `self`; `*` and `**` stand for any."""
+    inner = getattr(function, "__func__", None)
+    names = _names(function if inner is None else inner)
+    return (
+        names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
+    )
+
+
+_SIGNS: Mapping[Any, str] = {
+    inspect.Parameter.VAR_KEYWORD: "**",
+    inspect.Parameter.VAR_POSITIONAL: "*",
+}
+
+
+@lru_cache(maxsize=1024)
+def _names(function: Any) -> tuple[str, ...]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(_SIGNS.get(parameter.kind, parameter.name) for parameter in parameters)
 
 
 def read_config(

@@ -1,0 +1,179 @@
+"""A toolkit as the shared layer sees it: its names and classes, the files users write for it, and its checkout."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...code.sources import digest_behind
+from ...code.userfiles import split_reference
+from ...core import Model, UnknownName, UsageError
+from ..guest import Guest
+from ..outside import installed_mount
+from .checkout import Checkout
+from .user_code import own_classes
+
+HINT = "--register FILE names the file that defines it"
+Adapt = Callable[[Any, str, Mapping[str, Any], Path | None], Model | None]
+"""Makes a model of assay from a user's class or factory, its name, its arguments and its file."""
+_loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Toolkit:
+    """What distinguishes one toolkit from the other."""
+
+    package: str
+    names: Mapping[str, str]
+    """The modules that assay replaces, with assay's own."""
+    models: Mapping[str, Any]
+    """The registry in which users' files put factories of models by name."""
+    is_dataset: Callable[[type], bool]
+    is_model: Callable[[Any], bool]
+    adapt: Adapt
+    named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
+    """Returns the dataset classes of a file with the names of their datasets."""
+    model_folders: tuple[str, ...]
+    """Folders of the package that hold model classes."""
+    own_dataset_files: frozenset[str]
+    """Names of dataset files of which assay has its own version."""
+
+    def load(self, path: str | Path, *, force: bool = False) -> "UserFile":
+        """Load a user's file once for each state of its source.
+
+        A user's module that has the toolkit's name and none of its content is replaced only with `force`.
+        """
+        file = Path(path).expanduser().resolve()
+        if not file.is_file():
+            raise UsageError("no such file", where=str(path))
+        guest = Guest.of_file(self.package, self.names, file, force=force)
+        key = (self.package, file, digest_behind(file, libraries=False), force)
+        if key not in _loaded:
+            _loaded[key] = UserFile(self, guest, file)
+        return _loaded[key]
+
+    def model(self, reference: str, args: Mapping[str, Any]) -> Model | None:
+        """Return the model of `file.py` or `file.py:name`, or None if the file defines none."""
+        path, name = split_reference(reference)
+        if not path.endswith(".py"):
+            return None
+        definition = self.load(path).model(name)
+        if definition is None:
+            return None
+        return self.adapt(definition[1], reference, args, Path(path).expanduser())
+
+    def checkout(self, folder: Path | None = None) -> Checkout | None:
+        """Return the checkout at or around a folder (the working folder), else the installed package, or None."""
+        start = (folder or Path.cwd()).resolve()
+        folders = [start, *start.parents]
+        installed = installed_mount(self.package)
+        if installed is not None:
+            folders.append(installed.folder)
+        for candidate in folders:
+            package = candidate / self.package
+            if (package / "dataset").is_dir() and (package / "config.py").is_file():
+                return Checkout(
+                    package,
+                    self.model_folders,
+                    self.own_dataset_files,
+                    lambda file: self.named_datasets(self.load(file)),
+                )
+        return None
+
+    def dataset_of_checkout(self, name: str) -> tuple[Any, Mapping[str, Any]] | None:
+        """Return the class that the checkout has for a dataset, with further arguments, or None."""
+        checkout = self.checkout()
+        defined = checkout.dataset(name) if checkout is not None else None
+        if defined is None:
+            return None
+        return self.load(defined.file).member(defined.cls), defined.arguments
+
+    def model_of_checkout(self, name: str) -> Callable[[], Any] | None:
+        """Return the factory of a model that the checkout's configuration names, or None."""
+        checkout = self.checkout()
+        defined = checkout.model(name) if checkout is not None else None
+        if defined is None:
+            return None
+        return partial(self.load(defined.file).member(defined.cls), **defined.arguments)
+
+
+class UserFile:
+    """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
+
+    def __init__(self, toolkit: Toolkit, guest: Guest, path: Path) -> None:
+        self.path = path
+        self._toolkit = toolkit
+        before = dict(toolkit.models)
+        self.module = guest.load(path)
+        classes = own_classes(self.module)
+        self.datasets = [kind for kind in classes if toolkit.is_dataset(kind)]
+        self.models: dict[str, Any] = {
+            kind.__name__: kind
+            for kind in classes
+            if kind not in self.datasets and toolkit.is_model(kind)
+        }
+        self.registered: dict[str, Any] = {
+            name: factory
+            for name, factory in toolkit.models.items()
+            if before.get(name) is not factory
+        }
+
+    def member(self, name: str) -> Any:
+        """Return what the file defines or imports under a name."""
+        return getattr(self.module, name)
+
+    def model(self, name: str | None) -> tuple[str, Any] | None:
+        """Return a model's name with its class or factory, or None if the file has no models.
+
+        Without a name, the file's only model: a registered one, else a class.
+        """
+        models = {**self.models, **self.registered}
+        if name is None:
+            chosen = self.registered or self.models
+            if len(chosen) > 1:
+                raise UsageError(
+                    f"{self.path.name} defines {len(chosen)} models",
+                    fix=f"write {self.path}:name",
+                )
+            return next(iter(chosen.items()), None)
+        if name in models:
+            return name, models[name]
+        # Another file of `--register` may have registered it.
+        target = getattr(self.module, name, None) or self._toolkit.models.get(name)
+        if target is None:
+            raise UnknownName(
+                "model",
+                name,
+                models,
+                where=str(self.path),
+                hint=f"{self.path.name} has {', '.join(models) or 'none'}",
+            )
+        return (name, target) if self._toolkit.is_model(class_of(target)) else None
+
+
+def class_of(factory: Any) -> type:
+    """Return the class behind a factory: of a `partial` its function, of an object its type."""
+    while isinstance(factory, partial):
+        factory = factory.func
+    return factory if isinstance(factory, type) else type(factory)
+
+
+def find_class(
+    noun: str,
+    name: Any,
+    builtin: Mapping[str, Any],
+    files: Sequence[UserFile],
+    classes_of: Callable[[UserFile], Mapping[str, Any]],
+    where: str,
+) -> tuple[Any, Path | None]:
+    """Return the class of a config entry and its user's file; None stands for a class of the toolkit's own."""
+    classes: dict[str, tuple[Any, Path | None]] = {
+        label: (kind, None) for label, kind in builtin.items()
+    }
+    for file in files:
+        for label, kind in classes_of(file).items():
+            classes[label] = (kind, file.path)
+    if name not in classes:
+        raise UnknownName(noun, str(name), classes, where=where, hint=HINT)
+    return classes[name]

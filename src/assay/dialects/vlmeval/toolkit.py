@@ -1,0 +1,43 @@
+"""VLMEvalKit as the shared layer sees it, and the registry in which user files put their models by name."""
+
+from collections.abc import Callable
+from functools import partial as partial
+from typing import Any
+
+from ..kits.toolkit import Toolkit
+from .claims import NAMES
+from .classes import is_dataset_class, named_datasets
+from .models import adapt, is_model_class
+
+OWN_DATASET_FILES = frozenset(
+    f"{name.rpartition('.')[2]}.py"
+    for name in NAMES
+    if name.startswith("vlmeval.dataset.") and "utils" not in name
+)
+
+
+class SupportedModels(dict[str, Callable[[], Any]]):
+    """Models by name; an unregistered name is looked up in the checkout around the working folder."""
+
+    def __missing__(self, name: str) -> Callable[[], Any]:
+        factory = TOOLKIT.model_of_checkout(name)
+        if factory is None:
+            raise KeyError(name)
+        return factory
+
+
+supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
+"""Name to a callable without arguments, as `partial(MyModel, path=…)`."""
+api_models: dict[str, Callable[[], Any]] = {}
+"""The same for models behind an API, as upstream groups them; a name counts once it is in `supported_VLM`."""
+TOOLKIT = Toolkit(
+    package="vlmeval",
+    names=NAMES,
+    models=supported_VLM,
+    is_dataset=is_dataset_class,
+    is_model=is_model_class,
+    adapt=adapt,
+    named_datasets=named_datasets,
+    model_folders=("vlm", "api"),
+    own_dataset_files=OWN_DATASET_FILES,
+)
