@@ -236,6 +236,10 @@ def test_a_matrix_in_a_sentence_is_read_whole():
 @each(
     ("answer", "gold"),
     [
+        ("<answer>42</answer>", "42"),
+        ("41 + 1.\n<Answer>\n42\n</Answer>\n", "42"),
+        ("<final_answer>$\\frac12$</final_answer>", "1/2"),
+        ("<answer>The answer is 42.</answer>", "42"),
         ("**42**", "42"),
         ("**42**.", "42"),
         ("*42*", "42"),

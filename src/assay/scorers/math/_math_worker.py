@@ -17,6 +17,11 @@ from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
 """What marks mathematics in a text. `\\$` is a sign of money, and `\\begin{pmatrix}` is mathematics without a mark."""
+# <answer>42</answer>, <final_answer> at the end of a text
+_ANSWER_ELEMENT = re.compile(
+    r"<(?P<name>(?:final_?)?answer)>(?P<inner>(?:(?!</?(?P=name)>).)*)</(?P=name)>\s*\Z",
+    re.DOTALL | re.IGNORECASE,
+)
 _ENVIRONMENT = re.compile(r"\\begin\{([a-zA-Z]{1,20}\*?)\}.*?\\end\{\1\}", re.DOTALL)
 _COMMAND = re.compile(
     r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}|\\[a-zA-Z]+|(?<=\\begin\{array\})\{[lcr|]+\}"
@@ -134,6 +139,9 @@ def _read_expression(text: str, read: Any, *, drops_unit: bool = False) -> list[
 
     With `drops_unit`, the unit after a bare number is left out: a target without letters has none.
     """
+    element = _ANSWER_ELEMENT.search(text)
+    if element is not None and element["inner"].strip():
+        text = element["inner"].strip()
     if _ANCHOR.search(text):
         return read(text)  # type: ignore[no-any-return]
     text = without_markup(text)
@@ -230,7 +238,9 @@ def is_bare(text: str) -> bool:
 
 
 def _shown(parsed: list[Any]) -> str | None:
-    return str(parsed[-1])[:200] if parsed else None
+    if parsed:
+        return str(parsed[-1])[:200]
+    return None
 
 
 def _reply(message: dict[str, Any]) -> None:
