@@ -6,6 +6,7 @@ Costly: the dependencies are installed anew, which takes half a minute.
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -155,6 +156,22 @@ def test_the_tutorial_can_be_followed_and_its_runs_be_looked_at(
     assert {".js", ".css", ".json"} <= {
         file.suffix for file in (tmp_path / "site").rglob("*")
     }
+
+
+def test_uvx_runs_the_quickstart_from_the_wheel(
+    built: tuple[Path, Path], tmp_path: Path
+):
+    uvx = shutil.which("uvx")
+    if uvx is None:
+        pytest.skip("uv is not installed: pip install uv")
+    quickstart = ("assay", "run", "quickstart", "--model", "scripted", "-o", "first")
+
+    said = done(
+        uvx, "--python", sys.executable, "--from", built[1], *quickstart, cwd=tmp_path
+    )
+
+    assert "complete: first" in said
+    assert (tmp_path / "first" / "summary.json").is_file()
 
 
 def follow(page: Path, programs: Path, folder: Path) -> None:
