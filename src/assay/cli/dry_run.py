@@ -18,6 +18,7 @@ from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
 from ..report.grid import write_lines
+from ..runner.ask.batch_limits import check_batches
 from ..runner.ask.executors.check import check_spread
 from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
@@ -119,11 +120,10 @@ class Forecast:
         yield head + f"requests {'at least ' if self.at_least else ''}{self.requests}"
         if self.unusable:
             yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
-        limit = (
-            "no limit set"
-            if self.output_tokens is None
-            else f"at most {self.output_tokens:,}"
-        )
+        if self.output_tokens is None:
+            limit = "no limit set"
+        else:
+            limit = f"at most {self.output_tokens:,}"
         counted_by = self.outlook.counted_by
         yield f"  tokens in about {self.input_tokens:,} ({counted_by}), out {limit}"
         yield from (f"  {printable(line)}" for line in self.outlook.lines(self.folder))
@@ -140,9 +140,10 @@ class Forecast:
         first = None
         if self.first is not None:
             prompt = self.first[1]
-            continuations = (
-                None if prompt.continuations is None else list(prompt.continuations)
-            )
+            if prompt.continuations is None:
+                continuations = None
+            else:
+                continuations = list(prompt.continuations)
             first = {
                 "id": self.first[0],
                 "messages": prompt_to_plain(prompt),
@@ -174,17 +175,18 @@ class Forecast:
 
 def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     """Plan the run, and print plan and forecast. Return 0 unless the plan has a fault."""
-    prices = {
-        name: options.model_args[name] for name in PRICES if name in options.model_args
-    }
-    bare = options.but(
-        model_args={k: v for k, v in options.model_args.items() if k not in PRICES}
-    )
+    prices = {}
+    for name in PRICES:
+        if name in options.model_args:
+            prices[name] = options.model_args[name]
+    model_args = {k: v for k, v in options.model_args.items() if k not in PRICES}
+    bare = options.but(model_args=model_args)
     bare, naming_notes = name_models(bare)
     for line in naming_notes:
         print(line, file=sys.stderr)
     cells = make_plan(bare)
     check_spread(bare, cells)
+    check_batches(bare, cells)
     prepare_until(bare, cells)
     folder = run_folder(
         options, tuple(dict.fromkeys(cell.model_name for cell in cells))
@@ -209,7 +211,9 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
 
 
 def _exit_code(forecasts: Sequence[Forecast]) -> int:
-    return 1 if any(item.rendered.faults for item in forecasts) else 0
+    if any(item.rendered.faults for item in forecasts):
+        return 1
+    return 0
 
 
 def _total(forecasts: Sequence[Forecast]) -> int:
@@ -243,13 +247,14 @@ def forecast(cell: PlannedTask, prices: Mapping[str, float], folder: Path) -> Fo
     roles = dict.fromkeys(
         role for scoring in cell.scorings for role in scoring.roles if role != SANDBOX
     )
+    earlier = earlier_runs(folder.parent, cell.task.name, cell.model_name)
     ahead = outlook(
         prompts,
         samples * cell.task.epochs,
         requests,
         output_tokens,
         prices,
-        earlier_runs(folder.parent, cell.task.name, cell.model_name),
+        earlier,
         _answered(cell, folder),
         list(roles),
     )
@@ -305,11 +310,10 @@ def _count(
         isinstance(item, Sample) and has_rounds(item) for item in looked_at
     )
     if len(looked_at) < PROMPTS_RENDERED or (is_plain and length is not None):
-        total = (
-            len(looked_at)
-            if len(looked_at) < PROMPTS_RENDERED or length is None
-            else length
-        )
+        if len(looked_at) < PROMPTS_RENDERED or length is None:
+            total = len(looked_at)
+        else:
+            total = length
         rounds = _rounds(looked_at) + total - len(looked_at)
         return total - faulty, rounds, faulty
     total = rounds = faulty = 0
@@ -330,8 +334,6 @@ def _output_tokens(
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0
     options = cell.options_for(prompt) if prompt else cell.options
-    return (
-        None
-        if options.max_tokens is None
-        else options.max_tokens * options.n * requests
-    )
+    if options.max_tokens is None:
+        return None
+    return options.max_tokens * options.n * requests

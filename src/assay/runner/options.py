@@ -294,6 +294,22 @@ class RunOptions:
         "of a Ray cluster: HOST:PORT or auto (default: one started here)",
         is_spread=True,
     )
+    batch_api: bool = option(
+        False,
+        "work",
+        "ask through the batch API of the endpoint: cheaper, and answered within a day",
+        reads="switch",
+        is_spread=True,
+    )
+    batch_args: Mapping[str, Any] = option(
+        None,
+        "work",
+        "with --batch_api: requests=N and megabytes=N of one batch, poll=SECONDS, rounds=N, price=SHARE",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="K=V,…",
+        is_spread=True,
+    )
     on_error: str = option(
         "0.05", "work", "the error budget: stop, continue, a fraction or a count"
     )

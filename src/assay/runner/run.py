@@ -20,6 +20,7 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
+from .ask.batch_limits import check_batches
 from .ask.executors.check import check_spread, is_spread
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
@@ -179,6 +180,7 @@ async def _planned_run(
     if ask_model:
         options = _spread_over_gpus(options, planned_tasks)
         check_spread(options, planned_tasks)
+        check_batches(options, planned_tasks)
     with nullcontext() if ask_model else suppress(UsageError, StoreError):
         prepare_until(
             options, planned_tasks

@@ -401,6 +401,7 @@ class RunWriter:
                     for digest in made_media(line or b""):
                         self.blobs.remove(digest)
             self.layout.summary.unlink(missing_ok=True)
+            self.layout.batches.unlink(missing_ok=True)
             self.layout.journal.unlink(missing_ok=True)
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error

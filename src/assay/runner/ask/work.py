@@ -160,6 +160,16 @@ class Work:
         """Wake those who wait for jobs: scoring has caught up a little."""
         self._changed.set()
 
+    @property
+    def has_unread_rows(self) -> bool:
+        """Whether rows are left. They may have to wait for scoring."""
+        return not self._is_exhausted
+
+    async def changed(self) -> None:
+        """Wait until a job came back, or scoring has caught up a little."""
+        await self._changed.wait()
+        self._changed.clear()
+
     async def more(self) -> bool:
         """Wait until there may be jobs again. Return False if none can come."""
         while not self.stopped:

@@ -3,13 +3,18 @@
 from collections.abc import Callable
 
 from ...core.protocols import AsksThroughRun
+from ...models.batching.choosing import batch_api_of
+from ...store.batch_log import BatchLog
+from ..ask.batch_limits import BatchLimits, refuse_open_batches
+from ..ask.batch_service import BatchService
+from ..ask.batches import BatchAsker
 from ..ask.executors.check import is_spread
 from ..ask.executors.shared_work import SharedWork
 from ..ask.loading import LoadedModels
 from ..ask.preflight import Preflight
 from ..ask.retry import RetryPolicy
 from ..ask.schedule import Scheduler
-from ..ask.sizing import as_number, fit_batch
+from ..ask.sizing import DEFAULT_WINDOW, as_number, fit_batch
 from ..ask.threads import in_thread
 from ..ask.work import Work
 from ..options import RunOptions
@@ -25,6 +30,7 @@ async def ask_rows(
     preflight: Preflight,
     hold: Callable[[Work], None],
     whisper: Say,
+    say: Say,
 ) -> None:
     """Ask and score all rows without an answer. The model is loaded only if there is something to ask.
 
@@ -34,7 +40,8 @@ async def ask_rows(
     if is_spread(options) and not is_wrapped:
         await _ask_replicas(task_run, models, preflight, hold)
         return
-    planned, progress = task_run.planned, task_run.progress
+    planned = task_run.planned
+    progress = task_run.progress
     is_whole = getattr(planned.model, "whole_dialogues", False)
     work = Work(
         task_run.rows(),
@@ -46,7 +53,10 @@ async def ask_rows(
     if work.stopped:
         await task_run.run(work, None)
         return
+    log = BatchLog(task_run.writer.layout.batches)
     if await task_run.has_jobs(work):
+        if not options.batch_api:
+            refuse_open_batches(log, planned.task.name, planned.model_name)
         progress.state = "loading"
         await models.load(planned)
         await preflight.look()
@@ -54,6 +64,10 @@ async def ask_rows(
             chosen = await in_thread(fit_batch, planned.model, options.concurrency)
             whisper(f"{planned.model_name}: --batch_size auto: {chosen}")
     progress.state = "running"
+    if options.batch_api:
+        asker = _batch_asker(task_run, options, log, say, whisper)
+        await task_run.run(work, asker)
+        return
     scheduler = Scheduler(
         planned.model,
         batch_size=as_number(options.batch_size),
@@ -68,6 +82,35 @@ async def ask_rows(
     await task_run.run(work, scheduler)
 
 
+def _batch_asker(
+    task_run: TaskRun, options: RunOptions, log: BatchLog, say: Say, whisper: Say
+) -> BatchAsker:
+    """Return what asks the model through its batch API."""
+    planned = task_run.planned
+    task = planned.task.name
+    name = planned.model_name
+    api = batch_api_of(planned.model, name)
+    limits = BatchLimits.of(api, options.batch_args)
+    where = f"task {task!r}, model {name!r}"
+    by_key = task_run.writer.index.by_key(task)
+    return BatchAsker(
+        planned.model,
+        BatchService(api, log, limits, where, whisper),
+        log,
+        limits,
+        task,
+        name,
+        task_run.writer.layout.journal,
+        task_run.progress,
+        say,
+        whisper,
+        planned.run.model_args,
+        RetryPolicy(wrong_seconds=options.give_up_after),
+        options.concurrency or DEFAULT_WINDOW,
+        lambda key: by_key.get(key) is not None,
+    )
+
+
 async def _ask_replicas(
     task_run: TaskRun,
     models: LoadedModels,
@@ -75,13 +118,15 @@ async def _ask_replicas(
     hold: Callable[[Work], None],
 ) -> None:
     """Ask through replicas. Only they load the model."""
-    planned, progress = task_run.planned, task_run.progress
+    planned = task_run.planned
+    progress = task_run.progress
     is_whole = getattr(planned.model, "whole_dialogues", False)
+    remembers = is_whole or planned.model.abilities.history != "given"
     work = SharedWork(
         task_run.rows(),
         task_run.take,
         begin_again=task_run.begin_again,
-        remembers=is_whole or planned.model.abilities.history != "given",
+        remembers=remembers,
         whole_dialogues=is_whole,
         is_behind=task_run.is_behind,
     )

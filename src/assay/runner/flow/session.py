@@ -350,6 +350,7 @@ class Session:
                 self._preflight(planned),
                 self._hold,
                 self._whisper,
+                self._say,
             )
         else:
             await task_run.score_only()

@@ -1,0 +1,245 @@
+"""What all batch APIs have in common: how a batch is created, found again, watched, read and cancelled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from ...core import EMPTY
+from ..http import Client, HttpFailure, Limits, Refused, decoded
+from ..http_failures import parsed
+from ..http_model import HttpModel
+from .batch_client import BatchReply, RecordedRequest
+
+State = Literal["running", "ended", "failed", "cancelled"]
+"""`failed` means that the service refused the whole batch and ran nothing of it."""
+MEGABYTE = 1_000_000
+LARGEST_RESULTS = 4 * 1024**3
+SECONDS_FOR_A_FILE = 3600.0
+SECONDS_TO_ANSWER = 600.0
+SECONDS_IDLE = 120.0
+BATCH_PRICE = 0.5
+"""The share of the usual price that OpenAI, Anthropic and Google ask for a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """The state of a batch, as the service reports it."""
+
+    state: State
+    total: int = 0
+    done: int = 0
+    """Requests that ended, the failed ones included."""
+    failed: int = 0
+    why: str = ""
+    """Why the service refused the batch."""
+    is_over_quota: bool = False
+    """True if it was refused because too many requests wait already: it may be sent again later."""
+    plain: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """The reply of the service, which says where the results are."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResults:
+    """The replies of a batch, in the order of the service."""
+
+    replies: Sequence[BatchReply]
+    broken_lines: int = 0
+    """Lines that are not JSON, or name no request."""
+    is_cut_off: bool = False
+    """True if the last line is incomplete: downloading the file again may help."""
+
+
+class ResultsGone(Exception):
+    """The service no longer has the results of a batch."""
+
+
+class BatchApi(ABC):
+    """The batch API of one endpoint. Every call makes one attempt, and raises `Refused` or `HttpFailure`."""
+
+    title: ClassVar[str]
+    paths: ClassVar[str]
+    """The paths that a server must have, for messages."""
+    most_requests: ClassVar[int]
+    most_bytes: ClassVar[int]
+    finds_by_marker: ClassVar[bool] = True
+    """False if the list of batches does not show the marker, so that `find` returns candidates."""
+    has_several_candidates: ClassVar[bool] = True
+    """False if one request gives one candidate."""
+
+    def __init__(self, model: HttpModel) -> None:
+        self.model = model
+        limits = Limits(
+            connect=model.connect_timeout,
+            first_byte=max(SECONDS_TO_ANSWER, model.first_byte_timeout),
+            idle=max(SECONDS_IDLE, model.idle_timeout),
+            total=max(SECONDS_FOR_A_FILE, model.total_timeout),
+            start=model.start_timeout,
+            response_bytes=LARGEST_RESULTS,
+        )
+        self._client = Client(limits)
+
+    @property
+    def price_share(self) -> float | None:
+        """The share of the usual price that a batch costs; None for a server that is not the public one."""
+        is_public = self.model._place.startswith(self.model.public_url)
+        return BATCH_PRICE if is_public else None
+
+    @property
+    def address(self) -> str:
+        """The base URL, without a query that may hold a key."""
+        return self.model._place
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def failure_of(self, refused: Refused) -> HttpFailure:
+        """Return what an error status means."""
+        outcome = self.model._refused(refused)
+        return outcome if isinstance(outcome, HttpFailure) else refused.failure()
+
+    def plain_message(self, error: HttpFailure) -> str:
+        """Return the message of a failure without secrets."""
+        output = error.as_output(self.model._secrets)
+        return "" if output.error is None else output.error.message
+
+    @abstractmethod
+    async def newest(self) -> str:
+        """Return the id of the newest batch; empty if there is none. It also shows that the API exists."""
+
+    @abstractmethod
+    def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
+        """Return one request of a batch as JSON."""
+
+    def group_of(self, request: RecordedRequest) -> tuple[Any, ...]:
+        """Return what the requests of a batch must have in common."""
+        return (request.path, tuple(sorted(request.headers.items())))
+
+    async def upload(self, marker: str, lines: Sequence[bytes]) -> str:
+        """Upload the requests and return the id of the file; empty if the API takes them with the batch."""
+        return ""
+
+    @abstractmethod
+    async def create(
+        self,
+        marker: str,
+        request: RecordedRequest,
+        lines: Sequence[bytes],
+        input_id: str,
+    ) -> str:
+        """Create a batch and return its id. `request` is one of its requests."""
+
+    @abstractmethod
+    async def find(
+        self, marker: str, input_id: str, newest: str, count: int
+    ) -> list[str]:
+        """Return the ids of the batches that may have this marker, were created after `newest`, and hold `count`."""
+
+    @abstractmethod
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return the state of a batch."""
+
+    @abstractmethod
+    async def results(self, status: BatchStatus) -> BatchResults:
+        """Return the replies of a batch that ended. Raise `ResultsGone` if the service no longer has them."""
+
+    @abstractmethod
+    async def cancel(self, batch_id: str) -> None:
+        """Cancel a batch. What was answered before stays available."""
+
+    def _url(self, path: str, **query: Any) -> str:
+        """Return the URL of a path, with a query beside the one of the base URL."""
+        url = self.model._address(path)
+        for name, value in query.items():
+            if value not in (None, ""):
+                separator = "&" if "?" in url else "?"
+                url += f"{separator}{name}={value}"
+        return url
+
+    def _headers(self) -> Mapping[str, str]:
+        return self.model._headers
+
+    async def _get(self, path: str, **query: Any) -> Any:
+        reply = await self._client.get(self._url(path, **query), self._headers())
+        return _object(decoded(reply))
+
+    async def _post(
+        self,
+        path: str,
+        data: bytes,
+        headers: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Any:
+        """Send a request once: the client must not repeat it, since each one may start a batch."""
+        chosen = self._headers() if headers is None else headers
+        reply = await self._client.send(self._url(path), data, chosen, content_type)
+        return _object(decoded(reply))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object; raise `HttpFailure` for any other reply."""
+    if isinstance(value, Mapping):
+        return value
+    raise HttpFailure("bad_response", "the reply is not an object", retryable=True)
+
+
+def id_of(reply: Mapping[str, Any], name: str = "id") -> str:
+    """Return the id in a reply; raise `HttpFailure` if it has none."""
+    value = reply.get(name)
+    if isinstance(value, str) and value:
+        return value
+    raise HttpFailure("bad_response", f"the reply has no `{name}`", retryable=True)
+
+
+def mapping_in(value: Any, *names: str) -> Mapping[str, Any]:
+    """Return the mapping under some names, one below the other; empty if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else EMPTY
+
+
+def count_in(counts: Mapping[str, Any], *names: str) -> int:
+    """Return the sum of some counts, which may be written as text."""
+    total = 0
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, (int, str)) and str(value).isdecimal():
+            total += int(value)
+    return total
+
+
+def rows_of(data: bytes) -> Iterator[tuple[Any, bool]]:
+    """Yield the value of each line of JSON, None for a broken one, and whether the line ends with a line break."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        is_whole = end >= 0
+        line = data[start : end if is_whole else len(data)]
+        start += len(line) + 1
+        if line.strip():
+            yield _parsed_or_none(line), is_whole
+
+
+def _parsed_or_none(line: bytes) -> Any:
+    try:
+        return parsed(line)
+    except ValueError:
+        return None
+
+
+def read_results(data: Sequence[bytes], read_row: Any) -> BatchResults:
+    """Return the replies in files of JSON lines. `read_row` returns the reply of a row, or None if it is broken."""
+    replies: list[BatchReply] = []
+    broken = 0
+    is_cut_off = False
+    for file in data:
+        for row, is_whole in rows_of(file):
+            has_id = isinstance(row, Mapping) and isinstance(row.get("custom_id"), str)
+            reply = read_row(row) if has_id else None
+            if reply is not None:
+                replies.append(reply)
+                continue
+            broken += 1
+            is_cut_off = is_cut_off or not is_whole
+    return BatchResults(replies, broken, is_cut_off)

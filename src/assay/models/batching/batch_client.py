@@ -1,0 +1,100 @@
+"""Records the requests of an adapter instead of sending them, and later returns the replies of a batch.
+
+So the requests of a batch have the bodies that the adapter sends one by one, and the same code reads the replies.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import Output
+from ..http import HttpFailure, Refused, Reply
+from ..http_model import HttpModel
+
+RECORDED = "recorded"
+"""The kind of failure that ends an attempt whose request was only recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """One request as the adapter would send it."""
+
+    path: str
+    """Below the base URL, such as `chat/completions`."""
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReply:
+    """What a batch returned for one request: a body, a status that is an error, or another failure."""
+
+    custom_id: str
+    body: Any = None
+    refused: Refused | None = None
+    failure: HttpFailure | None = None
+
+
+class BatchClient:
+    """Records the next request, or returns the reply that it was given."""
+
+    def __init__(self, model: HttpModel) -> None:
+        self._client = model._client
+        self._place = model._place
+        self.recorded: RecordedRequest | None = None
+        self.reply: BatchReply | None = None
+
+    async def post(
+        self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Any:
+        """Record a request and fail, or return the reply of the batch as the HTTP client would."""
+        reply = self.reply
+        if reply is None:
+            path = url.partition("?")[0].removeprefix(f"{self._place}/")
+            self.recorded = RecordedRequest(path, dict(headers), dict(body))
+            raise HttpFailure(RECORDED, "recorded for a batch", retryable=False)
+        if reply.refused is not None:
+            raise reply.refused
+        if reply.failure is not None:
+            raise reply.failure
+        return reply.body
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> Reply:
+        """Send a GET request now, as for the list of models."""
+        return await self._client.get(url, headers)
+
+    async def send(
+        self,
+        url: str,
+        data: bytes,
+        headers: Mapping[str, str],
+        content_type: str = "application/json",
+    ) -> Reply:
+        """Fail: only JSON requests can be part of a batch."""
+        raise HttpFailure("data", "a batch takes JSON requests only", retryable=False)
+
+
+class BatchedModel:
+    """An adapter whose requests are recorded and whose replies come from a batch. Calls must not overlap."""
+
+    def __init__(self, model: HttpModel) -> None:
+        self.client = BatchClient(model)
+        self.model = copy.copy(model)
+        """Called like the adapter itself, after `record_next` or `answer_next`."""
+        self.model._client = self.client  # type: ignore[assignment]
+
+    def record_next(self) -> None:
+        """Record the request of the next call."""
+        self.client.recorded = None
+        self.client.reply = None
+
+    def answer_next(self, reply: BatchReply) -> None:
+        """Return this reply in the next call."""
+        self.client.reply = reply
+
+    def recorded(self, output: Output) -> RecordedRequest | None:
+        """Return the request of the last call; None if it ended with an output of its own, such as a refusal."""
+        if output.error is None or output.error.kind != RECORDED:
+            return None
+        return self.client.recorded

@@ -1,0 +1,180 @@
+"""Batches of Gemini: `batchGenerateContent` with the requests in the call, replies in the finished operation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from ...core import EMPTY
+from ..http import HttpFailure, Refused
+from .batch_api import (
+    MEGABYTE,
+    BatchApi,
+    BatchResults,
+    BatchStatus,
+    ResultsGone,
+    State,
+    count_in,
+    id_of,
+    mapping_in,
+)
+from .batch_client import BatchReply, RecordedRequest
+
+STATES: Mapping[str, State] = {
+    "SUCCEEDED": "ended",
+    "EXPIRED": "ended",
+    "FAILED": "failed",
+    "CANCELLED": "cancelled",
+}
+"""Final states, after `BATCH_STATE_` or `JOB_STATE_`; all others are on the way."""
+HTTP_STATUSES = {
+    1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409,
+    11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
+}  # fmt: skip
+"""The HTTP status of each `google.rpc.Code`."""
+PAGE = 100
+MOST_PAGES = 100
+
+
+class GeminiBatches(BatchApi):
+    """The Batch API of Gemini."""
+
+    title: ClassVar[str] = "Gemini's batch API"
+    paths: ClassVar[str] = "batchGenerateContent and /batches"
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 20 * MEGABYTE
+    """The limit of a call that holds its requests."""
+
+    async def newest(self) -> str:
+        """Return the name of the newest batch."""
+        reply = await self._get("batches", pageSize=1)
+        batches = reply.get("operations") or []
+        return id_of(batches[0], "name") if batches else ""
+
+    def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
+        """Return one element of the list of requests."""
+        entry = {"request": request.body, "metadata": {"key": custom_id}}
+        return msgspec.json.encode(entry) + b","
+
+    async def create(
+        self,
+        marker: str,
+        request: RecordedRequest,
+        lines: Sequence[bytes],
+        input_id: str,
+    ) -> str:
+        """Create a batch that is named after the marker."""
+        listed = b"".join(lines).rstrip(b",")
+        name = _display_name(marker).encode()
+        config = b'{"requests":{"requests":[' + listed + b"]}}"
+        data = b'{"batch":{"displayName":"%b","inputConfig":%b}}' % (name, config)
+        path = f"{request.path.removesuffix(':generateContent')}:batchGenerateContent"
+        return id_of(await self._post(path, data), "name")
+
+    async def find(
+        self, marker: str, input_id: str, newest: str, count: int
+    ) -> list[str]:
+        """Return the batch with the name that holds the marker."""
+        token = ""
+        for _ in range(MOST_PAGES):
+            reply = await self._get("batches", pageSize=PAGE, pageToken=token)
+            operations = reply.get("operations") or []
+            for operation in operations:
+                display_name = _batch_of(operation).get("displayName")
+                if display_name == _display_name(marker):
+                    return [id_of(operation, "name")]
+            is_known = any(entry.get("name") == newest for entry in operations)
+            token = str(reply.get("nextPageToken") or "")
+            if is_known or not token:
+                break
+        return []
+
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return the state of a batch."""
+        reply = await self._get(batch_id)
+        batch = _batch_of(reply)
+        counts = mapping_in(batch, "batchStats")
+        ended = ("successfulRequestCount", "failedRequestCount")
+        error = mapping_in(reply, "error")
+        return BatchStatus(
+            _state(batch, reply),
+            count_in(counts, "requestCount"),
+            count_in(counts, *ended),
+            count_in(counts, "failedRequestCount"),
+            str(error.get("message") or ""),
+            error.get("code") == 8,
+            reply,
+        )
+
+    async def results(self, status: BatchStatus) -> BatchResults:
+        """Return the replies in the finished operation."""
+        entries = _inlined(status.plain)
+        if entries is None:
+            if status.state == "ended" and status.done == status.failed:
+                return BatchResults([])  # it expired before anything was answered
+            raise ResultsGone(str(status.plain.get("name")))
+        replies = []
+        broken = 0
+        for number, entry in enumerate(entries):
+            if isinstance(entry, Mapping):
+                replies.append(_reply(entry, number))
+            else:
+                broken += 1
+        return BatchResults(replies, broken)
+
+    async def cancel(self, batch_id: str) -> None:
+        """Cancel a batch."""
+        await self._post(f"{batch_id}:cancel", b"{}")
+
+
+def _display_name(marker: str) -> str:
+    return f"assay-{marker}"
+
+
+def _batch_of(operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the batch in an operation; some replies are the batch itself."""
+    return mapping_in(operation, "metadata") or operation
+
+
+def _state(batch: Mapping[str, Any], operation: Mapping[str, Any]) -> State:
+    state_name = str(batch.get("state") or operation.get("state") or "")
+    state = STATES.get(state_name.rpartition("_STATE_")[2], "running")
+    is_done = bool(operation.get("done"))
+    if state != "running" or not is_done:
+        return state
+    return "failed" if operation.get("error") else "ended"
+
+
+def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
+    """Return the replies of a finished operation, wherever this version of the API has them; None without any."""
+    response = mapping_in(operation, "response")
+    holders = (
+        response,
+        mapping_in(response, "output"),
+        mapping_in(operation, "metadata", "output"),
+        mapping_in(operation, "output"),
+        mapping_in(operation, "dest"),
+    )
+    for holder in holders:
+        inlined = holder.get("inlinedResponses")
+        if isinstance(inlined, Mapping):
+            inlined = inlined.get("inlinedResponses")
+        if isinstance(inlined, list):
+            return inlined
+    return None
+
+
+def _reply(entry: Mapping[str, Any], number: int) -> BatchReply:
+    """Return one reply. Without its key, its position says which request it answers."""
+    key = mapping_in(entry, "metadata").get("key")
+    custom_id = key if isinstance(key, str) else f"-{number}"
+    error = mapping_in(entry, "error")
+    if error:
+        code = error.get("code")
+        status = HTTP_STATUSES.get(code, 500) if isinstance(code, int) else 500
+        refused = Refused(status, EMPTY, msgspec.json.encode({"error": error}))
+        return BatchReply(custom_id, refused=refused)
+    if entry.get("response") is None:
+        failure = HttpFailure("batch", "the batch has no answer", retryable=True)
+        return BatchReply(custom_id, failure=failure)
+    return BatchReply(custom_id, entry["response"])

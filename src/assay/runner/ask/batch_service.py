@@ -1,0 +1,320 @@
+"""One batch from its upload to its results, through every failure of the network and the service.
+
+A batch is noted in the log before it is sent. When it is not known whether the service received it, it is looked up by
+its marker before it is sent again.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ...core import ErrorInfo, ModelError, UsageError
+from ...core.plural import plural
+from ...models.batching.batch_api import (
+    BatchApi,
+    BatchResults,
+    BatchStatus,
+    ResultsGone,
+)
+from ...models.batching.batch_client import BatchReply, RecordedRequest
+from ...models.http_failures import HttpFailure, Refused
+from ...store.batch_log import BatchLog, LoggedBatch
+from .batch_limits import BatchLimits
+from .retry import RetryPolicy, Stopped
+from .work import Job
+
+LONGEST_SILENCE = 3600.0
+"""Seconds for which a service that fails is asked again. The batch goes on meanwhile."""
+LOOKS = 3
+"""How often the list of batches is read before a batch counts as never created: it may appear late."""
+SECONDS_BETWEEN_LOOKS = 2.0
+DOWNLOADS = 3
+"""How often a results file that ends within a line is downloaded."""
+FIRST_POLL = 1.0
+SLOWER = 1.5
+LONGEST_QUOTA_WAIT = 600.0
+MISSING = (404, 405, 501)
+UNSURE = frozenset({408, 409, 425})
+"""Statuses below 500 after which it is not certain that nothing was created."""
+T = TypeVar("T")
+Say = Callable[[str], None]
+
+
+class NotThere(Exception):
+    """The service answered that a path or a batch does not exist."""
+
+
+@dataclass(eq=False)
+class Draft:
+    """Requests that are collected for the next batch."""
+
+    logged: LoggedBatch
+    request: RecordedRequest
+    """One of its requests: the others have the same path and headers."""
+    lines: list[bytes] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    size: int = 0
+
+
+@dataclass(eq=False)
+class OpenBatch:
+    """A batch whose results are awaited, and the jobs that wait for them."""
+
+    logged: LoggedBatch
+    jobs: dict[int, Job] = field(default_factory=dict)
+    """By number of the request."""
+    spare: dict[str, "deque[int]"] = field(default_factory=dict)
+    """By request key: requests of an earlier run that no job has claimed yet."""
+    candidates: list[str] = field(default_factory=list)
+    """Batches of the service that may be this one, while that is not known."""
+    status: BatchStatus = field(default_factory=lambda: BatchStatus("running"))
+    following: "asyncio.Task[BatchResults | None] | None" = None
+
+    def number_of(self, custom_id: str) -> int | None:
+        """Return the number of the request that a reply names; None if the batch has no such request."""
+        marker, _, digits = custom_id.rpartition("-")
+        if marker not in (self.logged.marker, "") or not digits.isdecimal():
+            return None
+        number = int(digits)
+        return number if number < len(self.logged.keys) else None
+
+    def owns(self, replies: Sequence[BatchReply]) -> bool:
+        """Return True if the replies carry the marker of this batch."""
+        prefix = f"{self.logged.marker}-"
+        return any(reply.custom_id.startswith(prefix) for reply in replies)
+
+
+@dataclass(eq=False)
+class BatchService:
+    """The batch API of a model, called until it answers."""
+
+    api: BatchApi
+    log: BatchLog
+    limits: BatchLimits
+    where: str
+    say: Say
+    """Shows a line while the run goes on."""
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nothing is to wait any more."""
+
+    def __post_init__(self) -> None:
+        self._policy = RetryPolicy(base_seconds=min(1.0, self.limits.poll))
+        self._rng = random.Random(0)
+        self._refusals_for_quota = 0
+
+    async def check(self) -> str:
+        """Return the id of the newest batch. Raise if the server has no batch API."""
+        try:
+            return await self._call(self.api.newest)
+        except NotThere as error:
+            raise UsageError(
+                f"{self.api.address} has no batch API ({self.api.paths}): {error}",
+                where=self.where,
+                fix="leave --batch_api out, or check base_url",
+            ) from None
+
+    async def submit(self, draft: Draft) -> OpenBatch:
+        """Send a batch once, however often that has to be tried. Its id is on disk when this returns."""
+        logged = draft.logged
+        logged.newest = await self.check()
+        self.log.plan(logged)
+        batch = OpenBatch(logged, dict(enumerate(draft.jobs)))
+        try:
+            input_id = await self._call(
+                lambda: self.api.upload(logged.marker, draft.lines)
+            )
+            if input_id:
+                self.log.note(logged, "uploaded", input_id=input_id)
+            await self._create(draft, batch)
+        except NotThere as error:
+            self.log.note(logged, "dropped")
+            raise UsageError(
+                f"{self.api.address} has no batch API ({self.api.paths}): {error}",
+                where=self.where,
+                fix="leave --batch_api out, or check base_url",
+            ) from None
+        return batch
+
+    async def _create(self, draft: Draft, batch: OpenBatch) -> None:
+        """Create a batch, or find it if a call that failed created it."""
+        logged = batch.logged
+        attempt = 0
+        while True:
+            is_certain = False
+            try:
+                batch_id = await self.api.create(
+                    logged.marker, draft.request, draft.lines, logged.input_id
+                )
+                self.log.note(logged, "created", batch_id=batch_id)
+                return
+            except Refused as refused:
+                is_certain = refused.status < 500 and refused.status not in UNSURE
+                failure = self.api.failure_of(refused)
+                status = refused.status
+            except HttpFailure as error:
+                failure = error
+                status = 0
+            if is_certain and not failure.retryable:
+                self.log.note(logged, "dropped")
+                self._raise(failure, status)
+            await self._pause(failure, attempt)
+            attempt += 1
+            if is_certain:
+                continue
+            found_it = await self._look_up(batch)
+            if found_it:
+                return
+            if not failure.retryable:
+                self.log.note(logged, "dropped")
+                self._raise(failure, status)
+
+    async def _look_up(self, batch: OpenBatch) -> bool:
+        """Look for a batch that may have been created; return True if there is one, or a candidate for it."""
+        logged = batch.logged
+        others = {other.batch_id for other in self.log.batches.values()}
+        for look in range(LOOKS):
+            if look:
+                await self._sleep(min(self.limits.poll, SECONDS_BETWEEN_LOOKS))
+            ids = await self._call(
+                lambda: self.api.find(
+                    logged.marker, logged.input_id, logged.newest, len(logged.keys)
+                )
+            )
+            candidates = [batch_id for batch_id in ids if batch_id not in others]
+            if candidates and self.api.finds_by_marker:
+                self.log.note(logged, "created", batch_id=candidates[0])
+                return True
+            if candidates:
+                batch.candidates = candidates
+                return True
+        return False
+
+    async def follow(self, batch: OpenBatch) -> BatchResults | None:
+        """Wait until a batch has ended, and return its results; None if the service never received it."""
+        logged = batch.logged
+        if not logged.batch_id and not batch.candidates:
+            await self._look_up(batch)
+        ids = [logged.batch_id] if logged.batch_id else batch.candidates
+        for batch_id in ids:
+            await self._wait_until_ended(batch, batch_id)
+            if batch.status.state == "failed":
+                if logged.batch_id:
+                    await self._after_refusal(batch)
+                    return None
+                continue
+            results = await self._download(batch)
+            if logged.batch_id:
+                return results
+            if batch.owns(results.replies):
+                self.log.note(logged, "created", batch_id=batch_id)
+                return results
+        self.log.note(logged, "dropped")
+        return None
+
+    async def _wait_until_ended(self, batch: OpenBatch, batch_id: str) -> None:
+        """Ask for the state of a batch until it is final."""
+        seconds = min(FIRST_POLL, self.limits.poll)
+        while True:
+            try:
+                batch.status = await self._call(lambda: self.api.status(batch_id))
+            except NotThere:
+                raise self._lost(
+                    batch, f"the service no longer knows batch {batch_id}"
+                ) from None
+            if batch.status.state != "running":
+                return
+            await self._sleep(seconds)
+            seconds = min(self.limits.poll, seconds * SLOWER)
+
+    async def _after_refusal(self, batch: OpenBatch) -> None:
+        """Drop a batch that the service refused whole. Wait if it may be sent again later; raise otherwise."""
+        status = batch.status
+        why = status.why or "it gives no reason"
+        self.log.note(batch.logged, "dropped")
+        if not status.is_over_quota:
+            raise ModelError(
+                f"the service refused batch {batch.logged.name}: {why}",
+                where=self.where,
+                fix="nothing of it was asked; correct what it names, then run the same command again",
+            )
+        self._refusals_for_quota += 1
+        seconds = min(LONGEST_QUOTA_WAIT, self.limits.poll * self._refusals_for_quota)
+        self.say(
+            f"batch {batch.logged.name}: too many requests wait at the service already;"
+            f" sending it again in {seconds:.0f} s: {why}"
+        )
+        await self._sleep(seconds)
+
+    async def _download(self, batch: OpenBatch) -> BatchResults:
+        """Return the results of a batch that ended."""
+        name = batch.logged.name
+        for _ in range(DOWNLOADS):
+            try:
+                results = await self._call(lambda: self.api.results(batch.status))
+            except (ResultsGone, NotThere):
+                raise self._lost(
+                    batch, f"the results of batch {name} are gone"
+                ) from None
+            if not results.is_cut_off:
+                break
+        return results
+
+    def _lost(self, batch: OpenBatch, what: str) -> ModelError:
+        """Return the error for answers that the service no longer has. Asking again is up to the user: it costs."""
+        name = batch.logged.name
+        return ModelError(
+            f"{what} ({plural(len(batch.logged.keys), 'request')})",
+            where=self.where,
+            fix=f"check base_url and the key; `assay batches RUN --forget {name}` lets the next run ask again",
+        )
+
+    async def _call(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Call the service until it answers. Raise if it refuses, or fails for an hour."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        attempts = 0
+        while True:
+            try:
+                return await attempt()
+            except Refused as refused:
+                failure = self.api.failure_of(refused)
+                status = refused.status
+            except HttpFailure as error:
+                failure = error
+                status = 0
+            if status in MISSING:
+                raise NotThere(self.api.plain_message(failure))
+            if not failure.retryable or clock() - began > LONGEST_SILENCE:
+                self._raise(failure, status)
+            await self._pause(failure, attempts)
+            attempts += 1
+
+    def _raise(self, failure: HttpFailure, status: int) -> None:
+        """Raise the error of a run whose service refuses its calls."""
+        message, _, fix = self.api.plain_message(failure).partition("; fix: ")
+        if status in (401, 403):
+            fix = f"check the key in {self.api.model.api_key_env}; batches may need further rights"
+        raise ModelError(
+            f"{self.api.title}: {message}",
+            where=self.where,
+            fix=fix or "the same command again goes on where it stopped",
+        )
+
+    async def _pause(self, failure: HttpFailure, attempts: int) -> None:
+        """Wait before another call, as long as the retry policy says."""
+        message = self.api.plain_message(failure)
+        if not attempts:
+            self.say(f"trying again after {failure.kind}: {message}")
+        error = ErrorInfo(failure.kind, message, True, failure.retry_after)
+        await self._sleep(self._policy.delay(error, attempts, self._rng))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait, unless the run is stopped: then raise `Stopped`."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.stopped.wait(), seconds)
+        if self.stopped.is_set():
+            raise Stopped

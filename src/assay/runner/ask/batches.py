@@ -1,0 +1,455 @@
+"""Ask a model through its batch API: collect requests, send them as batches, and hand on what comes back.
+
+Rows are read until a batch is full or nothing more can come without an answer: so each round of a dialogue, or of
+calls to tools, is one batch. Answers go to the same sink as those of the scheduler. A request that failed in a way that
+may pass is asked in the next batch, and alone after some rounds.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from ...core import Meter, Model, ModelError, Output
+from ...core.plural import plural
+from ...models.batching.batch_api import BatchResults
+from ...models.batching.batch_client import BatchedModel, BatchReply
+from ...models.http_failures import HttpFailure
+from ...store.batch_log import BatchLog, LoggedBatch
+from ..counts.spending import cost_of
+from ..events import TaskProgress
+from .batch_limits import BatchLimits
+from .batch_service import BatchService, Draft, OpenBatch
+from .calls import call_async
+from .retry import RetryPolicy, Stopped
+from .server_group import ServerGroup
+from .sizing import DEFAULT_WINDOW
+from .work import Answers, Job, Sink, Work
+
+AT_ONCE = 256
+"""Jobs that are read, or answers that are written, before others get their turn."""
+SETTLE_SECONDS = 2.0
+"""How long a batch waits for judges that hold back further rows."""
+CANCELLED = "cancelled"
+
+Pair = tuple[Job, Output]
+Spare = tuple[OpenBatch, BatchReply]
+
+
+@dataclass(eq=False)
+class BatchAsker:
+    """Asks one model for the jobs of one task, in batches."""
+
+    model: Model
+    service: BatchService
+    log: BatchLog
+    limits: BatchLimits
+    task: str
+    name: str
+    journal: Path
+    progress: TaskProgress
+    say: Callable[[str], None]
+    """Shows a line and keeps it in the notes of the run."""
+    whisper: Callable[[str], None]
+    """Shows a line that is of no interest once the run is done."""
+    prices: Mapping[str, Any]
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    window: int = DEFAULT_WINDOW
+    """Requests in flight that are asked alone."""
+    is_in_journal: Callable[[str], bool] = lambda key: False
+    """Return True if the journal has an answer to a request key."""
+    is_async: bool = True
+
+    def __post_init__(self) -> None:
+        servers = getattr(self.model, "servers", None) or (self.model,)
+        self._batched = BatchedModel(self.service.api.model)
+        self._single = ServerGroup(
+            servers, self.window, self.policy, 0, say=self.whisper
+        )
+        self._drafts: dict[tuple[Any, ...], Draft] = {}
+        self._adopted: list[OpenBatch] = []
+        """Batches of an earlier run."""
+        self._claimable: list[OpenBatch] = []
+        """Those of them that have not ended yet."""
+        self._open: list[OpenBatch] = []
+        """Batches whose end is awaited."""
+        self._spare: dict[str, deque[Spare]] = {}
+        """By request key: replies of an earlier run's batch that no job has claimed yet."""
+        self._ready: list[Pair] = []
+        """Answers that are to be handed on."""
+        self._alone: set[asyncio.Task[None]] = set()
+        self._held = 0
+        """Jobs that were taken and not handed on yet."""
+        self._handed_on = 0
+        self._changed = asyncio.Event()
+
+    async def run(self, work: Work, sink: Sink) -> None:
+        """Work until nothing is left, or until the work is stopped."""
+        work.when_stopped(self._stop)
+        self._adopt()
+        try:
+            await self._work_through(work, sink)
+            if not work.stopped:
+                self._finish_adopted()
+        except Stopped:
+            pass
+        finally:
+            await self._end()
+
+    def _stop(self) -> None:
+        self.service.stopped.set()
+        self._single.stop()
+        self._changed.set()
+
+    def _adopt(self) -> None:
+        """Take over the batches of an earlier run, so that their requests are not sent again."""
+        for logged in self.log.open_batches(self.task, self.name):
+            batch = OpenBatch(logged)
+            for number, key in enumerate(logged.keys):
+                batch.spare.setdefault(key, deque()).append(number)
+            self._adopted.append(batch)
+        self._claimable = list(self._adopted)
+
+    async def _work_through(self, work: Work, sink: Sink) -> None:
+        """Take jobs, send batches and hand on answers until nothing is left."""
+        while not work.stopped:
+            jobs = work.take(AT_ONCE)
+            if jobs:
+                for job in jobs:
+                    await self._take(job)
+                await asyncio.sleep(0)
+            elif await self._hand_on(work, sink):
+                continue
+            elif work.in_flight > self._held:
+                await self._wait(work)  # calls of tools are running
+            elif work.has_unread_rows and await self._wait(work, self._settle_seconds):
+                continue
+            elif self._drafts:
+                for group in list(self._drafts):
+                    await self._send(group)
+            elif self._held:
+                await self._wait(work)
+            elif not await work.more():
+                return
+
+    @property
+    def _settle_seconds(self) -> float:
+        return min(SETTLE_SECONDS, self.limits.poll)
+
+    async def _wait(self, work: Work, seconds: float | None = None) -> bool:
+        """Wait until something changes, at most for some seconds. Return True if something did."""
+        waiting = [
+            asyncio.ensure_future(work.changed()),
+            asyncio.ensure_future(self._changed.wait()),
+        ]
+        try:
+            done, _ = await asyncio.wait(
+                waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            for task in waiting:
+                task.cancel()
+        self._changed.clear()
+        return bool(done)
+
+    async def _take(self, job: Job) -> None:
+        """Find the batch of an earlier run that asks a job already, or put the job into the next batch."""
+        if not job.attempts:
+            self._held += 1
+            self.progress.meter.begun += 1
+        key = job.request.key
+        replies = self._spare.get(key)
+        if replies:
+            batch, reply = replies.popleft()
+            await self._read(batch, job, reply)
+            return
+        for batch in self._claimable:
+            numbers = batch.spare.get(key)
+            if numbers:
+                batch.jobs[numbers.popleft()] = job
+                self._follow(batch)
+                return
+        await self._draft(job)
+
+    async def _draft(self, job: Job) -> None:
+        """Put a job into the next batch, and send that batch if it is full."""
+        self._batched.record_next()
+        output = await call_async(self._batched.model, job.request)
+        request = self._batched.recorded(output)
+        if request is None:
+            self._ready.append((job, output))
+            return
+        api = self.service.api
+        group = api.group_of(request)
+        draft = self._drafts.get(group)
+        number = 0 if draft is None else len(draft.lines)
+        marker = secrets.token_hex(8) if draft is None else draft.logged.marker
+        line = api.encode(f"{marker}-{number}", request)
+        if len(line) > self.limits.size:
+            self._ready.append((job, self._too_large(len(line))))
+            return
+        if draft is not None and draft.size + len(line) > self.limits.size:
+            await self._send(group)
+            await self._draft(job)
+            return
+        if draft is None:
+            logged = LoggedBatch(marker, self.task, self.name, ())
+            draft = self._drafts[group] = Draft(logged, request)
+        draft.lines.append(line)
+        draft.jobs.append(job)
+        draft.size += len(line)
+        if len(draft.lines) >= self.limits.requests:
+            await self._send(group)
+
+    def _too_large(self, size: int) -> Output:
+        most = self.limits.size / 1_000_000
+        message = (
+            f"the request is {size / 1_000_000:.3g} MB, more than a batch takes ({most:.3g} MB);"
+            " fix: smaller media, or a run without --batch_api"
+        )
+        return Output.failed("data", message, retryable=False)
+
+    async def _send(self, group: tuple[Any, ...]) -> None:
+        """Send a draft as a batch, and follow it."""
+        draft = self._drafts.pop(group)
+        draft.logged.keys = [job.request.key for job in draft.jobs]
+        batch = await self.service.submit(draft)
+        requests = plural(len(draft.jobs), "request")
+        name = batch.logged.name
+        self.whisper(f"batch {name}: {requests} sent")
+        self._follow(batch)
+
+    def _follow(self, batch: OpenBatch) -> None:
+        """Wait for a batch in the background."""
+        if batch.following is None:
+            batch.following = asyncio.ensure_future(self.service.follow(batch))
+            batch.following.add_done_callback(lambda _: self._changed.set())
+            self._open.append(batch)
+
+    async def _hand_on(self, work: Work, sink: Sink) -> bool:
+        """Hand on the answers that came. Return True if there were any."""
+        self._show_progress()
+        ended = [
+            batch
+            for batch in self._open
+            if batch.following is not None and batch.following.done()
+        ]
+        for batch in ended:
+            self._open.remove(batch)
+            await self._collect(batch, batch.following.result(), work, sink)  # type: ignore[union-attr]
+        if self._ready:
+            await self._deliver(work, sink)
+            return True
+        return bool(ended)
+
+    async def _collect(
+        self, batch: OpenBatch, results: BatchResults | None, work: Work, sink: Sink
+    ) -> None:
+        """Hand on the answers of a batch that ended, and ask again for what is missing."""
+        if batch in self._claimable:
+            self._claimable.remove(batch)
+        if results is None:
+            # The service never received the batch.
+            for job in batch.jobs.values():
+                await self._draft(job)
+            return
+        replies = self._sort(batch, results)
+        self._keep_spare(batch, replies)
+        is_cancelled = batch.status.state == CANCELLED
+        unanswered = 0
+        for number, job in batch.jobs.items():
+            reply = replies.pop(number, None)
+            if is_cancelled and (reply is None or reply.failure is not None):
+                unanswered += 1
+                continue
+            await self._read(batch, job, reply or _missing(batch, number))
+            if len(self._ready) >= AT_ONCE:
+                await self._deliver(work, sink)
+        await self._deliver(work, sink)
+        if not any(batch.spare.values()):
+            self.log.finish(batch.logged, self.journal)
+        if unanswered:
+            self._raise_cancelled(batch, unanswered)
+
+    def _sort(self, batch: OpenBatch, results: BatchResults) -> dict[int, BatchReply]:
+        """Return the replies by number of their request, and say what is wrong with the others."""
+        replies: dict[int, BatchReply] = {}
+        unknown = 0
+        repeated = 0
+        for reply in results.replies:
+            number = batch.number_of(reply.custom_id)
+            if number is None:
+                unknown += 1
+            elif number in replies:
+                repeated += 1
+            else:
+                replies[number] = reply
+        missing = sum(number not in replies for number in batch.jobs)
+        counts = {
+            "broken line": results.broken_lines,
+            "unknown custom_id": unknown,
+            "repeated custom_id": repeated,
+            "missing answer": missing,
+        }
+        if batch.status.state == CANCELLED:
+            counts.pop("missing answer")
+        parts = [plural(count, noun) for noun, count in counts.items() if count]
+        if parts:
+            again = "; what is missing is asked again" if missing else ""
+            self.say(f"batch {batch.logged.name}: {', '.join(parts)}{again}")
+        return replies
+
+    def _keep_spare(self, batch: OpenBatch, replies: dict[int, BatchReply]) -> None:
+        """Keep the replies of an earlier run's batch for jobs that are read later."""
+        for key, numbers in batch.spare.items():
+            for number in numbers:
+                if number in replies:
+                    entry = (batch, replies[number])
+                    self._spare.setdefault(key, deque()).append(entry)
+
+    async def _read(self, batch: OpenBatch, job: Job, reply: BatchReply) -> None:
+        """Read the reply to a job as the adapter would. Ask again for a failure that may pass."""
+        self._batched.answer_next(reply)
+        output = await call_async(self._batched.model, job.request)
+        error = output.error
+        if error is not None and error.retryable:
+            job.attempts += 1
+            if job.attempts < self.limits.rounds:
+                await self._take(job)
+            else:
+                self._ask_alone(job)
+            return
+        details = {**output.details, "batch": batch.logged.name}
+        output = replace(output, details=details, seconds=None)
+        share = 1.0 if self.limits.price is None else self.limits.price
+        self._ready.append((job, self._priced(output, share)))
+
+    def _priced(self, output: Output, share: float) -> Output:
+        """Return the output with its cost, if the prices are known: a batch costs a share of them."""
+        usage = output.usage
+        if usage is None or usage.cost is not None:
+            return output
+        tokens = {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+        }
+        cost = cost_of(tokens, self.prices)
+        if cost is None:
+            return output
+        return replace(output, usage=replace(usage, cost=cost * share))
+
+    def _ask_alone(self, job: Job) -> None:
+        """Ask for a request by itself, at its usual price: it failed in every batch."""
+        if not self._alone:
+            self.say(
+                f"{self.name}: requests that failed in {self.limits.rounds} batches are asked alone, at the usual price"
+            )
+        task = asyncio.ensure_future(self._answer_alone(job))
+        self._alone.add(task)
+        task.add_done_callback(lambda _: self._changed.set())
+
+    async def _answer_alone(self, job: Job) -> None:
+        def attempt(server: Model) -> Awaitable[Output]:
+            return call_async(server, job.request)
+
+        with suppress(Stopped):
+            output = await self._single.send(attempt)
+            self._ready.append((job, self._priced(output, 1.0)))
+
+    async def _deliver(self, work: Work, sink: Sink) -> None:
+        """Write the answers to the journal, and score them."""
+        while self._ready:
+            pairs: Answers = self._ready[:AT_ONCE]
+            del self._ready[:AT_ONCE]
+            try:
+                sink.keep(pairs)
+                sink.judge(pairs)
+            finally:
+                self._held -= len(pairs)
+                self._handed_on += len(pairs)
+                work.finished(len(pairs))
+            await asyncio.sleep(0)
+
+    def _show_progress(self) -> None:
+        """Show how much of the batches is done."""
+        self.progress.batches = _batch_counts(self._open)
+        done = sum(batch.status.done for batch in self._open)
+        meter: Meter = self.progress.meter
+        meter.ended = float(self._handed_on + done)
+
+    def _raise_cancelled(self, batch: OpenBatch, unanswered: int) -> None:
+        requests = plural(unanswered, "request")
+        raise ModelError(
+            f"batch {batch.logged.name} was cancelled before {requests} had an answer",
+            where=self.service.where,
+            fix="the same command again asks for the rest",
+        )
+
+    def _finish_adopted(self) -> None:
+        """Close the batches of an earlier run whose answers are all in the journal, and name the others."""
+        unread = {
+            id(batch)
+            for key, replies in self._spare.items()
+            for batch, _ in replies
+            if not self.is_in_journal(key)
+        }
+        for batch in self._adopted:
+            if not batch.logged.is_open:
+                continue
+            is_read = batch not in self._claimable
+            if is_read and id(batch) in unread:
+                self.say(
+                    f"batch {batch.logged.name}: some answers belong to no sample of this run"
+                )
+            if is_read or all(map(self.is_in_journal, batch.logged.keys)):
+                self.log.finish(batch.logged, self.journal)
+            else:
+                self.say(
+                    f"batch {batch.logged.name} of an earlier run is not needed by this one;"
+                    " `assay batches RUN --cancel` cancels it"
+                )
+
+    async def _end(self) -> None:
+        """Stop watching. The batches go on at the service."""
+        tasks = [*self._alone]
+        for batch in self._open:
+            if batch.following is not None:
+                tasks.append(cast("asyncio.Task[None]", batch.following))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.service.api.close()
+        self.progress.batches = ""
+        for batch in self._open:
+            self.say(_goes_on(batch))
+
+
+def _missing(batch: OpenBatch, number: int) -> BatchReply:
+    """Return the reply to a request of which the results say nothing."""
+    failure = HttpFailure("batch", "the results have no answer", retryable=True)
+    return BatchReply(f"{batch.logged.marker}-{number}", failure=failure)
+
+
+def _batch_counts(batches: Sequence[OpenBatch]) -> str:
+    """Return `batch_1: 120 of 500 done`, or the sum over several batches."""
+    if not batches:
+        return ""
+    done = sum(batch.status.done for batch in batches)
+    total = sum(len(batch.logged.keys) for batch in batches)
+    name = batches[0].logged.name
+    if len(batches) > 1:
+        name = plural(len(batches), "batch", "batches")
+    return f"{name}: {done:,} of {total:,} done"
+
+
+def _goes_on(batch: OpenBatch) -> str:
+    """Return the line about a batch that is not awaited any more."""
+    total = len(batch.logged.keys)
+    return (
+        f"batch {batch.logged.name} goes on at the service ({batch.status.done:,} of {total:,} done):"
+        " the same command again waits for it, `assay batches RUN --cancel` cancels it"
+    )
