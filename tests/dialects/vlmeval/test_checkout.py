@@ -9,6 +9,7 @@ import pytest
 
 from assay.core import UnknownName, UsageError
 from assay.dialects.vlmeval.command import evaluate
+from assay.dialects.vlmeval.toolkit import TOOLKIT
 
 CONFIG = """
     import os
@@ -168,3 +169,36 @@ def test_a_script_of_the_checkout_shows_its_output_and_its_errors(
     )
 
     assert said in done.stdout
+
+
+REPORTS = """
+    from ..smp import *
+
+
+    class ImageBaseDataset:
+        @classmethod
+        def report_infer_err(cls, prediction_file):
+            return {'class': cls.__name__, 'markers': cls.INFER_FAIL_MARKERS, 'file': prediction_file}
+"""
+
+
+def test_reports_are_those_of_the_checkout(checkout):
+    (checkout / "vlmeval/dataset/image_base.py").write_text(dedent(REPORTS))
+    colours = TOOLKIT.load(checkout / "vlmeval/dataset/colours.py").member("Colours")
+
+    report = colours.report_infer_err("out/predictions.xlsx")
+
+    assert report == {
+        "class": "Colours",
+        "markers": ("Failed to obtain answer",),
+        "file": "out/predictions.xlsx",
+    }
+
+
+def test_without_a_checkout_a_class_has_no_reports(file):
+    source = (
+        "from vlmeval.dataset import ImageBaseDataset\nclass D(ImageBaseDataset): ..."
+    )
+    alone = TOOLKIT.load(file("alone.py", source)).member("D")
+
+    assert not hasattr(alone, "report_infer_err")

@@ -12,10 +12,6 @@ _HERE = "assay.dialects.vlmeval"
 _KITS = "assay.dialects.kits"
 _MATCHING = "can_infer can_infer_option can_infer_text"
 _TSV = "DATASET_TYPE TSVDataset dataset_URLs img_root_map"
-_IMAGES = (
-    "ImageBaseDataset img_root_map _choose_primary_metric_key _count_markers_in_obj "
-    "_score_judge_file_candidate"
-)
 _DATASETS = (
     "CUSTOM_DATASET DATASET_CLASSES DATASET_COLLECTION DATASET_MODALITY DATASET_TYPE DEBUG_MESSAGE IMAGE_DATASET "
     "SUPPORTED_DATASETS TEXT_DATASET VIDEO_DATASET ConcatDataset CustomMCQDataset CustomTextMCQDataset "
@@ -41,7 +37,7 @@ NAMES: dict[str, str] = {
     "vlmeval.chat_api": f"{_HERE}.judging: OpenAIWrapper OpenAIWrapperInternal",
     "vlmeval.config": f"{_HERE}.toolkit: api_models partial supported_VLM",
     "vlmeval.dataset": f"{_HERE}.dataset_names: {_DATASETS}",
-    "vlmeval.dataset.image_base": f"{_HERE}.dataset_bases: {_IMAGES}",
+    "vlmeval.dataset.image_base": f"{_HERE}.dataset_bases: ImageBaseDataset img_root_map",
     "vlmeval.dataset.image_mcq": f"{_HERE}.dataset_kinds: CustomMCQDataset ImageMCQDataset",
     "vlmeval.dataset.image_mt": f"{_HERE}.dataset_kinds: ImageMTDataset",
     "vlmeval.dataset.image_vqa": f"{_HERE}.dataset_kinds: CustomVQADataset ImageVQADataset",

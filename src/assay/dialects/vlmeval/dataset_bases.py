@@ -1,10 +1,9 @@
-"""Base classes of datasets: a benchmark in one TSV file, with images, texts or videos, and reports on its evaluation.
+"""Base classes of datasets: a benchmark in one TSV file, with images, texts or videos.
 
 The data frame is built only when code reads `data`. A class that only builds prompts gets lines one at a time, and a
 file of any size stays on disk.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -24,27 +23,36 @@ from .era import upstreams_rule
 from .rows import Source, shows_images
 from .videos import Spacing, video_frames
 
-RUN_STATUS_NAME = "status.json"
 INFER_FAIL_MSG = "Failed to obtain answer"
-_RUN_FOLDER = re.compile(r"T\d{8}(-\d{6}|_G[0-9a-fA-F]+)")
-_SCORES = (("overall", 100, 95, 90), ("acc", 80, 80, 70), ("score", 60, 60, 50))
-"""A word, and the score of a name that equals it, ends in `|` and it, or contains it."""
-_SPLITS = (
-    ("split=test", 4),
-    ("split=validation", 3),
-    ("split=val", 2),
-    ("split=dev", 1),
-)
-_JUDGED = ("judge", "log", "res", "rating", "comment", "response")
-_UNFINISHED = ("_checkpoint.pkl", "_PREV.pkl", "_structs.pkl")
-
 
 CLASSES: list[Any] = []
 """Dataset classes of user files, in the order they were defined: the newest that knows a name is the one meant."""
 
 
+class UpstreamMethod:
+    """A class method for VLMEvalKit's own scripts, taken from its `ImageBaseDataset` in a checkout when it is used."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        from .toolkit import upstream_base
+
+        base = upstream_base(owner)
+        if base is None:
+            raise AttributeError(
+                f"{self._name} is VLMEvalKit's own: run in a checkout of it, or install it"
+            )
+        return vars(base)[self._name].__get__(instance, owner)
+
+
 class Reporting(TableRows):
-    """The class methods through which VLMEvalKit's driver and scripts request these reports."""
+    """What VLMEvalKit's own scripts ask a class about its files and its numbers."""
+
+    get_judge_file = UpstreamMethod()
+    report_infer_err = UpstreamMethod()
+    report_judge_err = UpstreamMethod()
+    report_primary_metric = UpstreamMethod()
 
     DEFAULT_JUDGE: ClassVar[str | list[str]] = "gpt-4o-mini"
     INFER_FAIL_MARKERS: ClassVar[tuple[str, ...]] = (INFER_FAIL_MSG,)
@@ -54,201 +62,6 @@ class Reporting(TableRows):
         super().__init_subclass__(**settings)
         if not cls.__module__.startswith("assay."):
             CLASSES.append(cls)
-
-    @classmethod
-    def get_judge_file(
-        cls, eval_file: str | Path, judge_model: str | None = None
-    ) -> Path | None:
-        """Return the file beside the predictions that most likely holds the judge's output, or None."""
-        predictions = Path(eval_file).resolve()
-        files = files_named_after(Path(eval_file))
-        candidates = [
-            path
-            for path in files
-            if path.exists()
-            and path.resolve() != predictions
-            and path.name != RUN_STATUS_NAME
-            and path.suffix != ".lock"
-            and not path.name.endswith(_UNFINISHED)
-        ]
-        return max(
-            candidates,
-            key=lambda path: judge_file_score(path, judge_model),
-            default=None,
-        )
-
-    @classmethod
-    def report_infer_err(cls, prediction_file: str | Path | None) -> dict[str, int]:
-        """Count the failed predictions and all predictions."""
-        is_there = prediction_file is not None and Path(prediction_file).exists()
-        frame = prediction_table(str(prediction_file)) if is_there else None
-        if frame is None:
-            return {"failed": 0, "total": 0}
-        texts = [str(text) for text in frame["prediction"]]
-        return {
-            "failed": sum(
-                any(m in text for m in cls.INFER_FAIL_MARKERS) for text in texts
-            ),
-            "total": len(texts),
-        }
-
-    @classmethod
-    def report_judge_err(
-        cls,
-        prediction_file: str | Path | None,
-        *,
-        total_samples: int | None,
-        judge_model: str | None = None,
-        error_message: str | None = None,
-    ) -> dict[str, int | None]:
-        """Count the failed judgements and all judgements; all failed if the evaluation ended with an error."""
-        if total_samples is None or total_samples <= 0:
-            return {"failed": 0, "total": total_samples}
-        is_there = prediction_file is not None and Path(prediction_file).exists()
-        judged = (
-            cls.get_judge_file(str(prediction_file), judge_model) if is_there else None
-        )
-        failed = 0
-        if judged is not None:
-            try:
-                failed = min(
-                    failures_in(load(str(judged)), cls.JUDGE_FAIL_MARKERS),
-                    total_samples,
-                )
-            except Exception:  # noqa: BLE001 - a file of the user's that cannot be read holds no failures
-                failed = 0
-        return {
-            "failed": total_samples if error_message and not failed else failed,
-            "total": total_samples,
-        }
-
-    @classmethod
-    def report_primary_metric(
-        cls, metrics: Mapping[str, Any] | None
-    ) -> dict[str, float | int]:
-        """Return the primary number of the evaluation under its name."""
-        key = primary_key(metrics) if isinstance(metrics, Mapping) and metrics else None
-        value = metrics.get(key) if metrics and key is not None else None
-        number = to_number(value)
-        return {} if number is None else {str(key): number}
-
-
-def files_named_after(predictions: Path) -> list[Path]:
-    """Return the files in a prediction file's folder that bear the model's and the dataset's name."""
-    folder = predictions.parent
-    is_run = _RUN_FOLDER.fullmatch(folder.name) is not None
-    model = folder.parent.name if is_run else folder.name
-    dataset = predictions.stem[len(model) + 1 :]
-    name = f"{model}_{dataset}"
-    return [
-        path
-        for path in sorted(folder.iterdir())
-        if name in str(path) and not path.is_dir()
-    ]
-
-
-def prediction_table(path: str) -> Any:
-    """Return the table of a prediction file, or `None` if it has none."""
-    import pandas
-
-    data = load(path)
-    if isinstance(data, list):
-        data = pandas.DataFrame(data)
-    elif isinstance(data, dict) and {"columns", "data"} <= set(data):
-        data = pandas.DataFrame(data["data"], columns=data["columns"])
-    elif isinstance(data, dict) and {"index", "prediction"} <= set(data):
-        data = pandas.DataFrame(data)
-    is_table = hasattr(data, "columns") and {"index", "prediction"} <= set(data.columns)
-    return data if is_table else None
-
-
-def to_number(value: Any) -> int | float | None:
-    """Return a number, or the number in a text; None for truth values, NaN and everything else."""
-    plain = value.item() if hasattr(value, "item") else value
-    if isinstance(plain, str):
-        try:
-            plain = int(plain) if plain.isdigit() else float(plain)
-        except ValueError:
-            return None
-    is_number = isinstance(plain, (int, float)) and not isinstance(plain, bool)
-    return plain if is_number and plain == plain else None
-
-
-def primary_key(metrics: Mapping[str, Any]) -> str | None:
-    """Return the name that most resembles the overall number; the first in alphabetical order if several do."""
-    return min(
-        metrics, key=lambda key: (-_worth(str(key).lower()), str(key)), default=None
-    )
-
-
-def _worth(name: str) -> int:
-    worth = 0
-    for word, exact, last, anywhere in _SCORES:
-        if name == word or name.endswith(f"|{word}") or word in name:
-            worth = (
-                exact
-                if name == word
-                else last
-                if name.endswith(f"|{word}")
-                else anywhere
-            )
-            break
-    return worth + next((more for split, more in _SPLITS if split in name), 0)
-
-
-def failures_in(value: Any, markers: tuple[str, ...]) -> int:
-    """Count the failure markers in what was read from a file."""
-    if value is None:
-        return 0
-    if hasattr(value, "columns") and hasattr(value, "iterrows"):
-        names = [
-            name
-            for name in value.columns
-            if any(tag in str(name).lower() for tag in _JUDGED)
-        ]
-        chosen = names or [
-            name for name in value.columns if value[name].dtype == object
-        ]
-        return sum(
-            any(m in str(cell) for m in markers)
-            for name in chosen
-            for cell in value[name]
-        )
-    if isinstance(value, dict):
-        return sum(failures_in(inner, markers) for inner in value.values())
-    if isinstance(value, (list, tuple, set)):
-        return sum(failures_in(inner, markers) for inner in value)
-    return int(any(marker in str(value) for marker in markers))
-
-
-_SUFFIX_SCORES = {
-    ".pkl": 12,
-    ".csv": 2,
-    **dict.fromkeys((".xlsx", ".xls", ".json", ".jsonl", ".tsv"), 8),
-}
-
-
-def judge_file_score(path: Path, judge_model: str | None = None) -> tuple[int, str]:
-    """Return how much a file's name resembles a judge's output, and the name."""
-    stem = path.stem.lower()
-    score = _SUFFIX_SCORES.get(path.suffix.lower(), 0)
-    if judge_model and judge_model.lower() in path.name.lower():
-        score += 100
-    if "judge" in stem:
-        score += 40
-    if "result" in stem:
-        score += 30
-    if any(tag in stem for tag in ("response", "rating", "review")):
-        score += 20
-    if any(tag in stem for tag in ("_score", "_acc", "metrics")):
-        score -= 100
-    return score, path.name
-
-
-# Upstream's own classes import these under their private names.
-_choose_primary_metric_key = primary_key
-_count_markers_in_obj = failures_in
-_score_judge_file_candidate = judge_file_score
 
 
 class ImageBaseDataset(Reporting):

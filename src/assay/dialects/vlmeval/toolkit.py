@@ -1,7 +1,9 @@
 """VLMEvalKit as the shared layer sees it, and the registry in which user files put their models by name."""
 
+import inspect
 from collections.abc import Callable
 from functools import partial as partial
+from pathlib import Path
 from typing import Any
 
 from ..kits.toolkit import Toolkit
@@ -41,3 +43,16 @@ TOOLKIT = Toolkit(
     model_folders=("vlm", "api"),
     own_dataset_files=OWN_DATASET_FILES,
 )
+
+
+def upstream_base(kind: type) -> type | None:
+    """Return VLMEvalKit's own base class from the checkout of a class's file, or of the working folder, or None."""
+    file = inspect.getsourcefile(kind)
+    folders = [None] if file is None else [Path(file).parent, None]
+    for folder in folders:
+        checkout = TOOLKIT.checkout(folder)
+        if checkout is not None:
+            source = checkout.dataset_folder / "image_base.py"
+            base: type = TOOLKIT.load(source).member("ImageBaseDataset")
+            return base
+    return None
