@@ -86,6 +86,29 @@ HELPERS = {
             "overall": 4.0,
         },
     ),
+    "gedit_upstream": (
+        "judge",
+        '{"score": [9, 4]}',
+        {
+            "viescore_upstream.semantics": 4.0,
+            "viescore_upstream.quality": 4.0,
+            "viescore_upstream.overall": 4.0,
+        },
+    ),
+    "gedit_cn_upstream": (
+        "judge",
+        '{"score": [9, 4]}',
+        {
+            "viescore_upstream.semantics": 4.0,
+            "viescore_upstream.quality": 4.0,
+            "viescore_upstream.overall": 4.0,
+        },
+    ),
+    "imgedit_upstream": (
+        "judge",
+        "Prompt Compliance: 5\nVisual Seamlessness: 4\nDetail Fidelity: 3",
+        {"imgedit_upstream.overall": 4.0},
+    ),
     "edit_similarity": (
         "",
         "",
@@ -135,6 +158,24 @@ SPECIALISTS["gedit"] = """def generate(request):
 SPECIALISTS["gedit_cn"] = SPECIALISTS["gedit"]
 WITHOUT_WORST = ("fid", "fid_clip", "edit_lpips")
 """Measures with no value for an image that is not there."""
+
+
+@pytest.fixture(autouse=True)
+def official_prompts(tmp_path_factory, monkeypatch):
+    """Checkouts with prompts for the tasks that are asked with official ones; the texts are made up."""
+    folder = tmp_path_factory.mktemp("checkouts")
+    names = (
+        "_context_no_delimit",
+        "_prompts_0shot_two_image_edit_rule",
+        "_prompts_0shot_tie_rule_SC",
+        "_prompts_0shot_rule_PQ",
+    )
+    lines = "".join(f"{name} = 'rate it'\n" for name in names)
+    (folder / "vie_prompts.py").write_text(lines)
+    kinds = dict.fromkeys(("color", "shape", "text"), "rate <edit_prompt>")
+    (folder / "prompts.json").write_text(json.dumps(kinds))
+    monkeypatch.setenv("ASSAY_GEDIT", str(folder))
+    monkeypatch.setenv("ASSAY_IMGEDIT", str(folder))
 
 
 def samples_of(task: Task) -> list[Sample]:
@@ -277,7 +318,7 @@ def test_a_model_that_draws_nothing_gets_nothing(name, tmp_path):
     )
 
     # DPG has no count of questions for an image that is not there; ImgEdit's scale begins at 1.
-    worst = 1.0 if name == "imgedit" else 0.0
+    worst = 1.0 if name.startswith("imgedit") else 0.0
     assert all(result.value in (worst, None) for result in done.results)
     answers = len(samples_of(task)) * task.options.n
     assert done.results[0].value == worst and done.results[0].outcomes == {

@@ -44,6 +44,14 @@ SCORERS = under("assay.scorers", {
     "last_word": ("text.perplexity:LastWord", "LAMBADA: greedy accuracy and per-item perplexity"),
     "judge": ("judge.judge:Judge", "a model's grade of one answer"),
     "mt_bench": ("judge.mt_bench:MtBench", "MT-Bench's grades of every round, by its published prompts"),
+    "viescore_upstream": (
+        "image.edits_published:VieScorePublished",
+        "GEdit-Bench's ratings by VIEScore's own prompts, from a checkout",
+    ),
+    "imgedit_upstream": (
+        "image.edits_published:ImgEditPublished",
+        "ImgEdit's ratings by its own prompts, from a checkout",
+    ),
     "viescore": ("image.viescore:VieScore", "a judge's ratings of an edit: instruction, quality, overall"),
     "mmmu": ("vision.mmmu:Mmmu", "MMMU: the letter, or the official rule for open questions"),
     "mathvista": ("vision.mathvista:MathVista", "MathVista: the option, number or list that was asked for"),

@@ -1,0 +1,330 @@
+"""Edits judged with the official prompts of GEdit-Bench and ImgEdit, read from a checkout of their authors.
+
+The prompts do not ship with assay. They are read as text from a file of the checkout, and none of its code runs.
+`$ASSAY_GEDIT` names a checkout of stepfun-ai/Step1X-Edit, `$ASSAY_IMGEDIT` one of PKU-YuanGroup/ImgEdit.
+"""
+
+import ast
+import asyncio
+import json
+import math
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    Image,
+    Message,
+    ModelError,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    Text,
+    UsageError,
+    digest_of,
+)
+from ...registry import scorers
+from ..answers import data_error, no_answer, no_verdict
+from ..given_models import GivenModels, ask_model
+from ..judge.exchange import question_media
+from ..judge.judge_verdict import NoVerdict, read_object
+
+_MAX_PROMPTS_BYTES = 4_000_000
+# "Prompt Compliance: 4"
+_RATING_LINE = re.compile(r"[^:\n]+: (\d+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptsFile:
+    """Where the official prompts of a benchmark are: a requirement of its scorer."""
+
+    benchmark: str
+    repository: str
+    variable: str
+    """The environment variable that names a checkout."""
+    paths: tuple[str, ...]
+    """Where the file may be in the checkout."""
+    module: str = ""
+    """An installed package that has the file."""
+
+    def find(self, checkout: str) -> Path | None:
+        """Return the file in a checkout, in the one that the environment names, or in the installed package.
+
+        Raise `UsageError` if a checkout is named and does not have it.
+        """
+        named = checkout or os.environ.get(self.variable, "")
+        if not named:
+            folders = map(Path, _package_folders(self.module))
+            packaged = [folder / Path(self.paths[0]).name for folder in folders]
+            return next((path for path in packaged if path.is_file()), None)
+        folder = Path(named).expanduser()
+        for path in (folder, *(folder / name for name in self.paths)):
+            if path.is_file():
+                return path
+        raise UsageError(
+            f"no prompts of {self.benchmark} in {named}: no {self.paths[0]}",
+            where=f"${self.variable}" if not checkout else "option `checkout`",
+            fix=f"name a checkout of {self.repository}",
+        )
+
+    def check(self, where: str | None = None) -> None:
+        """Raise an error that says how to name a checkout."""
+        raise UsageError(
+            f"the official prompts of {self.benchmark} are not here",
+            where=where,
+            fix=f"git clone https://github.com/{self.repository}, and {self.variable}=FOLDER",
+        )
+
+
+GEDIT = PromptsFile(
+    "GEdit-Bench",
+    "stepfun-ai/Step1X-Edit",
+    "ASSAY_GEDIT",
+    (
+        "GEdit-Bench/viescore/vie_prompts.py",
+        "viescore/vie_prompts.py",
+        "vie_prompts.py",
+    ),
+    module="viescore",
+)
+IMGEDIT = PromptsFile(
+    "ImgEdit",
+    "PKU-YuanGroup/ImgEdit",
+    "ASSAY_IMGEDIT",
+    ("Benchmark/Basic/prompts.json", "Basic/prompts.json", "prompts.json"),
+)
+
+
+@dataclass(frozen=True)
+class EditPublished(GivenModels, ABC):
+    """Base of the judges of edits that are asked with official prompts."""
+
+    checkout: str = ""
+    """The checkout with the prompts; without it the one that the environment names, or the installed package."""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Generation options of the judge, over those of the official script."""
+    prompts: Mapping[str, str] = field(init=False, repr=False)
+    """The official prompts by name. They are part of the scorer's identity."""
+    file: ClassVar[PromptsFile]
+    judge_options: ClassVar[Any] = DEFAULT_OPTIONS
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    expects: ClassVar[str] = "image"
+
+    def __post_init__(self) -> None:
+        path = self.file.find(self.checkout)
+        prompts: Mapping[str, str] = EMPTY
+        if path is not None:
+            prompts = self.read_prompts(path)
+        object.__setattr__(self, "prompts", prompts)
+        self.judge_options.set(**self.options)
+
+    @property
+    def requires(self) -> tuple[PromptsFile, ...]:
+        """The prompts, if they were not found."""
+        return () if self.prompts else (self.file,)
+
+    @abstractmethod
+    def read_prompts(self, path: Path) -> Mapping[str, str]:
+        """Return the prompts in the file by name."""
+
+    async def ask(self, prompt: str, images: Sequence[Image]) -> str:
+        """Return the judge's reply to a prompt with images behind it, in one turn of the user."""
+        message = Message("user", (Text(prompt), *images))
+        options = self.judge_options.set(**self.options)
+        reply = await ask_model(self.models, "judge", Prompt((message,)), options)
+        return reply.text
+
+
+@scorers.register("viescore_upstream")
+@dataclass(frozen=True)
+class VieScorePublished(EditPublished):
+    """GEdit-Bench with VIEScore's prompts: `semantics`, `quality`, and `overall`, their geometric mean."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 10.0)
+    best_mark: ClassVar[float] = 10.0
+    file: ClassVar[PromptsFile] = GEDIT
+    judge_options: ClassVar[Any] = DEFAULT_OPTIONS.set(max_tokens=1400)
+
+    def read_prompts(self, path: Path) -> Mapping[str, str]:
+        """Return the two prompts that VIEScore joins for an edit."""
+        texts = _constants(path)
+        context = "_context_no_delimit"
+        pieces = {
+            "semantics": (
+                context,
+                "_prompts_0shot_two_image_edit_rule",
+                "_prompts_0shot_tie_rule_SC",
+            ),
+            "quality": (context, "_prompts_0shot_rule_PQ"),
+        }
+        missing = [
+            name for names in pieces.values() for name in names if name not in texts
+        ]
+        if missing:
+            raise UsageError(
+                f"the prompts of GEdit-Bench lack {missing[0]}",
+                where=str(path),
+                fix=f"a checkout of {GEDIT.repository}",
+            )
+        return {
+            part: "\n".join(texts[name] for name in names)
+            for part, names in pieces.items()
+        }
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        made = [medium for medium in output.media if isinstance(medium, Image)]
+        failed = _not_judged(output, made, ("semantics", "quality", "overall"), 0.0)
+        if failed is not None:
+            return failed
+        given = [m for m in question_media(sample) if isinstance(m, Image)]
+        instruction = str(sample.input)
+        semantics = self.prompts["semantics"].replace("<instruction>", instruction)
+        details: dict[str, Any] = {"prompt": digest_of(dict(self.prompts))[:16]}
+        try:
+            replies = await asyncio.gather(
+                self.ask(semantics, [*given, made[-1]]),
+                self.ask(self.prompts["quality"], [made[-1]]),
+            )
+            details["replies"] = replies
+            ratings = [_ratings(reply) for reply in replies]
+        except (ModelError, NoVerdict) as error:
+            return no_verdict(str(error), **details)
+        values = {"semantics": min(ratings[0]), "quality": min(ratings[1])}
+        values["overall"] = math.sqrt(values["semantics"] * values["quality"])
+        return Score(values, details={**details, "ratings": ratings})
+
+
+@scorers.register("imgedit_upstream")
+@dataclass(frozen=True)
+class ImgEditPublished(EditPublished):
+    """ImgEdit with its prompt for each edit type: `overall`, the mean of the ratings in the judge's reply."""
+
+    bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    best_mark: ClassVar[float] = 5.0
+    file: ClassVar[PromptsFile] = IMGEDIT
+
+    def read_prompts(self, path: Path) -> Mapping[str, str]:
+        """Return the prompts by edit type."""
+        unreadable = UsageError(
+            "the prompts of ImgEdit are not a JSON object of texts",
+            where=str(path),
+            fix=f"a checkout of {IMGEDIT.repository}",
+        )
+        try:
+            prompts = json.loads(_text_of(path))
+        except ValueError as error:
+            raise unreadable from error
+        if not isinstance(prompts, dict) or not prompts:
+            raise unreadable
+        texts = {name: text for name, text in prompts.items() if isinstance(text, str)}
+        if len(texts) < len(prompts):
+            raise unreadable
+        return texts
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        made = [medium for medium in output.media if isinstance(medium, Image)]
+        failed = _not_judged(output, made, ("overall",), self.bounds[0])
+        if failed is not None:
+            return failed
+        edit_type = str(sample.tags.get("category", ""))
+        if edit_type not in self.prompts:
+            known = ", ".join(self.prompts)
+            return data_error(
+                f"ImgEdit has no prompt for the edit type {edit_type!r}, only for {known}"
+            )
+        given = [m for m in question_media(sample) if isinstance(m, Image)]
+        prompt = self.prompts[edit_type].replace("<edit_prompt>", str(sample.input))
+        details: dict[str, Any] = {"prompt": digest_of(dict(self.prompts))[:16]}
+        try:
+            reply = await self.ask(prompt, [*given, made[-1]])
+        except ModelError as error:
+            return no_verdict(str(error), **details)
+        details["reply"] = reply
+        lines = [_RATING_LINE.fullmatch(line.strip()) for line in reply.splitlines()]
+        ratings = [int(line[1]) for line in lines if line is not None]
+        if not ratings:
+            return no_verdict("the reply has no line `NAME: NUMBER`", **details)
+        if not all(1 <= rating <= 5 for rating in ratings):
+            return no_verdict("a rating is not from 1 to 5", **details)
+        mean = round(sum(ratings) / len(ratings), 2)
+        return Score({"overall": mean}, details={**details, "ratings": ratings})
+
+
+def _not_judged(
+    output: Output, made: Sequence[Image], names: Sequence[str], worst: float
+) -> Score | None:
+    """Return the score of an output without an image, which the judge does not get; `None` if it has one."""
+    silence = no_answer(output)
+    if silence is None and not made:
+        silence = Score.unparsed(reason="no image in the output")
+    if silence is None:
+        return None
+    values = dict.fromkeys(names, worst)
+    return Score(values, silence.outcome, details=silence.details)
+
+
+def _ratings(reply: str) -> list[float]:
+    """Return the numbers in `score` of VIEScore's reply. Raise `NoVerdict` if there are none from 0 to 10."""
+    ratings = read_object(reply).get("score")
+    if not isinstance(ratings, list) or not ratings:
+        raise NoVerdict("the reply is not an object with a list `score`")
+    for rating in ratings:
+        is_number = isinstance(rating, (int, float)) and not isinstance(rating, bool)
+        if not is_number or not 0 <= rating <= 10:
+            raise NoVerdict(f"a rating is not from 0 to 10: {str(rating)[:40]!r}")
+    return [float(rating) for rating in ratings]
+
+
+def _constants(path: Path) -> dict[str, str]:
+    """Return the texts that a Python file assigns to names, without running it."""
+    try:
+        tree = ast.parse(_text_of(path))
+    except SyntaxError as error:
+        raise UsageError(
+            f"the prompts cannot be read: {error.msg}", where=f"{path}:{error.lineno}"
+        ) from error
+    texts = {}
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        value = statement.value
+        if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                texts[target.id] = value.value
+    return texts
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file of a sensible size."""
+    try:
+        if path.stat().st_size > _MAX_PROMPTS_BYTES:
+            raise UsageError("the file of prompts is too large", where=str(path))
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"the prompts cannot be read: {error}", where=str(path)
+        ) from error
+
+
+def _package_folders(module: str) -> Sequence[str]:
+    """Return the folders of an installed package, without importing it."""
+    if not module:
+        return ()
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return ()
+    if spec is None:
+        return ()
+    return tuple(spec.submodule_search_locations or ())
