@@ -38,7 +38,7 @@ from ..sandbox.workspace import (
 from ..sandbox.workspace_choice import with_folders, workspace_tier
 from ..tooling.limits import USUAL_LIMITS, SampleLimits
 from .endpoint import Endpoint
-from .environment import Environment, Prepared
+from .environment import AgentWorkspace, Environment, Prepared
 from .program import (
     AGENT_HOME,
     ANSWER_FILE,
@@ -101,6 +101,8 @@ class AgentModel:
         """Choose the sandbox, which is attacked before it is used."""
         if self.program.is_null and self.environment is None:
             return
+        if self.environment is not None and not self.environment.needs_machine():
+            return
         visible = self.program.visible
         folders: tuple[str, ...] = ()
         if self.environment is not None:
@@ -110,7 +112,9 @@ class AgentModel:
 
     def plan_lines(self) -> Sequence[str]:
         """Return what the plan says about the workspaces before work."""
-        return () if self.environment is None else self.environment.plan_lines()
+        if self.environment is None:
+            return ()
+        return self.environment.plan_lines()
 
     def interrupt(self) -> None:
         """End all programs."""
@@ -125,7 +129,7 @@ class AgentModel:
         return [await self._run(request) for request in requests]
 
     async def _run(self, request: Request) -> Output:
-        if self._tier is None:
+        if self.program.is_null and self.environment is None:
             return answered("", {"exit_code": 0, "turns": 0})
         assert self._conversations is not None
         conversation = self._conversations.begin(request.id, request.repeat)
@@ -139,7 +143,7 @@ class _SampleRun:
     def __init__(
         self,
         model: AgentModel,
-        tier: Tier,
+        tier: Tier | None,
         request: Request,
         conversation: Conversation,
         stopper: Stopper,
@@ -152,7 +156,7 @@ class _SampleRun:
         self._conversation = conversation
         self._stopper = stopper
         self._thread = ThreadPoolExecutor(1, "agent")
-        self._workspace: Workspace | None = None
+        self._workspace: AgentWorkspace | None = None
         self._limit: Outcome | None = None
         self._failure: Exception | None = None
         """Why the run cannot go on, or was stopped."""
@@ -203,12 +207,9 @@ class _SampleRun:
             )
         return answered(text, details)
 
-    def _open(self) -> Workspace:
+    def _open(self) -> AgentWorkspace:
         """Open the workspace, and put the agent's own files into it."""
-        limits = WorkspaceLimits()
-        if self._environment is not None:
-            limits = self._environment.limits(self._request.id)
-        workspace = Workspace(self._tier, limits, stopper=self._stopper)
+        workspace = self._open_workspace()
         self._workspace = workspace
         for name, path in self._program.files.items():
             mode = path.stat().st_mode & 0o777
@@ -217,7 +218,20 @@ class _SampleRun:
         workspace.exec(["mkdir", "-p", AGENT_HOME])
         return workspace
 
-    def _prepare(self, workspace: Workspace) -> Prepared:
+    def _open_workspace(self) -> AgentWorkspace:
+        """Open the container of the sample, or a workspace of this machine."""
+        limits = WorkspaceLimits()
+        id = self._request.id
+        if self._environment is not None:
+            visible = self._program.visible
+            container = self._environment.open_container(id, visible, self._stopper)
+            if container is not None:
+                return container
+            limits = self._environment.limits(id)
+        assert self._tier is not None
+        return Workspace(self._tier, limits, stopper=self._stopper)
+
+    def _prepare(self, workspace: AgentWorkspace) -> Prepared:
         prepared = Prepared()
         if self._environment is not None:
             prepared = self._environment.prepare(workspace, self._request.id)
@@ -225,7 +239,7 @@ class _SampleRun:
         return prepared
 
     def _execute(
-        self, workspace: Workspace, prepared: Prepared, key: str, port: int
+        self, workspace: AgentWorkspace, prepared: Prepared, key: str, port: int
     ) -> Execution:
         """Run the program to its end or to a limit."""
         program = self._program
@@ -263,7 +277,7 @@ class _SampleRun:
 
     def _collect(
         self,
-        workspace: Workspace,
+        workspace: AgentWorkspace,
         prepared: Prepared,
         execution: Execution | None,
         details: dict[str, Any],
@@ -372,7 +386,7 @@ def answered(text: str, details: Mapping[str, Any]) -> Output:
     return Output((Candidate((Text(text),), "stop"),), details=details)
 
 
-def kept_files(workspace: Workspace, folder: str) -> dict[str, Any]:
+def kept_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
     """Return the files that a program wrote or changed: texts as they are, others with size and digest."""
     changes = workspace.changes(folder, MOST_FILE_BYTES, MOST_FILES)
     file_entries: dict[str, Any] = {}
@@ -383,7 +397,7 @@ def kept_files(workspace: Workspace, folder: str) -> dict[str, Any]:
     return file_entries
 
 
-def repository_patch(workspace: Workspace, folder: str) -> str:
+def repository_patch(workspace: AgentWorkspace, folder: str) -> str:
     """Return the changes of the git repository in a folder as a patch; empty if there is none."""
     # In an index of its own, so that checks find the repository as the program left it.
     command = (
@@ -397,7 +411,9 @@ def repository_patch(workspace: Workspace, folder: str) -> str:
         "GIT_CONFIG_VALUE_0": "*",
     }
     done = workspace.exec(command, b"", PATCH_SECONDS, settings, folder)
-    return as_text(done.stdout) if done.succeeded and not done.truncated else ""
+    if done.succeeded and not done.truncated:
+        return as_text(done.stdout)
+    return ""
 
 
 def _kept_file(content: bytes) -> Any:
@@ -411,7 +427,7 @@ def _kept_file(content: bytes) -> Any:
     return {"bytes": len(content), "sha256": digest}
 
 
-def _read_answer(workspace: Workspace) -> str | None:
+def _read_answer(workspace: AgentWorkspace) -> str | None:
     """Return the text that the program left in its answer file, or None."""
     try:
         return as_text(workspace.read(ANSWER_FILE))

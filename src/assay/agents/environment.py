@@ -1,11 +1,68 @@
 """Environments: what a task puts into the workspace of a sample before its agent starts, and checks afterwards."""
 
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from ..core import EMPTY
-from ..sandbox.workspace import Workspace, WorkspaceLimits
+from ..sandbox.limits import Execution
+from ..sandbox.running import Stopper
+from ..sandbox.workspace import Changes, WorkspaceLimits
+
+
+class AgentWorkspace(Protocol):
+    """Where an agent works: a `Workspace` of this machine, or a container."""
+
+    @property
+    def has_ended(self) -> bool:
+        """True if no further command can run in it."""
+
+    def exec(
+        self,
+        command: str | Sequence[str],
+        stdin: str | bytes = b"",
+        timeout: float | None = None,
+        env: Mapping[str, str] | None = None,
+        folder: str = "",
+    ) -> Execution:
+        """Run a command: a line for the shell, or a program and its arguments."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file."""
+
+    def write(self, path: str, data: str | bytes, mode: int = 0o644) -> None:
+        """Write a file, and the folders above it."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file or folder, if it is there."""
+
+    def put(self, source: Path, path: str) -> None:
+        """Copy a file or folder of the host."""
+
+    def mark(self, path: str = ".") -> None:
+        """Remember the files of a folder, for `changes`."""
+
+    def changes(
+        self, path: str = ".", most_bytes: int = 16 << 20, most_files: int = 1000
+    ) -> Changes:
+        """Return the files that are new or different since the folder was marked."""
+
+    def listen(self) -> socket.socket:
+        """Return a socket that listens on a port of 127.0.0.1 inside."""
+
+    def stop_command(self) -> None:
+        """End the command that runs in another thread, with all its processes."""
+
+    def end_processes(self) -> None:
+        """End all processes that commands left in the background."""
+
+    def kill(self) -> None:
+        """End the workspace from any thread."""
+
+    def close(self) -> None:
+        """End all processes and remove all files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +80,17 @@ class Environment(Protocol):
     def digest(self, id: str) -> str:
         """Return a digest of everything the workspace of a sample is made of, and of its checks."""
 
+    def needs_machine(self) -> bool:
+        """Return True if samples run in workspaces of this machine."""
+
+    def open_container(
+        self, id: str, visible: Sequence[str], stopper: Stopper
+    ) -> AgentWorkspace | None:
+        """Start the container of a sample. Return None if it runs in a workspace of this machine.
+
+        `visible` are folders of this machine that the agent's program reads.
+        """
+
     def limits(self, id: str) -> WorkspaceLimits:
         """Return what the workspace of a sample may use."""
 
@@ -38,11 +106,11 @@ class Environment(Protocol):
     def agent_seconds(self, id: str) -> float | None:
         """Return the time limit of the agent; None if the task sets none."""
 
-    def prepare(self, workspace: Workspace, id: str) -> Prepared:
+    def prepare(self, workspace: AgentWorkspace, id: str) -> Prepared:
         """Put the files of a sample into its workspace. Raise an `AssayError` if that is not possible."""
 
-    def solution(self, workspace: Workspace, id: str) -> Sequence[str] | None:
+    def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
         """Put the task's own solution into the workspace, and return the command that runs it; None without one."""
 
-    def check(self, workspace: Workspace, id: str) -> Mapping[str, Any]:
+    def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
         """Check what the agent did, after all its processes were ended. Return details for scorers."""

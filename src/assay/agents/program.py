@@ -18,6 +18,8 @@ BUILT_IN = {
     ORACLE: "runs the task's own solution",
 }
 """Agents without a program, by name."""
+CONTAINER_OPTIONS = ("tier", "engine", "build_network")
+"""Options of `--agent_args` that say where the task runs. The environment of the task reads them."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
 """Names that are replaced in a command, written in braces."""
 AGENT_HOME = "/tmp/agent/home"
@@ -55,6 +57,11 @@ class AgentProgram:
     def is_oracle(self) -> bool:
         """True if the solution of the task is run."""
         return self.name == ORACLE and not self.words
+
+    @property
+    def is_built_in(self) -> bool:
+        """True if no program of the user is run."""
+        return self.is_null or self.is_oracle
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -106,13 +113,16 @@ def _read_args(args: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...]
         elif name == "env" and isinstance(value, Mapping):
             env.update({str(key): str(text) for key, text in value.items()})
         elif name == "show":
-            paths = value if isinstance(value, list) else str(value).split(":")
+            if isinstance(value, list):
+                paths = value
+            else:
+                paths = str(value).split(":")
             visible += [_existing(path) for path in paths]
-        else:
+        elif name not in CONTAINER_OPTIONS:
             raise UsageError(
                 f"unknown option {name!r} of the agent",
                 where="--agent_args",
-                fix="show=FOLDER, or env.NAME=VALUE",
+                fix="show=FOLDER, env.NAME=VALUE, tier, engine or build_network",
             )
     return env, tuple(visible)
 

@@ -27,6 +27,8 @@ def run(tasks, agent, *more):
             "scripted",
             "--agent",
             agent,
+            "--agent_args",
+            "tier=host",
             "-o",
             "out",
             "--fresh",

@@ -1,4 +1,4 @@
-"""The environments of Harbor tasks in workspaces: log_folders from the Dockerfile, checked by the tests of the task."""
+"""The environments of Harbor tasks: made from the Dockerfile, checked by the tests of the task."""
 
 import json
 import math
@@ -12,21 +12,37 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...agents.environment import Prepared
+from ...agents.environment import AgentWorkspace, Prepared
 from ...core import AssayError, UsageError, digest_of
 from ...sandbox.bubblewrap import ROOT
-from ...sandbox.workspace import PROGRAMS, Workspace, WorkspaceLimits
+from ...sandbox.container_workspace import ContainerWorkspace
+from ...sandbox.limits import Execution
+from ...sandbox.running import Stopper
+from ...sandbox.workspace import PROGRAMS, WorkspaceLimits
 from .claims import CONFIG, INSTRUCTION
+from .container_tier import (
+    USUAL_MEMORY_MB,
+    ContainerPlan,
+    NeedsEngine,
+    Tiers,
+    folder_inside,
+    open_container,
+    plan_container,
+    variables_inside,
+)
 from .dockerfile import Dockerfile, read_dockerfile
 from .host_tier import CannotRun, HostPlan, HostStep, copied_files, plan_steps
 from .task_config import HealthCheck, TaskConfig, read_config
 
 TESTS, SOLUTION = "tests", "solution"
-VERIFIER_LOGS = f"{ROOT}/logs/verifier"
-USUAL_MEMORY_MB = 2048
+VERIFIER_LOGS = "/logs/verifier"
+LOG_FOLDERS = ("/logs/agent", "/logs/artifacts")
+RUN_SCRIPT = 'command -v bash >/dev/null && exec bash "$0"; exec sh "$0"'
+"""Runs a script without a first line that names its interpreter, in images that may have no bash."""
 MOST_DISK_MB = 2048
 MOST_LOG = 4000
 MOST_FOLDER_BYTES = 256 << 20
+EMPTY_DOCKERFILE = Dockerfile((), {}, "/")
 _TEMPLATE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DOWNLOADS = re.compile(r"\b(curl|wget|uvx|apt-get|apt|pip3?|uv|npm)\s+(\S+)")
 _HARMLESS_WORDS = ("--version", "list", "show", "freeze", "-V", "run")
@@ -39,7 +55,9 @@ class HarborTask:
     folder: Path
     config: TaskConfig
     dockerfile: Dockerfile
-    host: HostPlan
+    host: HostPlan | None = None
+    """How it runs in a workspace of this machine; None if it runs in a container."""
+    container: ContainerPlan | None = None
 
     @property
     def context(self) -> Path:
@@ -47,38 +65,86 @@ class HarborTask:
         return self.folder / "environment"
 
     @property
+    def top(self) -> str:
+        """The folder in which the folders of the task are: of a workspace, or the root of a container."""
+        return ROOT if self.container is None else ""
+
+    @property
     def workdir(self) -> str:
-        """The folder in which the agent starts."""
+        """The folder in which the agent starts in a workspace."""
         return self.config.workdir or self.dockerfile.folder
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Differences from the image or from harbor that the plan names."""
+        plan = self.container or self.host
+        return plan.notes if plan is not None else ()
 
     @cached_property
     def digest(self) -> str:
-        """Digest of all files of the folder."""
+        """Digest of all files of the folder, and of the image."""
         parts = []
         for path in sorted(self.folder.rglob("*")):
             if path.is_file() and not path.is_symlink():
                 name = str(path.relative_to(self.folder))
                 parts.append([name, digest_of(path.read_bytes())])
+        if self.container is not None:
+            parts.append(["container", self.container.image])
         return digest_of(parts)[:16]
 
 
-def read_task(folder: Path) -> HarborTask:
-    """Return the task of a folder. Raise `UsageError` if it is broken, and `CannotRun` if it needs an image."""
+def read_task(folder: Path, tiers: Tiers) -> HarborTask:
+    """Return the task of a folder, in a workspace of this machine if it can run there, else in a container.
+
+    Raise `UsageError` if it is broken, and `CannotRun` if it can run in neither.
+    """
     config = read_config(folder / CONFIG)
     check_files(folder, config)
     _check_supported(config, folder)
+    dockerfile = _dockerfile_of(folder)
+    _check_downloads(folder / TESTS / "test.sh")
+    reason = ""
+    if tiers.name != "container":
+        try:
+            return _host_task(folder, config, dockerfile)
+        except CannotRun as error:
+            if tiers.name == "host":
+                raise
+            reason = str(error)
+    try:
+        plan = plan_container(folder, config, dockerfile, tiers)
+    except NeedsEngine as error:
+        raise NeedsEngine(reason or str(error)) from error
+    except CannotRun as error:
+        reasons = f"{reason}, and {error}" if reason else str(error)
+        raise CannotRun(reasons) from error
+    return HarborTask(folder, config, dockerfile or EMPTY_DOCKERFILE, container=plan)
+
+
+def _dockerfile_of(folder: Path) -> Dockerfile | None:
+    """Return the Dockerfile of a task; None if it has none. Raise `UsageError` if it cannot be read."""
     path = folder / "environment" / "Dockerfile"
     if not path.is_file():
-        raise CannotRun("it has no Dockerfile")
+        return None
     try:
-        dockerfile = read_dockerfile(path.read_text(encoding="utf-8"))
+        return read_dockerfile(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot be read: {error}", where=str(path), fix="correct this line"
         ) from error
-    _check_downloads(folder / TESTS / "test.sh")
+
+
+def _host_task(
+    folder: Path, config: TaskConfig, dockerfile: Dockerfile | None
+) -> HarborTask:
+    """Return a task for a workspace of this machine. Raise `CannotRun` if it needs an image."""
+    if dockerfile is None:
+        raise CannotRun("it has no Dockerfile")
     host = plan_steps(dockerfile, folder / "environment")
-    return HarborTask(folder, config, dockerfile, host)
+    task = HarborTask(folder, config, dockerfile, host)
+    if task.workdir == "/":
+        raise CannotRun("it names no working folder")
+    return task
 
 
 def check_files(folder: Path, config: TaskConfig) -> None:
@@ -141,6 +207,19 @@ class HarborEnvironment:
         """Return lines that say which tasks can run how."""
         return self.lines
 
+    def needs_machine(self) -> bool:
+        """Return True if tasks run in workspaces of this machine."""
+        return any(task.container is None for task in self.tasks.values())
+
+    def open_container(
+        self, id: str, visible: Sequence[str], stopper: Stopper
+    ) -> ContainerWorkspace | None:
+        """Start the container of a task; None if it runs in a workspace of this machine."""
+        task = self.tasks[id]
+        if task.container is None:
+            return None
+        return open_container(task.container, task.config, visible, stopper)
+
     def limits(self, id: str) -> WorkspaceLimits:
         """Return memory and disk of a task."""
         config = self.tasks[id].config
@@ -158,65 +237,119 @@ class HarborEnvironment:
 
     def folders(self) -> tuple[str, ...]:
         """Return the folders at the top that the tasks write to."""
-        tops = {top for task in self.tasks.values() for top in task.host.tops}
+        tops: set[str] = set()
+        for task in self.tasks.values():
+            if task.host is not None:
+                tops.update(task.host.tops)
         return tuple(sorted(tops))
 
-    def prepare(self, workspace: Workspace, id: str) -> Prepared:
-        """Carry out the steps of the Dockerfile."""
+    def prepare(self, workspace: AgentWorkspace, id: str) -> Prepared:
+        """Carry out the steps of the Dockerfile. In a container, the image has done that."""
         task = self.tasks[id]
-        env = _variables(task)
-        log_folders = [f"{ROOT}/{name}" for name in ("logs/agent", "logs/artifacts", "home/user")]  # fmt: skip
-        workspace.exec(["mkdir", "-p", *log_folders])
-        deadline = time.monotonic() + task.config.build_seconds
-        for host_step in task.host.steps:
-            left = deadline - time.monotonic()
-            _carry_out(workspace, host_step, task, env, left)
-        workspace.exec(["mkdir", "-p", task.workdir])
+        if isinstance(workspace, ContainerWorkspace):
+            prepared = _prepare_container(workspace, task)
+        else:
+            prepared = _prepare_workspace(workspace, task)
         if task.config.healthcheck is not None:
-            _wait_until_healthy(workspace, task.config.healthcheck, task, env)
-        return Prepared(task.workdir, env)
+            _wait_until_healthy(workspace, task.config.healthcheck, task, prepared)
+        return prepared
 
-    def solution(self, workspace: Workspace, id: str) -> Sequence[str] | None:
+    def solution(self, workspace: AgentWorkspace, id: str) -> Sequence[str] | None:
         """Copy the solution, and return the command that runs it."""
         task = self.tasks[id]
         script = task.folder / SOLUTION / "solve.sh"
         if not script.is_file():
             return None
-        workspace.remove(f"{ROOT}/{SOLUTION}")
-        workspace.put(script.parent, f"{ROOT}/{SOLUTION}")
+        folder = f"{task.top}/{SOLUTION}"
+        workspace.remove(folder)
+        workspace.put(script.parent, folder)
         where = f"{task.folder}/{CONFIG}"
         env = _resolved(task.config.solution_env, where)
         assignments = [f"{name}={value}" for name, value in env.items()]
-        return ["env", *assignments, "bash", f"/{SOLUTION}/solve.sh"]
+        return ["env", *assignments, *_script_command(task, f"{SOLUTION}/solve.sh")]
 
-    def check(self, workspace: Workspace, id: str) -> Mapping[str, Any]:
+    def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
         """Copy the tests, run them, and return the rewards. What the agent put in their place is removed."""
         task = self.tasks[id]
-        where = f"{task.folder}/{CONFIG}"
-        env = {
-            **_variables(task),
-            **_resolved(task.config.verifier_env, where),
-        }
-        for folder in (TESTS, SOLUTION, "logs/verifier"):
-            workspace.remove(f"{ROOT}/{folder}")
-        workspace.put(task.folder / TESTS, f"{ROOT}/{TESTS}")
-        workspace.exec(["mkdir", "-p", VERIFIER_LOGS])
-        command = ["bash", f"/{TESTS}/test.sh"]
-        seconds = task.config.verifier_seconds
-        done = workspace.exec(command, b"", seconds, env, task.workdir)
+        for folder in (f"/{TESTS}", f"/{SOLUTION}", VERIFIER_LOGS):
+            workspace.remove(f"{task.top}{folder}")
+        workspace.put(task.folder / TESTS, f"{task.top}/{TESTS}")
+        _make_folder(workspace, f"{task.top}{VERIFIER_LOGS}")
+        done = _run_tests(workspace, task)
         log = (done.stdout + done.stderr).decode("utf-8", "replace")[-MOST_LOG:]
         details: dict[str, Any] = {"tests_output": log}
         if done.ending != "exited":
             return {**details, "tests_error": f"the tests ended by {done.ending}"}
         try:
-            return {**details, "rewards": read_rewards(workspace)}
+            rewards = read_rewards(workspace, f"{task.top}{VERIFIER_LOGS}")
         except ValueError as error:
             return {**details, "tests_error": str(error)}
+        return {**details, "rewards": rewards}
 
 
-def read_rewards(workspace: Workspace) -> dict[str, float]:
+def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
+    """Carry out the steps of the Dockerfile in a workspace of this machine."""
+    assert task.host is not None
+    env = _variables(task)
+    for folder in (*LOG_FOLDERS, "/home/user"):
+        _make_folder(workspace, f"{ROOT}{folder}")
+    deadline = time.monotonic() + task.config.build_seconds
+    for host_step in task.host.steps:
+        left = deadline - time.monotonic()
+        _carry_out(workspace, host_step, task, env, left)
+    workspace.exec(["mkdir", "-p", task.workdir])
+    return Prepared(task.workdir, env)
+
+
+def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
+    """Return working folder and variables of a container, with those of the task."""
+    for folder in LOG_FOLDERS:
+        workspace.make_folder(folder)
+    where = f"{task.folder}/{CONFIG}"
+    env = {
+        **variables_inside(workspace),
+        **_resolved(task.config.environment_env, where),
+    }
+    folder = task.config.workdir or folder_inside(workspace)
+    return Prepared(folder, env)
+
+
+def _make_folder(workspace: AgentWorkspace, path: str) -> None:
+    """Make a folder that the user of the workspace can write to."""
+    if isinstance(workspace, ContainerWorkspace):
+        workspace.make_folder(path)
+    else:
+        workspace.exec(["mkdir", "-p", path])
+
+
+def _script_command(task: HarborTask, name: str) -> list[str]:
+    """Return the command that runs a script of the task, by the interpreter that its first line names."""
+    path = f"/{name}"
+    if task.container is None:
+        return ["bash", path]
+    text = (task.folder / name).read_text(encoding="utf-8", errors="replace")
+    if text.startswith("#!"):
+        return [*text.partition("\n")[0].removeprefix("#!").split(), path]
+    return ["sh", "-c", RUN_SCRIPT, path]
+
+
+def _run_tests(workspace: AgentWorkspace, task: HarborTask) -> Execution:
+    """Run the tests of a task, as the user that it names for them."""
+    where = f"{task.folder}/{CONFIG}"
+    if isinstance(workspace, ContainerWorkspace):
+        workspace.user = task.config.verifier_user
+        prepared = _prepare_container(workspace, task)
+    else:
+        prepared = Prepared(task.workdir, _variables(task))
+    env = {**prepared.env, **_resolved(task.config.verifier_env, where)}
+    command = _script_command(task, f"{TESTS}/test.sh")
+    seconds = task.config.verifier_seconds
+    return workspace.exec(command, b"", seconds, env, prepared.folder)
+
+
+def read_rewards(workspace: AgentWorkspace, folder: str) -> dict[str, float]:
     """Return the rewards that the tests wrote. Raise `ValueError` if there are none."""
-    as_json = _read(workspace, f"{VERIFIER_LOGS}/reward.json")
+    as_json = _read(workspace, f"{folder}/reward.json")
     if as_json is not None:
         values = json.loads(as_json)
         if not isinstance(values, dict):
@@ -228,7 +361,7 @@ def read_rewards(workspace: Workspace) -> dict[str, float]:
                 raise ValueError(f"the reward {name!r} is no number: {value!r}"[:300])
             rewards[str(name)] = float(value)
         return rewards
-    as_line = _read(workspace, f"{VERIFIER_LOGS}/reward.txt")
+    as_line = _read(workspace, f"{folder}/reward.txt")
     if as_line is None:
         raise ValueError("the tests wrote no reward")
     value = float(as_line)
@@ -237,7 +370,7 @@ def read_rewards(workspace: Workspace) -> dict[str, float]:
     return {"reward": value}
 
 
-def _read(workspace: Workspace, path: str) -> str | None:
+def _read(workspace: AgentWorkspace, path: str) -> str | None:
     try:
         return workspace.read(path).decode("utf-8", "replace").strip()
     except AssayError:
@@ -274,7 +407,7 @@ def _resolved(env: Mapping[str, str], where: str) -> dict[str, str]:
 
 
 def _carry_out(
-    workspace: Workspace,
+    workspace: AgentWorkspace,
     host_step: HostStep,
     task: HarborTask,
     env: Mapping[str, str],
@@ -300,7 +433,7 @@ def _carry_out(
         )
 
 
-def _copy(workspace: Workspace, host_step: HostStep, task: HarborTask) -> None:
+def _copy(workspace: AgentWorkspace, host_step: HostStep, task: HarborTask) -> None:
     """Carry out COPY or ADD."""
     step = host_step.step
     destination = os.path.join(step.folder, step.destination)
@@ -319,14 +452,18 @@ def _copy(workspace: Workspace, host_step: HostStep, task: HarborTask) -> None:
 
 
 def _wait_until_healthy(
-    workspace: Workspace, check: HealthCheck, task: HarborTask, env: Mapping[str, str]
+    workspace: AgentWorkspace, check: HealthCheck, task: HarborTask, prepared: Prepared
 ) -> None:
     """Run the health check until it succeeds. Raise `UsageError` if it never does."""
     grace_ends = time.monotonic() + check.start_period
     failures = 0
     while True:
         done = workspace.exec(
-            ["sh", "-c", check.command], b"", check.timeout, env, task.workdir
+            ["sh", "-c", check.command],
+            b"",
+            check.timeout,
+            prepared.env,
+            prepared.folder,
         )
         if done.succeeded:
             return

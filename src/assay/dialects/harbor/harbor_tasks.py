@@ -17,6 +17,7 @@ from ...core import (
 from ...core.plural import plural
 from ...datasets.faults import NamedFault
 from .claims import INSTRUCTION, is_task_folder
+from .container_tier import NeedsEngine, Tiers
 from .harbor_environment import HarborEnvironment, HarborTask, read_task
 from .host_tier import CannotRun
 
@@ -67,33 +68,43 @@ class HarborReward:
         return Score(dict(rewards), Outcome.SCORED, details=details)
 
 
-def tasks_of(reference: str) -> Sequence[Task]:
+def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
     """Return the task of a folder, or of a folder of such folders."""
     folder = Path(reference).expanduser().resolve()
     is_single = is_task_folder(folder)
-    folders = [folder] if is_single else sorted(filter(is_task_folder, folder.iterdir()))  # fmt: skip
+    folders = [folder]
+    if not is_single:
+        folders = sorted(filter(is_task_folder, folder.iterdir()))
     tasks: dict[str, HarborTask] = {}
     refused: dict[str, str] = {}
     reasons: Counter[str] = Counter()
+    without_engine = 0
     for path in folders:
         try:
-            tasks[path.name] = read_task(path)
+            tasks[path.name] = read_task(path, tiers)
         except CannotRun as error:
-            refused[path.name] = f"cannot run without an image: {error}"
+            refused[path.name] = f"{_refusal(tiers)}: {error}"
             reasons[str(error)] += 1
+            if isinstance(error, NeedsEngine):
+                without_engine += 1
+                refused[path.name] += f"; fix: {tiers.fix}"
         except UsageError as error:
             if is_single:
                 raise
             refused[path.name] = f"{error.what}; fix: {error.fix}"
             reasons[f"{path.name}: {error.what}"] += 1
     if not tasks:
-        reason = next(iter(refused.values()))
+        reason = next(iter(refused.values())).partition("; fix: ")[0]
+        fix = "see docs/harbor.md for what runs without an image"
         raise UsageError(
             f"no task of this folder can run on this machine: {reason}",
             where=str(folder),
-            fix="see docs/harbor.md for what runs without an image",
+            fix=tiers.fix if without_engine else fix,
         )
     lines = plan_lines(folder.name, tasks, len(folders), reasons)
+    if without_engine:
+        count = plural(without_engine, "task")
+        lines += (f"{folder.name}: an image engine would run {count}: {tiers.fix}",)
     return [
         Task(
             name=folder.name,
@@ -102,19 +113,35 @@ def tasks_of(reference: str) -> Sequence[Task]:
             scorers=(HarborReward(),),
             environment=HarborEnvironment(tasks, lines),
             tags=("difficulty", "category"),
-            protocol=f"{folder.name}@harbor-host",
+            protocol=f"{folder.name}@harbor-{tier_of(tasks)}",
             description=f"{plural(len(folders), 'task')} of Harbor",
         )
     ]
+
+
+def _refusal(tiers: Tiers) -> str:
+    """Return how the reason against a task begins."""
+    if tiers.name == "container":
+        return "cannot run in a container"
+    return "cannot run without an image"
+
+
+def tier_of(tasks: Mapping[str, HarborTask]) -> str:
+    """Return the tier of all tasks, for protocol ids: host, container, or mixed."""
+    names = set()
+    for task in tasks.values():
+        names.add("host" if task.container is None else "container")
+    return names.pop() if len(names) == 1 else "mixed"
 
 
 def plan_lines(
     name: str, tasks: Mapping[str, HarborTask], count: int, reasons: Counter[str]
 ) -> tuple[str, ...]:
     """Return what the plan says before work: how many tasks run how, and why others do not."""
-    where = "in workspaces of this machine (tier host)"
-    verb = "runs" if len(tasks) == 1 else "run"
-    lines = [f"{len(tasks)} of {plural(count, 'task')} {verb} {where}"]
+    lines: list[str] = []
+    for where, number in Counter(map(_where, tasks.values())).most_common():
+        verb = "runs" if number == 1 else "run"
+        lines.append(f"{number} of {plural(count, 'task')} {verb} {where}")
     for reason, number in reasons.most_common(MOST_REASONS):
         lines.append(f"{plural(number, 'task')} cannot: {reason}")
     more = len(reasons) - MOST_REASONS
@@ -122,10 +149,17 @@ def plan_lines(
         lines.append(f"{plural(more, 'further reason')}, see the failures")
     notes: Counter[str] = Counter()
     for task in tasks.values():
-        notes.update(task.host.notes)
+        notes.update(task.notes)
     for note, number in notes.most_common(MOST_REASONS):
         lines.append(f"{plural(number, 'task')} with {note}")
     return tuple(f"{name}: {line}" for line in lines)
+
+
+def _where(task: HarborTask) -> str:
+    """Return where a task runs, for the plan."""
+    if task.container is None:
+        return "in workspaces of this machine (tier host)"
+    return f"in containers of {task.container.engine.kind} (tier container)"
 
 
 def read_instruction(folder: Path) -> str:

@@ -59,6 +59,13 @@ class TaskConfig:
     operating_system: str = "linux"
     memory_mb: int | None = None
     storage_mb: int | None = None
+    cpus: float | None = None
+    agent_user: str = ""
+    """Who the agent is in a container; empty for the user of the image."""
+    verifier_user: str = ""
+    allows_network: bool = False
+    """True if the task says so itself. The default of harbor does not count."""
+    allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False
     workdir: str | None = None
@@ -113,6 +120,8 @@ def config_of(values: Mapping[str, Any]) -> TaskConfig:
         ),
         verifier_env=_texts(verifier, "verifier"),
         solution_env=_texts(solution, "solution"),
+        agent_user=_user(agent),
+        verifier_user=_user(verifier),
         has_steps=_has_steps(values),
         has_separate_verifier=_is_separate(verifier),
         metadata=metadata,
@@ -130,7 +139,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
     cpus = _optional(table, name, "cpus", number)
     if cpus is not None and not math.isfinite(cpus):
         raise ConfigFault("environment.cpus must be finite")
-    _optional(table, name, "allow_internet", truth)
+    is_open = _optional(table, name, "allow_internet", truth) is True
     types = table.get("gpu_types")
     if types is not None and not _is_list_of(types, str):
         raise ConfigFault("environment.gpu_types must be a list of texts")
@@ -142,6 +151,10 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
         "operating_system": system.lower(),
         "memory_mb": _megabytes(table, "memory"),
         "storage_mb": _megabytes(table, "storage"),
+        "cpus": cpus,
+        "allows_network": table.get("network_mode", "public" if is_open else "")
+        == "public",
+        "allowed_hosts": tuple(table.get("allowed_hosts") or ()),
         "gpus": _optional(table, name, "gpus", integer) or 0,
         "has_tpu": _has_tpu(table),
         "workdir": table.get("workdir"),
@@ -322,6 +335,14 @@ def _check_user(table: Mapping[str, Any], section: str) -> None:
         if isinstance(user, float) and user.is_integer():
             return
         raise ConfigFault(f"{section}.user must be a name or a number")
+
+
+def _user(table: Mapping[str, Any]) -> str:
+    """Return the user of a section as a name or a number in text; empty if it is not set."""
+    user = table.get("user")
+    if user is None:
+        return ""
+    return str(int(user)) if isinstance(user, float) else str(user)
 
 
 def _healthcheck(value: Any) -> HealthCheck | None:

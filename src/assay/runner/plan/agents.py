@@ -1,13 +1,18 @@
 """The agent program of a run, put in front of the model of each task."""
 
 from ...agents.agent_model import DEFAULT_CONCURRENCY, AgentModel
-from ...agents.program import read_agent
+from ...agents.program import CONTAINER_OPTIONS, read_agent
 from ...core import Model, Task, UsageError
 from ..options import RunOptions
 from ..tasks.tools import limits_of
 
 
-def with_agent(task: Task, model: Model, name: str, run: RunOptions) -> Model:
+def with_agent(
+    task: Task,
+    model: Model,
+    name: str,
+    run: RunOptions,
+) -> Model:
     """Return the model behind the run's agent; the model itself if there is none. Raise if the task needs another."""
     where = f"task {task.name!r}"
     if run.agent is None:
@@ -30,6 +35,13 @@ def with_agent(task: Task, model: Model, name: str, run: RunOptions) -> Model:
             "--agent oracle runs a task's own solution, and this task has none",
             where=where,
             fix="name another agent",
+        )
+    of_containers = [name for name in CONTAINER_OPTIONS if name in run.agent_args]
+    if of_containers and task.environment is None:
+        raise UsageError(
+            f"--agent_args {of_containers[0]} is for task folders, and this task is none",
+            where=where,
+            fix="leave it out",
         )
     if task.tools or task.mcp:
         raise UsageError(
