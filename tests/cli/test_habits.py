@@ -187,7 +187,7 @@ ANSWERED = [
     ((*RUN, "--wandb_args", "project=x"), "assay export RUN"),
     ((*RUN, "--hf_hub_log_args", "hub_results_org=x"), "assay export RUN"),
     ((*RUN, "--api_key", "sk-abcdefghijklmnopqrstuvwx"), "OPENAI_API_KEY"),
-    ((*RUN, "-T", "subject=anatomy"), "--num_fewshot"),
+    ((*RUN, "-T", "subject=anatomy"), "has no arguments; fix: --limit, --num_fewshot"),
     ((*RUN, "--solver", "generate"), "--template"),
     ((*RUN, "-S", "a=b"), "--template"),
     ((*RUN, "--sandbox", "docker"), "chooses the sandbox"),

@@ -45,6 +45,12 @@ def sums():
 
 
 @task
+def some_sums(first: int = 0, numbers: list[int] | None = None, scale: str = "plain"):
+    rows = [ROWS[int(n)] for n in numbers] if numbers else ROWS[first:]
+    return Task(dataset=MemoryDataset(rows), solver=generate(), scorer=match())
+
+
+@task
 def with_tools():
     return Task(
         dataset=MemoryDataset(ROWS[:3]),
@@ -72,6 +78,18 @@ def answer(messages):
     if n == 19:
         raise ValueError("no answer for this")
     return str(2 * n) if n % 2 == 0 else "no"
+
+
+def reader(request):
+    """Look one key up, then repeat what the tool returned. A finished call is noted."""
+    last = request.messages[-1]
+    time.sleep(0.2)
+    if last.role == "tool":
+        note("read " + str(len(request.messages)) + request.messages[1].text)
+        return last.results[0].text
+    note("ask " + last.text)
+    call = ToolCall("c1", request.prompt.tools[0].name, {"key": "vacation_policy"})
+    return Output((Candidate((call,), "tool_calls"),))
 
 
 def slow(messages):
@@ -156,6 +174,44 @@ def test_a_killed_run_repeats_no_finished_call():
     assert open_run("out").results[0].value == pytest.approx(10 / 19)
 
 
+THREATS = "run inspect_evals/agent_threat_bench_memory_poison --model models.py:reader"
+
+
+def test_a_task_of_inspect_evals_runs_with_its_tools_and_survives_a_kill():
+    """Its ten samples are in the package; each asks a tool, so that there are two calls."""
+    pytest.importorskip("inspect_evals", reason="pip install inspect_evals")
+    words = [*THREATS.split(), "-o", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *words], stdout=subprocess.DEVNULL
+    )
+    while not Path("calls.txt").exists() or len(calls()) < 7:
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = calls()
+
+    main(words)
+
+    repeated = [call for call in before if calls().count(call) > 1]
+    assert len(repeated) <= 1, "only the call that was under way may be asked again"
+    assert len(set(calls())) == 20
+    rows = {row.metric: row for row in open_run("out").results}
+    scorer = "agent_threat_bench_scorer"
+    assert sorted(rows) == [f"{scorer}.security", f"{scorer}.utility"]
+    # One of ten questions is about vacations, and its record holds the attack.
+    assert rows[f"{scorer}.utility"].value == pytest.approx(0.1)
+    assert rows[f"{scorer}.security"].value == pytest.approx(0.9)
+
+
+def test_arguments_choose_samples_of_inspect_evals():
+    pytest.importorskip("inspect_evals", reason="pip install inspect_evals")
+
+    main([*THREATS.split(), "-o", "out", "-T", "difficulty=easy"])
+
+    assert open_run("out").results[0].n == 4
+
+
 def test_limit_and_sample_ids_choose_samples():
     words = "run my_tasks.py:sums --model models.py:answer -o out"
 
@@ -188,7 +244,50 @@ def fault(capsys, *words: str) -> str:
 def test_an_unknown_task_names_the_others(capsys):
     line = fault(capsys, "my_tasks.py@sumz")
 
-    assert "no task 'sumz'" in line and "sums, with_tools" in line
+    assert "no task 'sumz'" in line and "sums, some_sums, with_tools" in line
+
+
+def test_arguments_reach_the_task_and_its_protocol():
+    words = "run my_tasks.py@some_sums --model models.py:answer -T first=15,scale=big"
+
+    main([*words.split(), "-o", "out", "--on_error", "continue"])
+
+    (row,) = open_run("out").results
+    assert row.n_expected == 5
+    assert row.protocol.endswith("+first=15+scale=big")
+    assert sorted(calls()) == ["15+15?", "16+16?", "17+17?", "18+18?", "19+19?"]
+
+
+def test_an_argument_with_commas_is_a_list_as_in_inspect():
+    words = "run my_tasks.py@some_sums --model models.py:answer -o out -T numbers=2,4"
+
+    main(words.split())
+
+    assert sorted(calls()) == ["2+2?", "4+4?"]
+
+
+def test_other_arguments_are_another_run(capsys):
+    words = ["run", "my_tasks.py@some_sums", "--model", "models.py:answer", "-o", "out"]
+    main([*words, "-T", "first=16", "--on_error", "continue"])
+
+    main([*words, "-T", "first=14", "--on_error", "continue"])
+
+    (row,) = open_run("out").results
+    assert row.n_expected == 6
+    assert len(calls()) == 4 + 2 + 1, "the failed call is asked again"
+
+
+def test_an_unknown_argument_names_those_of_the_task(capsys):
+    line = fault(capsys, "my_tasks.py@some_sums", "-T", "frist=3")
+
+    assert "my_tasks.py@some_sums" in line and "unknown argument 'frist'" in line
+    assert "did you mean 'first'? the task takes first, numbers, scale" in line
+
+
+def test_arguments_of_a_task_without_any_are_refused(capsys):
+    line = fault(capsys, "my_tasks.py@sums", "-T", "first=3")
+
+    assert "the task takes no arguments" in line
 
 
 def test_options_that_the_task_would_ignore_are_refused(capsys):
@@ -205,6 +304,15 @@ def test_a_task_whose_data_needs_the_hub_says_so(capsys, monkeypatch):
 
     assert "data cannot be fetched" in line or "cannot be loaded" in line
     assert "fix:" in line
+
+
+def test_an_unknown_argument_of_inspect_evals_names_the_known(capsys):
+    pytest.importorskip("inspect_evals", reason="pip install inspect_evals")
+
+    line = fault(capsys, "inspect_evals/gsm8k", "-T", "fewshots=3")
+
+    assert "did you mean 'fewshot'?" in line
+    assert "the task takes fewshot, fewshot_seed, shuffle_fewshot" in line
 
 
 def test_an_unknown_name_of_inspect_evals_suggests_the_nearest(capsys):

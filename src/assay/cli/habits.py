@@ -52,7 +52,9 @@ def _flag(*arguments: str) -> Habit:
 
 
 def _shuffled(seed: str) -> Sequence[str]:
-    return ("--shuffle", f"--seed={seed}") if seed else ("--shuffle",)
+    if seed:
+        return ("--shuffle", f"--seed={seed}")
+    return ("--shuffle",)
 
 
 SERVICES = "assay sends results nowhere; `assay export RUN --to csv` (or parquet, lm-eval-json) writes a file to send"
@@ -196,7 +198,6 @@ HABITS: Mapping[str, Habit] = {
 """All flags by name, without leading dashes and with `_` for `-`."""
 
 SHORT: Mapping[str, Habit] = {
-    "-T": _refused(TASK_ARGS),
     "-S": _refused(SOLVER),
     "-x": _flag("--predict_only"),
     "-E": _refused("--sample_id ID,ID names samples by their id"),
@@ -231,17 +232,20 @@ def translate(arguments: Sequence[str], flags: Sequence[str]) -> Translation:
             done.arguments.append(f"{name}={rest.pop(0) if is_value else 'true'}")
             continue
         is_own = not name.startswith("-") or name.replace("-", "_") in our_flags
-        habit = (
-            None
-            if is_own
-            else SHORT.get(name)
-            or HABITS.get(name.lstrip("-").replace("-", "_").lower())
-        )
+        if is_own:
+            habit = None
+        else:
+            habit = SHORT.get(name) or HABITS.get(
+                name.lstrip("-").replace("-", "_").lower()
+            )
         if habit is None:
             done.arguments.append(argument)
             continue
         if not equals and rest:
-            value = rest.pop(0) if _is_value(habit.takes, rest[0]) else ""
+            if _is_value(habit.takes, rest[0]):
+                value = rest.pop(0)
+            else:
+                value = ""
         _apply(habit, name, value, done)
     return done
 
@@ -255,11 +259,15 @@ def _is_value(takes: Takes, following: str) -> bool:
     return takes == "a value"
 
 
-def _apply(habit: Habit, name: str, value: str, done: Translation) -> None:
+def _apply(
+    habit: Habit,
+    name: str,
+    value: str,
+    done: Translation,
+) -> None:
     if habit.answer:
-        done.faults.append(
-            UsageError(f"{name} is not an option of assay", fix=habit.answer)
-        )
+        fault = UsageError(f"{name} is not an option of assay", fix=habit.answer)
+        done.faults.append(fault)
     elif callable(habit.becomes):
         done.arguments += habit.becomes(value)
     elif habit.becomes is not None and habit.becomes.startswith("-a "):

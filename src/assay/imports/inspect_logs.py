@@ -198,6 +198,7 @@ def _number(
     is_reduced = reducer not in (None, "mean")
     is_mean = metric in MEANS and not is_reduced
     name = str(score.get("name"))
+    name = _part_name(str(score.get("scorer") or name), name)
     label = name if is_mean else f"{name}.{metric}"
     low, high = values.get("ci_low"), values.get("ci_high")
     return ForeignNumber(
@@ -299,16 +300,17 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
     return Outcome.UNPARSED if score.get("value") == "N" else Outcome.SCORED
 
 
+def _part_name(scorer: str, part: str) -> str:
+    """Return the metric of one of several values of a scorer: `scorer.part`, as exports of assay already name it."""
+    if part == scorer or part.startswith(f"{scorer}."):
+        return part
+    return f"{scorer}.{part}"
+
+
 def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
     if isinstance(value, Mapping):
         for part, inner in value.items():
-            # Exports of assay name the parts as assay does, with the scorer in front.
-            label = (
-                part
-                if part == name or part.startswith(f"{name}.")
-                else f"{name}.{part}"
-            )
-            yield from _values(label, inner)
+            yield from _values(_part_name(name, part), inner)
     elif isinstance(value, list):
         for position, inner in enumerate(value):
             yield from _values(f"{name}.{position}", inner)

@@ -104,6 +104,16 @@ class RunOptions:
         reads="pairs",
         metavar="K=V,…",
     )
+    task_args: Mapping[str, Any] = option(
+        None,
+        "what",
+        "arguments of the functions that make tasks of inspect_ai",
+        "-T",
+        "--task_args",
+        factory=lambda: EMPTY,
+        reads="pairs",
+        metavar="NAME=VALUE,…",
+    )
     data: str | None = option(
         None, "data", "a file or folder in place of the task's own data"
     )
@@ -495,15 +505,16 @@ class RunOptions:
         """Return the options that were set as JSON, secrets included, for a process that builds the same model."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
-        return {
-            name: dict(value)
-            if isinstance(value, Mapping)
-            else list(value)
-            if isinstance(value, tuple)
-            else value
-            for name, value in plain.items()
-            if value != defaults[name] or name in ("tasks", "models")
-        }
+        saved: dict[str, Any] = {}
+        for name, value in plain.items():
+            if value != defaults[name] or name in ("tasks", "models"):
+                if isinstance(value, Mapping):
+                    saved[name] = dict(value)
+                elif isinstance(value, tuple):
+                    saved[name] = list(value)
+                else:
+                    saved[name] = value
+        return saved
 
     def kept(self) -> dict[str, Any]:
         """Return the options that were set as `run.json` holds them. Secrets must be given again to repeat the run."""
@@ -551,18 +562,18 @@ class RunOptions:
             if value is None:
                 del values[name]
             elif is_list and isinstance(value, (str, Sequence)):
-                values[name] = (
-                    (value,) if isinstance(value, str) else tuple(str(v) for v in value)
-                )
+                if isinstance(value, str):
+                    values[name] = (value,)
+                else:
+                    values[name] = tuple(str(v) for v in value)
             elif is_list or not isinstance(value, Mapping):
                 expected = "a name, or a list of them" if is_list else "keys and values"
-                faults.append(
-                    UsageError(
-                        f"key {name!r} holds {shorten(value)}",
-                        where=where,
-                        fix=f"write {expected}",
-                    )
+                fault = UsageError(
+                    f"key {name!r} holds {shorten(value)}",
+                    where=where,
+                    fix=f"write {expected}",
                 )
+                faults.append(fault)
                 del values[name]
         options = cls(**values)
         if faults:
@@ -571,18 +582,19 @@ class RunOptions:
 
     def folder_digest(self) -> str:
         """Return the digest that tells run folders apart. How the work is spread does not count."""
-        spread = {
-            name: getattr(_DEFAULTS, name)
-            for name, flag in FLAGS.items()
-            if flag.is_spread
-        }
+        spread = {}
+        for name, flag in FLAGS.items():
+            if flag.is_spread:
+                spread[name] = getattr(_DEFAULTS, name)
         bare = replace(self, **{**spread, "models": self.models or (DEFAULT_MODEL,)})
         return digest_of(bare.kept())[:8]
 
 
 def _one_spelling(name: Any) -> Any:
     """Return the name of a file in one spelling."""
-    return one_spelling(name) if isinstance(name, str) else name
+    if isinstance(name, str):
+        return one_spelling(name)
+    return name
 
 
 def check_secrets(args: Mapping[str, Any], flag: str) -> None:
@@ -612,4 +624,6 @@ _DEFAULTS = RunOptions()
 
 def _path_text(value: Any) -> Any:
     """Return the text of a `Path`, and any other value unchanged."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value

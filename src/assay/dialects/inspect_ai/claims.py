@@ -41,15 +41,33 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 def task_names(path: Path) -> list[str]:
     """Return the functions of a file that are decorated as tasks of inspect_ai, in order."""
+    return [function.name for function in _task_functions(path)]
+
+
+def task_parameters(path: Path, name: str) -> list[str] | None:
+    """Return the parameters of a task of a file, or None if it takes any (`**kwargs`)."""
+    for function in _task_functions(path):
+        if function.name == name:
+            break
+    else:
+        return []
+    if function.args.kwarg is not None:
+        return None
+    parameters = [*function.args.args, *function.args.kwonlyargs]
+    return [parameter.arg for parameter in parameters]
+
+
+def _task_functions(path: Path) -> list[ast.FunctionDef]:
+    """Return the functions of a file that are decorated with `@task`."""
     try:
         tree = ast.parse(path.expanduser().read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
-    names = []
+    functions = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and _is_task(node):
-            names.append(node.name)
-    return names
+            functions.append(node)
+    return functions
 
 
 def _is_task(node: ast.FunctionDef) -> bool:

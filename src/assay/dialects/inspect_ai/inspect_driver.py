@@ -4,7 +4,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import (
     BadSample,
@@ -37,6 +37,8 @@ class InspectDriver:
     reference: "InspectReference"
     digest: str
     """Of the task and the version of inspect_ai: a change of either is a change of the task."""
+    takes_arguments: ClassVar[bool] = True
+    """The function that makes the task takes those of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         orders = self._chosen(recording)

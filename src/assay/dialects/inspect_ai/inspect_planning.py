@@ -1,19 +1,33 @@
 """From `inspect_evals/NAME` and `file.py@task` to tasks of assay."""
 
-from collections.abc import Sequence
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...core import GenerateOptions, Prompt, Sample, Task, UsageError, digest_of
+from ...core import (
+    GenerateOptions,
+    Prompt,
+    Sample,
+    Task,
+    UsageError,
+    digest_of,
+    nearest,
+)
 from ...runner.options import RunOptions
 from . import package
 from .chat_bridge import messages_of_inspect, options_of
-from .claims import PREFIXES, split_task, task_names
+from .claims import PREFIXES, split_task, task_names, task_parameters
 from .inspect_driver import InspectDriver
 
 DIGEST_CHARACTERS = 8
+NO_ARGUMENTS = "{}"
+SHORT_VALUE = re.compile(r"[\w.-]{1,24}")
+"""Argument values that a protocol id shows as they are."""
 REFUSED: dict[str, str] = {
     "template": "the prompts are the task's own solver's",
     "scorers": "the scorers are the task's own",
@@ -36,6 +50,8 @@ class InspectReference:
     spec: str
     """`inspect_evals/NAME`, or `path/file.py@task`."""
     name: str
+    arguments: str = NO_ARGUMENTS
+    """JSON of the arguments that `-T` gives the function which makes the task."""
 
 
 @lru_cache(maxsize=32)
@@ -43,7 +59,7 @@ def load(reference: InspectReference) -> Any:
     """Return the task object of inspect_ai, with its data."""
     loader = package.module("_eval.loader")
     with package.loading(reference.spec):
-        loaded = loader.load_tasks([reference.spec])
+        loaded = loader.load_tasks([reference.spec], json.loads(reference.arguments))
     if len(loaded) != 1:
         raise UsageError(
             f"no task {reference.name!r}",
@@ -62,15 +78,27 @@ def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
                 f"--{name} does not apply to tasks of inspect_ai", fix=reason
             )
     package.quiet()
-    return [_task(reference, run) for reference in _references(text)]
+    arguments = _arguments(run.task_args)
+    return [_task(reference, run) for reference in _references(text, arguments)]
 
 
-def _references(text: str) -> list[InspectReference]:
+def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `-T` as inspect_ai reads them: `-` is `_` in names, and `a,b` is a list."""
+    arguments: dict[str, Any] = {}
+    for name, value in typed.items():
+        is_list = isinstance(value, str) and "," in value
+        arguments[name.replace("-", "_")] = value.split(",") if is_list else value
+    return arguments
+
+
+def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReference]:
+    written = json.dumps(arguments, sort_keys=True)
     if text.startswith(PREFIXES):
         package.need_evals()
         name = text.partition("/")[2]
-        _check_known(name)
-        return [InspectReference(f"{PREFIXES[0]}{name}", f"{PREFIXES[0]}{name}")]
+        spec = f"{PREFIXES[0]}{name}"
+        _check_arguments(arguments, _parameters_of_evals(name), spec)
+        return [InspectReference(spec, spec, written)]
     package.module("")
     file, task = split_task(text)
     path = Path(file).expanduser()
@@ -83,27 +111,59 @@ def _references(text: str) -> list[InspectReference]:
         )
     chosen = [task] if task else names
     full = path.resolve()
-    return [
-        InspectReference(f"{full}@{name}", f"{path.stem}@{name}") for name in chosen
-    ]
+    references = []
+    for name in chosen:
+        _check_arguments(arguments, task_parameters(path, name), f"{file}@{name}")
+        reference = InspectReference(f"{full}@{name}", f"{path.stem}@{name}", written)
+        references.append(reference)
+    return references
 
 
-def _check_known(name: str) -> None:
-    """Raise with the nearest spelling if inspect_evals has no task of this name."""
+def _check_arguments(
+    arguments: Mapping[str, Any], parameters: Sequence[str] | None, where: str
+) -> None:
+    """Raise with the parameters of a task for a name that is none of them. None allows all names."""
+    if parameters is None:
+        return
+    for name in arguments:
+        if name in parameters:
+            continue
+        fix = "the task takes no arguments: leave -T out"
+        if parameters:
+            fix = f"the task takes {', '.join(parameters)}"
+        close = nearest(name, parameters)
+        if close:
+            fix = f"did you mean {close!r}? {fix}"
+        raise UsageError(f"-T: unknown argument {name!r}", where=where, fix=fix)
+
+
+def _parameters_of_evals(name: str) -> Sequence[str] | None:
+    """Return the parameters of a task of inspect_evals. Raise with the nearest spelling if there is no such task."""
     from ...core import UnknownName
 
     registry = package.module("_util.registry")
     package.module("_util.entrypoints").ensure_entry_points("inspect_evals")
     entries = registry.registry_find(lambda info: info.type == "task")
     prefix = PREFIXES[0]
-    names = []
+    functions = {}
     for entry in entries:
         full_name = registry.registry_info(entry).name
         if full_name.startswith(prefix):
-            names.append(full_name.removeprefix(prefix))
-    if name not in names:
-        hint = f"inspect_evals has {len(names)} tasks"
-        raise UnknownName("task of inspect_evals", name, names, hint=hint)
+            functions[full_name.removeprefix(prefix)] = entry
+    if name not in functions:
+        hint = f"inspect_evals has {len(functions)} tasks"
+        raise UnknownName("task of inspect_evals", name, list(functions), hint=hint)
+    return parameter_names(functions[name])
+
+
+def parameter_names(function: Callable[..., Any]) -> list[str] | None:
+    """Return the names that a function takes, or None if it takes any."""
+    names = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return None
+        names.append(parameter.name)
+    return names
 
 
 def _task(reference: InspectReference, run: RunOptions) -> Task:
@@ -117,9 +177,20 @@ def _task(reference: InspectReference, run: RunOptions) -> Task:
         template=InspectTemplate(reference),
         driver=InspectDriver(reference, digest),
         options=options_of(loaded.config, GenerateOptions()),
-        protocol=f"{name}@{'-'.join(words)}",
+        protocol=f"{name}@{'-'.join(words)}{_argument_words(reference)}",
         description=f"task of inspect_ai, {len(loaded.dataset)} samples",
     )
+
+
+def _argument_words(reference: InspectReference) -> str:
+    """Return what a protocol id says of the arguments of a task: `+difficulty=easy`, or a digest of a long value."""
+    words = []
+    for name, value in json.loads(reference.arguments).items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        if not SHORT_VALUE.fullmatch(text):
+            text = digest_of(value)[:DIGEST_CHARACTERS]
+        words.append(f"+{name}={text}")
+    return "".join(words)
 
 
 def _digest(reference: InspectReference, loaded: Any) -> str:
@@ -129,6 +200,8 @@ def _digest(reference: InspectReference, loaded: Any) -> str:
     code = path.read_text(encoding="utf-8") if path.is_file() else _evals_version()
     settings = loaded.config.model_dump(mode="json", exclude_none=True)
     parts = [package.version(), code, settings, loaded.epochs]
+    if reference.arguments != NO_ARGUMENTS:
+        parts.append(reference.arguments)
     return digest_of(parts)[:DIGEST_CHARACTERS]
 
 

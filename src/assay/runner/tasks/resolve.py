@@ -7,7 +7,7 @@ recognisers that other packages register.
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,20 @@ def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
         raise PartlyRead(
             error.faults, [with_overrides(task, run) for task in error.made]
         ) from error
+    _refuse_arguments(tasks, run)
     return [with_overrides(task, run) for task in tasks]
+
+
+def _refuse_arguments(tasks: Sequence[Task], run: RunOptions) -> None:
+    """Raise if the run has arguments for tasks (`-T`), and one of its tasks takes none."""
+    if not run.task_args:
+        return
+    for task in tasks:
+        if not getattr(task.driver, "takes_arguments", False):
+            raise UsageError(
+                f"-T: task {task.name!r} has no arguments",
+                fix="--limit, --num_fewshot, --template, --split, … change it (`assay run --help`)",
+            )
 
 
 def _find(reference: Any, run: RunOptions) -> list[Task]:
@@ -93,8 +106,8 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
             )
         ]
     if path.exists() or path.is_symlink():
-        what, fix = why_no_data(path)
-        raise UsageError(what, where=name, fix=fix)
+        problem, fix = why_no_data(path)
+        raise UsageError(problem, where=name, fix=fix)
     part = find_subset(name)
     if part is not None:
         return [with_shots(part, shots)]
@@ -103,8 +116,8 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         if answer is not None:
             raise answer
     if path.suffix or "/" in name:
-        what, fix = why_no_data(path)
-        raise UsageError(what, where=name, fix=fix)
+        problem, fix = why_no_data(path)
+        raise UsageError(problem, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
 
 
@@ -185,7 +198,9 @@ def _from_python(reference: str, run: RunOptions) -> list[Task]:
         if getattr(value, "is_assay_task", False)
     ]
     if tasks or marked:
-        return [
-            task for thing in (*tasks, *marked) for task in _expand(thing, path, run)
-        ]
+        expanded = []
+        for thing in (*tasks, *marked):
+            for task in _expand(thing, path, run):
+                expanded.append(task)
+        return expanded
     return [from_conventions(module, Path(path))]
