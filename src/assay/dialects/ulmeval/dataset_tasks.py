@@ -12,7 +12,7 @@ from ..kits.state import Surroundings
 from ..kits.user_code import most_derived, read_config
 from ..protocol import is_upstream
 from .drawing_datasets import ImageBaseDataset, TextBaseDataset
-from .evaluation import Evaluation, ImagesDrawn
+from .evaluation import ImageEvaluation, ImagesDrawn
 from .kept_tables import kept_table
 from .messages import as_prompt
 from .rows import GuestData, GuestSamples
@@ -141,18 +141,18 @@ def make_task(
         kept=kept_table(run.output, dataset or name),
     )
     data = GuestData(cls, dataset or name, settings or {}, surroundings)
-    evaluates = _own(cls, "evaluate")
-    judged = (
-        (Evaluation(cls, name, judge_kwargs(run, name), data, surroundings),)
-        if evaluates
-        else ()
-    )
+    evaluations: list[ImageEvaluation] = []
+    if _own(cls, "evaluate"):
+        kwargs, code = judge_kwargs(run, name), code_digest(cls)
+        evaluations.append(
+            ImageEvaluation(name, code, kwargs, None, None, data, surroundings)
+        )
     as_theirs = is_upstream("ulmeval")
     return Task(
         name=name,
         dataset=GuestSamples(data),
         template=GuestPrompt(data),
-        scorers=(ImagesDrawn(), *judged),
+        scorers=(ImagesDrawn(), *evaluations),
         options=DEFAULT_OPTIONS.set(n=generations(cls, name)),
         produces=("image",),
         protocol=f"{name}@upstream" if as_theirs else "",

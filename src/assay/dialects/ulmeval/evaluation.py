@@ -4,28 +4,19 @@ Its `eval_file` is a path in the run folder without a file: `load` builds the ta
 file itself gets a real one while it needs it.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...code.fingerprint import code_digest
-from ...core import EMPTY, Output, Sample, Score, digest_of
+from ...core import Output, Sample, Score
 from ...registry import scorers
-from ...runner.plan.planned_task import PlannedTask
-from ...store import RunWriter
 from ..file_names import file_name
-from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
-from ..kits.judging import Desk
-from ..kits.numbers import as_numbers
-from ..kits.state import Surroundings, around, of_process
+from ..kits.evaluation_files import table_digest
+from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_path
+from ..kits.state import Surroundings
 from .kept_tables import keep_table
 from .predictions import prediction_table, write_pickle
 from .rows import GuestData
-
-FILES = "files"
-"""The run's folder for files that user code writes beside its `eval_file`."""
 
 
 @scorers.register("images")
@@ -45,105 +36,76 @@ class ImagesDrawn:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
-    """`evaluate(eval_file, **judge_kwargs)` of a user's dataset class."""
+class ImageEvaluation(SetEvaluation):
+    """An evaluation of images: the prediction file exists only while code that opens it needs it."""
 
-    cls: type
-    dataset: str
-    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    data: GuestData | None = field(default=None, compare=False)
-    surroundings: Surroundings = field(default=Surroundings(), compare=False)
-    cell: PlannedTask | None = field(default=None, compare=False)
-    writer: RunWriter | None = field(default=None, compare=False)
+    rows_of_class: GuestData | None = field(default=None, compare=False)
+    context: Surroundings = field(default=Surroundings(), compare=False)
 
-    name: ClassVar[str] = "evaluate"
     whole_output: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float] | None] = None
+    folder_name: ClassVar[str] = "files"
 
     def __repr__(self) -> str:
-        return f"{self.cls.__name__}.evaluate"
+        return f"{self.data.cls.__name__}.evaluate"
 
-    def in_run(self, cell: PlannedTask, writer: RunWriter) -> "Evaluation":
-        """Return a copy for one task and model of a run."""
-        return replace(self, cell=cell, writer=writer)
+    @property
+    def data(self) -> GuestData:
+        """The rows of the user's class."""
+        if self.rows_of_class is None:
+            raise RuntimeError("an evaluation belongs to a dataset")
+        return self.rows_of_class
 
-    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
-        """Return the numbers of the user's `evaluate`."""
-        if self.data is None or self.cell is None or self.writer is None:
-            raise RuntimeError("an evaluation belongs to a run")
-        if not rows:
-            return {}
-        data = self.data
-        keep_table(data, self.writer.layout.folder)
-        folder = (
-            of_process().work_folder or self.writer.layout.folder.absolute() / FILES
-        )
-        eval_file = (
-            folder
-            / f"{file_label(self.cell.model_name)}_{file_name(self.dataset, 80)}.pkl"
-        )
-        desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
-        inside = replace(
-            self.surroundings,
-            served={eval_file.resolve(): lambda: prediction_table(data, rows)},
-            judge=str(self.judge_kwargs.get("model", "judge")),
-            desk=desk,
-        )
-        files = evaluation_files(
-            folder, eval_file.stem, _predictions_digest(data, rows), self._digest()
-        )
-        with closing(desk), around(inside), files:
-            result = self._evaluate(eval_file, rows)
-        return as_numbers(result) or {"rows": float(len(rows))}
+    @property
+    def dataset(self) -> Any:
+        """The user's dataset object."""
+        return self.data.dataset
 
-    def _digest(self) -> str:
-        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
-        judge = self.judge_kwargs.get("model")
-        named = judge_digest(judge if isinstance(judge, str) else None)
-        return digest_of(
-            [code_digest(self.cls), named, repr(sorted(self.judge_kwargs.items()))]
-        )
+    def file_of(self, folder: Path, label: str | None) -> Path:
+        """Return the prediction file's path."""
+        assert self.cell is not None
+        label = file_label(self.cell.model_name)
+        return prediction_path(folder, label, self.dataset_name, "pkl")
 
-    def _evaluate(self, eval_file: Path, rows: Sequence[tuple[Sample, Output]]) -> Any:
-        assert self.data is not None
-        dataset = self.data.dataset
+    def surroundings(self) -> Surroundings:
+        """Return the context that the dataset was planned with."""
+        return self.context
+
+    def judge(self) -> str | None:
+        """Return the judge that `evaluate` is told of."""
+        return str(self.judge_kwargs.get("model", "judge"))
+
+    def frame(self, rows: Rows) -> Any:
+        """Return the user's rows with lists of images."""
+        return prediction_table(self.data, rows)
+
+    def predictions_digest(self, rows: Rows) -> str:
+        """Return the digest of the rows and of the images drawn for each."""
+        digests = []
+        for sample, output in rows:
+            media = [medium for drawn in output.candidates for medium in drawn.media]
+            digests.append([sample.id, *(medium.digest for medium in media)])
+        return table_digest([self.data.digest], digests)
+
+    def write(self, eval_file: Path, rows: Rows) -> None:
+        """Keep the dataset's table in the run; the prediction file is written on demand."""
+        assert self.writer is not None
+        keep_table(self.data, self.writer.layout.folder)
+
+    def evaluate(self, eval_file: Path, rows: Rows) -> Any:
+        """Call `evaluate`, a second time with a real file if it opened the path itself."""
+        evaluate = self.dataset.evaluate
         try:
-            return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
+            return evaluate(str(eval_file), **dict(self.judge_kwargs))
         except FileNotFoundError as error:
             if Path(str(error.filename)).absolute() != eval_file:
                 raise
-        # User code opened the file itself instead of calling `load`.
-        write_pickle(prediction_table(self.data, rows), eval_file)
+        write_pickle(self.frame(rows), eval_file)
         try:
-            return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
+            return evaluate(str(eval_file), **dict(self.judge_kwargs))
         finally:
             eval_file.unlink(missing_ok=True)
 
 
-def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
-    """Return the digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
-    digests = (
-        [
-            sample.id,
-            *(
-                medium.digest
-                for candidate in output.candidates
-                for medium in candidate.media
-            ),
-        ]
-        for sample, output in rows
-    )
-    return table_digest([data.digest], digests)
-
-
 def file_label(model: str) -> str:
     """Return a model's name in file names: the class of `file.py:Class`."""
-    path, _, attribute = model.rpartition(":")
-    return file_name(
-        attribute
-        if path.endswith(".py")
-        else Path(model).stem
-        if model.endswith(".py")
-        else model,
-        80,
-    )
+    return file_name(bare_name(model), 80)

@@ -19,12 +19,12 @@ from ...runner.run import run, score
 from ..file_names import file_name
 from ..kits.imported_answers import refuse_other_dataset
 from ..kits.judging import assay_name
+from ..kits.set_evaluation import SetEvaluation
 from ..kits.smp.file import get_pred_file_format
 from ..kits.state import working_in
 from ..kits.toolkit import class_of
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .dataset_facts import SNAPSHOT
-from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .imported import Imported, imported, new_prediction_file, prediction_files
 from .judging import model_args

@@ -5,122 +5,110 @@ journal, so that no prediction is altered by a spreadsheet.
 """
 
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Output, Sample, digest_of, shorten
+from ...core import Output
 from ...runner.options import RunOptions
-from ...runner.plan.planned_task import PlannedTask
-from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
-from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
-from ..kits.judging import Desk
-from ..kits.numbers import as_numbers
+from ..kits.evaluation_files import table_digest
+from ..kits.set_evaluation import Rows, SetEvaluation, bare_name, prediction_path
 from ..kits.smp.file import get_pred_file_format
-from ..kits.state import around, of_process
+from ..kits.state import Surroundings, of_process
 from ..kits.suffix_files import frame_of, write_table
-from ..returned import defined_at
 from .classes import ClassDataset
 from .judging import model_args
 
-FILES = "vlmeval"
-"""The run's folder for prediction files and what an `evaluate` writes beside them."""
 NO_JUDGE = "exact_matching"
-Rows = Sequence[tuple[Sample, Output]]
+CONNECTION = ("base_url", "api_key_env", "headers")
+"""Arguments of a judge that say how it is reached, which is the run's concern."""
 
 
 @dataclass(frozen=True)
-class SetEvaluation:
-    """Passes a run's predictions to the user's `evaluate`, and its numbers to the summary."""
+class TextEvaluation(SetEvaluation):
+    """An evaluation of texts: the prediction file is a table that code may open at any time."""
 
-    dataset_name: str
-    code: str
-    """Digest of the user's file: an edit makes earlier numbers stale."""
-    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The further arguments of `evaluate`."""
     dialogue: bool = False
     """Whether predictions are lists of answers, one for each turn."""
-    dataset: Any = field(default=None, compare=False, repr=False)
-    cell: PlannedTask | None = field(default=None, compare=False, repr=False)
-    writer: RunWriter | None = field(default=None, compare=False, repr=False)
-    name: ClassVar[str] = "evaluate"
-    bounds: ClassVar[None] = None
+    instance: Any = field(default=None, compare=False, repr=False)
+    folder_name: ClassVar[str] = "vlmeval"
 
     @classmethod
     def of(
         cls, dataset: ClassDataset, run: RunOptions, name: str, code: str
-    ) -> "SetEvaluation":
+    ) -> "TextEvaluation":
         """Build the evaluation of one dataset, with the judge's name as in file names."""
         judge = run.judges.get("judge")
-        # How the judge is reached is the run's concern.
-        args = {
-            name: arg
-            for name, arg in run.judge_args.items()
-            if name not in ("base_url", "api_key_env", "headers")
-        }
-        kwargs = {"verbose": False, "retry": 3, **args}
+        kwargs: dict[str, Any] = {"verbose": False, "retry": 3}
+        for argument, value in run.judge_args.items():
+            if argument not in CONNECTION:
+                kwargs[argument] = value
         kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
-        return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
+        return cls(
+            name,
+            code,
+            kwargs,
+            dialogue=dataset.is_dialogue,
+            instance=dataset.instance,
+        )
 
-    def in_run(self, cell: PlannedTask, writer: RunWriter) -> "SetEvaluation":
-        """Return a copy for one task and model of a run."""
-        return replace(self, cell=cell, writer=writer)
+    @property
+    def dataset(self) -> Any:
+        """The user's dataset object."""
+        return self.instance
 
-    def score_all(self, rows: Rows) -> dict[str, Any]:
-        """Return the numbers that `evaluate` returns, or the count of rows if it returns none."""
-        if self.cell is None or self.writer is None:
-            raise RuntimeError("an evaluation belongs to a run")
-        if not rows:
+    def file_of(self, folder: Path, label: str | None) -> Path:
+        """Return the prediction file's path; models of a run that share a label get their full names."""
+        assert self.cell is not None
+        label = label or label_among(self.cell.model_name, self.cell.run.models)
+        suffix = get_pred_file_format()
+        return prediction_path(folder, label, self.dataset_name, suffix)
+
+    def surroundings(self) -> Surroundings:
+        """Return the context of the process."""
+        return of_process()
+
+    def judge(self) -> str | None:
+        """Return the judge of the run."""
+        assert self.cell is not None
+        return self.cell.run.judges.get("judge")
+
+    def judge_options(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the options that build the judge."""
+        judge = self.judge()
+        if judge is None or self.cell is None:
             return {}
-        run = self.cell.run
-        process = of_process()
-        folder = process.work_folder or self.writer.layout.folder.absolute() / FILES
-        label = process.label or label_among(self.cell.model_name, run.models)
-        stem = f"{label}_{file_name(self.dataset_name, 80)}"
-        eval_file = folder / f"{stem}.{get_pred_file_format()}"
+        return {judge: model_args(judge, self.cell.run.judge_args)}
+
+    def frame(self, rows: Rows) -> Any:
+        """Return the predictions with typed columns."""
+        return prediction_frame(rows, self.dialogue)
+
+    def predictions_digest(self, rows: Rows) -> str:
+        """Return the digest of the table of predictions."""
+        return table_digest(*prediction_rows(rows, self.dialogue))
+
+    def write(self, eval_file: Path, rows: Rows) -> None:
+        """Write the table of predictions."""
         columns, table = prediction_rows(rows, self.dialogue)
-        write_table(FileLedger(folder).claim(eval_file), columns, table)
-        judge = run.judges.get("judge")
-        args = {} if judge is None else {judge: model_args(judge, run.judge_args)}
-        desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
-        served = {eval_file.resolve(): lambda: prediction_frame(rows, self.dialogue)}
-        inside = replace(process, judge=judge, desk=desk, served=served)
-        files = evaluation_files(
-            folder, stem, table_digest(columns, table), self._digest(judge)
-        )
-        with closing(desk), around(inside), files:
-            result = self._evaluate(str(eval_file), run.concurrency or 4)
-        numbers = as_numbers(result)
-        if result is not None and not numbers:
-            where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
-            warnings.warn(
-                f"{where}: evaluate returned no numbers: {shorten(result)}",
-                stacklevel=2,
-            )
-        return numbers or {"rows": float(len(rows))}
+        write_table(FileLedger(eval_file.parent).claim(eval_file), columns, table)
 
-    def _digest(self, judge: str | None) -> str:
-        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
-        return digest_of(
-            [self.code, judge_digest(judge), repr(sorted(self.judge_kwargs.items()))]
-        )
-
-    def _evaluate(self, eval_file: str, nproc: int) -> Any:
+    def evaluate(self, eval_file: Path, rows: Rows) -> Any:
+        """Call `evaluate` with those arguments that it has parameters for."""
+        assert self.cell is not None
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        arguments = {"nproc": nproc, **self.judge_kwargs}
+        arguments = {"nproc": self.cell.run.concurrency or 4, **self.judge_kwargs}
         kwargs = {
             name: value
             for name, value in arguments.items()
             if takes_any or name in accepted
         }
-        return evaluate(eval_file, **kwargs)
+        return evaluate(str(eval_file), **kwargs)
 
 
 def prediction_rows(
@@ -177,14 +165,7 @@ def label_among(name: str, models: Sequence[str]) -> str:
 
 def model_label(name: str) -> str:
     """Return a model's label in file names: the class of `file.py:Class`, the `x` of `openai/x`."""
-    bare = (
-        name.rpartition(":")[2]
-        if ".py:" in name
-        else Path(name).stem
-        if name.endswith(".py")
-        else name
-    )
-    return file_name(bare.rpartition("/")[2], 80)
+    return file_name(bare_name(name).rpartition("/")[2], 80)
 
 
 def plain_cell(value: Any) -> Any:

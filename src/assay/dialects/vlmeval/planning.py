@@ -29,7 +29,7 @@ from .classes import (
 )
 from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
 from .era import upstreams_rule
-from .evaluating import SetEvaluation, model_label
+from .evaluating import TextEvaluation, model_label
 from .pairs import dataset_entry
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
@@ -195,7 +195,7 @@ def _class_task(
     kind_name = dataset.kind(columns)
     code = "" if path is None else digest_behind(path, libraries=False)
     if dataset.evaluates:
-        scorers: tuple[Any, ...] = (SetEvaluation.of(dataset, run, name, code),)
+        scorers: tuple[Any, ...] = (TextEvaluation.of(dataset, run, name, code),)
         summarizers: tuple[Any, ...] = ()
     else:
         scorers, summarizers = judged_by(

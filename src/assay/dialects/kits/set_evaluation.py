@@ -1,0 +1,138 @@
+"""A user's `evaluate(eval_file, **judge_kwargs)` as a scorer of the whole set: predictions in, numbers out.
+
+`load(eval_file)` returns the predictions of the run's journal, so that no file format alters them.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ...core import EMPTY, Output, Sample, digest_of, shorten
+from ...runner.plan.planned_task import PlannedTask
+from ...store import RunWriter
+from ..file_names import file_name
+from ..returned import defined_at
+from .evaluation_files import evaluation_files, judge_digest
+from .judging import Desk
+from .numbers import as_numbers
+from .state import Surroundings, around, of_process
+
+Rows = Sequence[tuple[Sample, Output]]
+
+
+@dataclass(frozen=True)
+class SetEvaluation:
+    """Passes a run's predictions to the user's `evaluate`, and its numbers to the summary.
+
+    A subclass says what a prediction file holds, and how its dataset is evaluated.
+    """
+
+    dataset_name: str
+    code: str
+    """Digest of the user's file: an edit makes earlier numbers stale."""
+    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """The further arguments of `evaluate`."""
+    cell: PlannedTask | None = field(default=None, compare=False, repr=False)
+    writer: RunWriter | None = field(default=None, compare=False, repr=False)
+
+    name: ClassVar[str] = "evaluate"
+    bounds: ClassVar[tuple[float, float] | None] = None
+    folder_name: ClassVar[str]
+    """The run's folder for prediction files and what an `evaluate` writes beside them."""
+
+    def in_run(self, cell: PlannedTask, writer: RunWriter) -> Self:
+        """Return a copy for one task and model of a run."""
+        return replace(self, cell=cell, writer=writer)
+
+    @property
+    def dataset(self) -> Any:
+        """The user's dataset object."""
+        raise NotImplementedError
+
+    def file_of(self, folder: Path, label: str | None) -> Path:
+        """Return the prediction file's path; `label` is the model's name if the original command is run."""
+        raise NotImplementedError
+
+    def surroundings(self) -> Surroundings:
+        """Return the context of the user's code, without the judge and the prediction file."""
+        raise NotImplementedError
+
+    def judge(self) -> str | None:
+        """Return the name of the judge that questions go to."""
+        raise NotImplementedError
+
+    def judge_options(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the options of judges by their names."""
+        return EMPTY
+
+    def frame(self, rows: Rows) -> Any:
+        """Return the data frame that `load` gives for the prediction file."""
+        raise NotImplementedError
+
+    def predictions_digest(self, rows: Rows) -> str:
+        """Return the digest of the predictions."""
+        raise NotImplementedError
+
+    def write(self, eval_file: Path, rows: Rows) -> None:
+        """Write the prediction file for code that opens it, if its format allows that at any time."""
+
+    def evaluate(self, eval_file: Path, rows: Rows) -> Any:
+        """Return what the user's `evaluate` returns."""
+        raise NotImplementedError
+
+    def score_all(self, rows: Rows) -> dict[str, Any]:
+        """Return the numbers that `evaluate` returns, or the count of rows if it returns none."""
+        if self.cell is None or self.writer is None:
+            raise RuntimeError("an evaluation belongs to a run")
+        if not rows:
+            return {}
+        process = of_process()
+        run_folder = self.writer.layout.folder.absolute()
+        folder = process.work_folder or run_folder / self.folder_name
+        eval_file = self.file_of(folder, process.label)
+        self.write(eval_file, rows)
+        desk = Desk(
+            self.writer,
+            self.cell.task.name,
+            self.cell.run.concurrency,
+            self.judge_options(),
+        )
+        inside = replace(
+            self.surroundings(),
+            judge=self.judge(),
+            desk=desk,
+            served={eval_file.resolve(): lambda: self.frame(rows)},
+        )
+        files = evaluation_files(
+            folder, eval_file.stem, self.predictions_digest(rows), self.digest()
+        )
+        with closing(desk), around(inside), files:
+            result = self.evaluate(eval_file, rows)
+        numbers = as_numbers(result)
+        if result is not None and not numbers:
+            where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
+            warnings.warn(
+                f"{where}: evaluate returned no numbers: {shorten(result)}",
+                stacklevel=2,
+            )
+        return numbers or {"rows": float(len(rows))}
+
+    def digest(self) -> str:
+        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
+        arguments = repr(sorted(self.judge_kwargs.items()))
+        return digest_of([self.code, judge_digest(self.judge()), arguments])
+
+
+def bare_name(model: str) -> str:
+    """Return a model's name without its file: the class of `file.py:Class`, the stem of `file.py`."""
+    if ".py:" in model:
+        return model.rpartition(":")[2]
+    return Path(model).stem if model.endswith(".py") else model
+
+
+def prediction_path(folder: Path, label: str, dataset: str, suffix: str) -> Path:
+    """Return the path of a prediction file, `<model>_<dataset>.<suffix>`."""
+    return folder / f"{label}_{file_name(dataset, 80)}.{suffix}"
