@@ -36,7 +36,7 @@ print(time.perf_counter() - started)
 
 
 def main() -> None:
-    """Makes the file, then prints the figures."""
+    """Make the file, then print the figures."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--rows", type=int, default=20_000)
     arguments.add_argument("--kilobytes", type=int, default=85)
@@ -97,7 +97,7 @@ def write_table(path: Path, rows: int, size: int) -> None:
 
 
 def jpeg(size: int) -> bytes:
-    """A noisy image whose file is about `size` bytes."""
+    """Return a noisy image whose file is about `size` bytes."""
     from PIL import Image
 
     rng = random.Random(7)

@@ -78,7 +78,7 @@ class Tally:
         return 100 * self.covered / max(1, self.given)
 
     def verdict(self) -> str:
-        """What the row says; the simulation's own error is allowed for."""
+        """Return the verdict of a row, allowing for the simulation's own error."""
         error = 100 * (0.95 * 0.05 / max(1, self.given)) ** 0.5
         if self.flagged > 0.5 * self.given:
             return "flagged"
@@ -307,7 +307,7 @@ def _clusters(sizes: Any, p: float, icc: float) -> Draw:
 
 
 def grouped() -> Iterator[Case]:
-    """The macro and the micro mean over groups that stay the same, and the summarizer `group_mean`."""
+    """Simulate macro and micro means over fixed groups, and the summarizer `group_mean`."""
     for name, count, low, high, a, b in (
         ("57 of 2-5, p~.6", 57, 2, 6, 3.0, 2.0),
         ("57 of 2-5, p~.95", 57, 2, 6, 19.0, 1.0),
@@ -590,7 +590,7 @@ def _paired_wer(n: int) -> Draw:
 
 
 def corrected() -> Iterator[Case]:
-    """A judge that is 12 points too kind, corrected by the labels of people on some of 2,000 samples."""
+    """Simulate a judge that is 12 points too kind, corrected by people's labels of some of 2,000 samples."""
     for n in (20, 30, 50, 100, 300):
         for truth, finds in ((0.5, 0.9), (0.7, 0.95), (0.8, 0.97)):
             yield Case(
@@ -690,7 +690,7 @@ FAMILIES = (
 
 
 def measure(case: Case, runs: int, seed: int = 0) -> Tally:
-    """The tally of some runs of a case; the same in every call."""
+    """Return the tally of some runs of a case; it is the same in every call."""
     tally = Tally(case)
     rng = np.random.default_rng([seed, *case.name.encode()])
     for _ in range(runs):
@@ -711,7 +711,7 @@ def _line(
 
 
 def main() -> int:
-    """Prints the table; 1 if a row covers too little and is not flagged."""
+    """Print the table. Return 1 if a row covers too little and is not flagged."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -45,7 +45,7 @@ class Decisions:
 
 
 def gates() -> Iterator[Decisions]:
-    """A run that is worse by just what is allowed must neither pass nor fail, but for about 2.5 % each."""
+    """Simulate a run that is worse by the allowed amount: it may pass or fail in about 2.5 % of cases each."""
     for n, discordance in ((100, 0.1), (200, 0.2), (1000, 0.05), (1000, 0.2)):
         for wrong in ("pass", "fail"):
             name = f"worse by the limit, {discordance:.0%} differ, n={n}: no {wrong}"
@@ -92,7 +92,7 @@ def _together(tasks: int, n: int, discordance: float) -> Callable[[Rng], bool]:
 
 
 def _promise(discordance: float) -> Callable[[Rng], bool]:
-    """A pilot in which the models are equal says how many samples would show a drop of 3 points."""
+    """Simulate a pilot of equal models that forecasts the samples needed to show a drop of 3 points."""
     half = round(100 * discordance)
     pilot = paired_share_difference(half, half, 200)
     assert pilot.low is not None and pilot.high is not None
@@ -127,7 +127,7 @@ def _ratings(scale: Any, shares: list[float]) -> Callable[[Rng], Any]:
 
 
 def stopped(rule: Until, values: Any, *, is_paired: bool = False) -> Estimate:
-    """The estimate at which a rule ends a run, or the last one."""
+    """Return the estimate at which a rule ends a run, or the last one."""
     bets = BettingSequence(minimum=-1.0 if is_paired else 0.0)
     for n, value in enumerate(values.tolist(), 1):
         bets.add(value)

@@ -94,7 +94,7 @@ def spent_by(
 
 
 def main() -> int:
-    """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead, by clock and by processor."""
+    """Print the figures. Return 0 if wall and CPU time are at most 1.3 times the native overhead."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -59,7 +59,7 @@ def draw(text: str):
 
 
 def write_files(folder: Path, count: int) -> None:
-    """A table of six columns, as benchmarks have them, and both ways to use it."""
+    """Return a table of six columns, as benchmarks have them, and both ways to use it."""
     (folder / "LMUData").mkdir()
     rows = "".join(
         f"{n}\ta photo of {n} red apples\tred\tcount\tr{n}\t{n % 7}\n"
@@ -76,7 +76,7 @@ def write_files(folder: Path, count: int) -> None:
 
 
 def native(out: str) -> None:
-    """The rows as a file of assay's own."""
+    """Return the rows as a file of assay's own."""
     import assay
 
     assert (
@@ -88,7 +88,7 @@ def native(out: str) -> None:
 
 
 def dialect(out: str) -> None:
-    """The rows through a guest's classes."""
+    """Return the rows through a guest's classes."""
     import assay
 
     assert (
@@ -98,7 +98,7 @@ def dialect(out: str) -> None:
 
 
 def bare_row(out: str) -> None:
-    """What pandas itself takes to give out every row once."""
+    """Return the time pandas needs to yield every row once."""
     from assay.dialects.kits.suffix_files import load_by_suffix
 
     frame = load_by_suffix(Path("LMUData/Bench.tsv"))
@@ -122,7 +122,7 @@ def cpu_of(function: Callable[[str], None], out: str) -> float:
 
 
 def main() -> int:
-    """Prints the figures; 0 when the dialect costs at most its bound."""
+    """Print the figures. Return 0 if the dialect costs at most its bound."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

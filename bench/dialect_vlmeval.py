@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def write_table(path: Path, rows: int) -> None:
-    """A TSV of questions, each with a small image of its own."""
+    """Return a TSV of questions, each with a small image of its own."""
     from PIL import Image
 
     draw = random.Random(0)
@@ -117,7 +117,7 @@ def load() -> str:
 
 
 def words_only(sample: Any) -> str:
-    """The question without its image, as the guest's class asks it."""
+    """Return the question without its image, as the guest's class asks it."""
     return str(sample.input)
 
 

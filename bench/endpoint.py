@@ -115,12 +115,12 @@ class FixedLatency(asyncio.Protocol):
     first, last, asked, most, flying = 0.0, 0.0, 0, 0, 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keeps the transport."""
+        """Store the transport."""
         self.transport: asyncio.Transport = transport  # type: ignore[assignment]
         self.received = bytearray()
 
     def data_received(self, data: bytes) -> None:
-        """Takes whole questions out of what came."""
+        """Split the received bytes into complete requests."""
         self.received += data
         while (end := self.received.find(b"\r\n\r\n")) >= 0:
             head = bytes(self.received[:end]).lower()
@@ -156,7 +156,7 @@ class FixedLatency(asyncio.Protocol):
         self.write(ANSWER)
 
     def write(self, body: bytes) -> None:
-        """A whole answer."""
+        """Return a complete response."""
         head = (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
             % len(body)
@@ -165,7 +165,7 @@ class FixedLatency(asyncio.Protocol):
 
 
 async def serve(latency: float) -> None:
-    """Serves until killed; prints the port."""
+    """Serve until killed; prints the port."""
     FixedLatency.latency = latency
     server = await asyncio.get_running_loop().create_server(
         FixedLatency, "127.0.0.1", 0, backlog=2048
@@ -185,7 +185,7 @@ class Cost:
 
 
 def measure(command: list[str], port: int, samples: int) -> Cost:
-    """Runs one client to its end."""
+    """Run one client to its end."""
     env = {**os.environ, "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     stats = f"http://127.0.0.1:{port}/stats"
@@ -208,7 +208,7 @@ def measure(command: list[str], port: int, samples: int) -> Cost:
 
 
 def main() -> None:
-    """Prints a row a client and concurrency: medians of the repeats, clients taking turns."""
+    """Print a row per client and concurrency: medians of the repeats, with clients taking turns."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--samples", type=int, default=2000)
     arguments.add_argument("--latency", type=float, default=0.2)

@@ -32,7 +32,7 @@ CORPUS = (
 
 
 def read_corpus(path: Path) -> list[dict[str, Any]]:
-    """The rows of a corpus file; blank lines are skipped."""
+    """Return the rows of a corpus file; blank lines are skipped."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line.strip()]
 
@@ -55,7 +55,7 @@ def verdict(expected: str | None, found: Extraction) -> str:
 
 
 def rates(verdicts: Iterable[str]) -> str:
-    """The number of answers, wrong letters and unparsed ones, with their shares."""
+    """Return the number of answers, wrong letters and unparsed ones, with their shares."""
     counts = Counter(verdicts)
     total = max(counts.total(), 1)
     shares = "".join(
@@ -82,7 +82,7 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
 
 
 def agreement(paths: Sequence[Path]) -> int:
-    """Prints both rates on the outputs that declare a letter, and how many of the others are read; returns 0."""
+    """Print both rates on the outputs that declare a letter, and how many of the others are read. Return 0."""
     print(
         f"{'outputs':<44} {'answers':>7} {'wrong':>15} {'unparsed':>15} {'undeclared':>11} {'read':>6}"
     )
@@ -99,7 +99,7 @@ def agreement(paths: Sequence[Path]) -> int:
 
 
 def attacked(hostile: Iterable[Attack]) -> int:
-    """Prints both rates for each half and family; returns the number of wrong letters."""
+    """Print both rates for each half and family. Return the number of wrong letters."""
     rows = [
         (
             one.half,
@@ -123,7 +123,7 @@ def attacked(hostile: Iterable[Attack]) -> int:
 
 
 def main() -> int:
-    """Prints the report; 0 where no letter is wrong, else 1."""
+    """Print the report. Return 0 if no letter is wrong, otherwise 1."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -72,7 +72,7 @@ class Attack:
 
 
 def attacks(*halves: str) -> Iterator[Attack]:
-    """The attacks of some halves, or all."""
+    """Return the attacks of some halves, or all."""
     for line in PHRASINGS.read_text("utf-8").split("\n"):
         row = json.loads(line) if line else {"half": None}
         if not line or (halves and row["half"] not in halves):
@@ -114,7 +114,7 @@ def attacks(*halves: str) -> Iterator[Attack]:
 
 
 def answers() -> Iterator[Attack]:
-    """The attacks that are whole answers."""
+    """Return the attacks that are whole answers."""
     with gzip.open(ANSWERS, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             expected, is_cut = row["expected"], row["truncated"]

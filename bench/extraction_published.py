@@ -29,7 +29,7 @@ class Published:
 
 
 def published(path: Path) -> Iterator[Published]:
-    """The single-choice outputs of a file; rows without options or text are left out."""
+    """Return the single-choice outputs of a file; rows without options or text are left out."""
     for row in _rows(path):
         text = (
             row.get("model_outputs")

@@ -25,7 +25,7 @@ def options(number: int, count: int = 4) -> list[str]:
 
 
 def lettered(number: int, names: str) -> Row:
-    """Return options in columns of their own: `option_a`, `option_b`, …"""
+    """Return options in columns such as `option_a` and `option_b`."""
     columns = names.split()
     return dict(zip(columns, options(number, len(columns)), strict=True))
 

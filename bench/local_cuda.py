@@ -101,7 +101,7 @@ def make_folder(folder: Path, given: Sizes) -> None:
 
 
 def run_generate(folder: Path, task: str, batch: int, given: Sizes) -> None:
-    """What a user has without assay: sorted by length, padded, in batches."""
+    """Generate as users do without assay: sorted by length, padded, in batches."""
     started = time.perf_counter()
     import torch
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast

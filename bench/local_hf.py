@@ -35,7 +35,7 @@ def rows_in(file: Path) -> list[dict[str, Any]]:
 def make_cases(
     folder: Path, questions: int, letters: int, answers: int
 ) -> dict[str, Case]:
-    """Requests of every task: contexts after five solved examples, and what to weigh or write."""
+    """Return the requests of every task: contexts after five solved examples, and what to score or generate."""
     shots, test, gen = (
         rows_in(folder / f"{name}.jsonl") for name in ("shots", "test", "gen")
     )

@@ -26,7 +26,7 @@ def cost_of(
     folder: Path | None = None,
     environment: dict[str, str] | None = None,
 ) -> Cost:
-    """Runs a command to its end; CPU seconds count user and system time of all its processes."""
+    """Run a command to its end. CPU seconds count user and system time of all its processes."""
     env = {
         k: v
         for k, v in {**os.environ, **(environment or {})}.items()
@@ -54,7 +54,7 @@ def cost_of(
 
 
 def median_cpu(command: Sequence[str], repeats: int = 5, **more: object) -> float:
-    """The median CPU seconds of several runs."""
+    """Return the median CPU seconds of several runs."""
     return statistics.median(
         cost_of(command, **more).cpu_seconds for _ in range(repeats)
     )  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def write_rows(path: Path, count: int) -> None:
 
 
 def main() -> None:
-    """Prints one line for assay, one for the bare script, and their ratio."""
+    """Print one line for assay, one for the bare script, and their ratio."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--small", type=int, default=5000)
     arguments.add_argument("--large", type=int, default=50000)

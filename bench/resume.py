@@ -30,7 +30,7 @@ def generate(messages):
 
 
 def main() -> None:
-    """Prints wall seconds, CPU seconds and peak memory of each step, for each size."""
+    """Print wall seconds, CPU seconds and peak memory of each step, for each size."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--samples", type=int, action="append", default=None)
     given = arguments.parse_args()
@@ -67,7 +67,7 @@ def measure(folder: Path, samples: int) -> None:
 
 
 def forget_last(journal: Path, samples: int) -> None:
-    """Takes the lines of the last sample out of a journal, as if it had never been asked."""
+    """Remove the lines of the last sample from a journal, as if it had never been asked."""
     draft = journal.with_name("draft")
     last = str(samples - 1)
     with journal.open("rb") as lines, draft.open("wb") as kept:

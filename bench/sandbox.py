@@ -64,7 +64,7 @@ def cpu_seconds() -> float:
 
 
 def _settle() -> None:
-    """Waits for what is about to end: all that is left are the processes that fork, in their sandboxes."""
+    """Wait until every ending process is gone; only the fork servers in their sandboxes remain."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -75,7 +75,7 @@ def _settle() -> None:
 def in_turns(
     works: Mapping[str, Callable[[], Any]], repeats: int
 ) -> dict[str, tuple[float, float]]:
-    """The median of wall times and the mean of processor times of each, in milliseconds.
+    """Return the median wall time and the mean CPU time of each, in milliseconds.
 
     A turn is several calls: the kernel counts the processor time of others in hundredths of a second.
     """
@@ -137,7 +137,7 @@ def executions(repeats: int) -> None:
 
 
 def ways() -> dict[str, Tier]:
-    """The best tier of this machine; where it forks executions off a process that stays up, also without that."""
+    """Return the best tier of this machine, and the same without forks if it forks executions."""
     tier = best_tier()
     if not has_forks(tier):
         return {tier.name: tier}
@@ -195,7 +195,7 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
 
 
 def official_runner(path: Path) -> Any:
-    """The official file as a module."""
+    """Return the official file as a module."""
     spec = importlib.util.spec_from_file_location("official", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -209,7 +209,7 @@ def _cores() -> int:
 
 
 def main() -> None:
-    """Prints wall and processor times."""
+    """Print wall and processor times."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--repeats", type=int, default=50)
     arguments.add_argument("--data", type=Path)

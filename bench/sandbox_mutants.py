@@ -50,7 +50,7 @@ class Mutation(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """The other branch."""
+        """Return the node with its other branch."""
         self.generic_visit(node)
         if self.changes():
             node.test = ast.UnaryOp(ast.Not(), node.test)
@@ -75,7 +75,7 @@ class Mutation(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        """The value as another type, or none."""
+        """Return the value as another type, or none."""
         self.generic_visit(node)
         if self.changes():
             value = node.value or ast.Constant(None)
@@ -141,7 +141,7 @@ def compared(
 
 
 def main() -> None:
-    """Prints the counts."""
+    """Print the counts."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--data", type=Path, required=True)
     arguments.add_argument("--official", type=Path, required=True)

@@ -48,7 +48,7 @@ SETTING = SummaryContext("bench", "bench", "bench", "bleu", None, 0, bounds=None
 
 
 def make_pairs(count: int, seed: int = 0) -> list[Pair]:
-    """References of 8 to 24 words, and the same with one word in five changed or lost."""
+    """Return references of 8 to 24 words, and copies with one word in five changed or lost."""
     dice = random.Random(seed)
     pairs = []
     for _ in range(count):
@@ -96,7 +96,7 @@ def cpu(work: Callable[[], Any]) -> float:
 
 
 def least(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least CPU time of each over some rounds in which all take turns."""
+    """Return the least CPU time of each function over some rounds in which all take turns."""
     best = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
         for name, work in works.items():
@@ -219,7 +219,7 @@ def _records(pairs: Sequence[Pair], scorer: Any, name: str) -> list[ScoreRecord]
 
 
 def main() -> int:
-    """Prints the figures; 0 when every value agrees, else 1."""
+    """Print the figures. Return 0 if every value agrees, otherwise 1."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

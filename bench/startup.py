@@ -12,7 +12,7 @@ from measured import median_cpu
 
 
 def main() -> None:
-    """Prints CPU seconds and ratios."""
+    """Print CPU seconds and ratios."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--repeats", type=int, default=9)
     given = arguments.parse_args()

@@ -117,7 +117,7 @@ def write_journal(path: Path, samples: int) -> None:
 
 
 def finish(folder: Path) -> None:
-    """Ends the run as every run ends, so that its readers can tell that it is whole."""
+    """Finish the run as every run finishes, so that readers know that it is complete."""
     with RunWriter(folder) as writer:
         cells = [
             {
@@ -134,7 +134,7 @@ def finish(folder: Path) -> None:
 
 
 def timed(what: str, work: object, repeats: int = 5, pid: int | None = None) -> object:
-    """Prints the median of several tries, also in CPU time of a server, and returns what the last one gave."""
+    """Print the median of several tries, also in CPU time of a server. Return the last result."""
     spent = []
     found = None
     before = cpu_of(pid) if pid else 0.0
@@ -198,12 +198,12 @@ class Server:
         self._opener.open(request).read()
 
     def get(self, path: str) -> bytes:
-        """What an address answers."""
+        """Return the response of an address."""
         return self._opener.open(f"{self.address}/{path}", timeout=60).read()
 
 
 def served(folder: Path) -> None:
-    """What the server takes for each request, and how much memory in all."""
+    """Measure the server's time for each request, and its memory."""
     server = Server(folder)
     try:
         server.enter()
@@ -234,7 +234,7 @@ def served(folder: Path) -> None:
 
 
 def shown(folder: Path) -> None:
-    """What `assay show` takes to choose samples of a run whose index is there, the start of Python included."""
+    """Measure how long `assay show` takes to select samples of an indexed run, including the start of Python."""
     for options in (
         ["--wrong", "--limit", "1"],
         ["--where", "score<0.5 and tag.subject==law"],
@@ -320,7 +320,7 @@ def browsed(folder: Path) -> None:
 
 
 def _renderer(driver: int) -> float:
-    """What the process of the page holds now."""
+    """Return the memory of the page's process."""
     found = [0.0]
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -332,7 +332,7 @@ def _renderer(driver: int) -> float:
 
 
 def main() -> None:
-    """Prints a line for each figure."""
+    """Print a line for each figure."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--samples", type=int, default=100_000)
     arguments.add_argument("--no_browser", action="store_true")

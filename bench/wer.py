@@ -45,7 +45,7 @@ def make_pairs(count: int, words: int, seed: int = 0) -> list[Pair]:
 
 
 def cpu_seconds(work: Callable[[], Any], times: int = 5) -> float:
-    """The least CPU time of several runs."""
+    """Return the least CPU time of several runs."""
     spent = []
     for _ in range(times):
         start = time.process_time()
@@ -68,7 +68,7 @@ def agree(pairs: list[Pair], lists: list[tuple[list[str], list[str]]]) -> bool:
 
 
 def main() -> int:
-    """Prints the figures; 0 when every value agrees, else 1."""
+    """Print the figures. Return 0 if every value agrees, otherwise 1."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

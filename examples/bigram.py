@@ -33,7 +33,7 @@ class Bigram:
         return (self.pairs[after, word] + 1) / (self.firsts[after] + len(self.words))
 
     def next_word(self, after: str) -> str:
-        """The most probable next word; of equals the first in the alphabet."""
+        """Return the most probable next word; of equals the first in the alphabet."""
         return max(self.words, key=lambda word: self.probability(word, after))
 
     def generate(self, requests):

@@ -27,7 +27,7 @@ options = {"max_tokens": 24, "temperature": 0.0}
 
 
 def prompt(sample):
-    """The question, and the form of the answer."""
+    """Return the question, and the form of the answer."""
     return f"{sample.input} Answer with one word."
 
 

@@ -2,5 +2,5 @@
 
 
 def generate(messages, *, times: int = 1) -> str:
-    """The last message, so many times."""
+    """Return the last message, repeated."""
     return " ".join([messages[-1]["content"]] * times)

@@ -36,7 +36,7 @@ options = {"max_tokens": 128}
 
 
 def match(sample, output):
-    """The share of the references in the answer; for questions, whether any of them is."""
+    """Return the share of references in the answer; for questions, 1 if any of them is there."""
     text = "".join(c if c.isprintable() else "\n" for c in output.text).strip().lower()
     hits = [reference.lower() in text for reference in sample.targets]
     value = float(any(hits)) if sample.tags["task"] == "qa" else sum(hits) / len(hits)

@@ -34,7 +34,7 @@ class WordErrors:
 
 
 def distance(one: list[str], other: list[str]) -> int:
-    """The smallest number of words to insert, delete or replace."""
+    """Return the smallest number of words to insert, delete or replace."""
     row = list(range(len(other) + 1))
     for count, word in enumerate(one, 1):
         diagonal, row[0] = row[0], count

@@ -34,7 +34,7 @@ BEYOND = {"LLM": {"max_model_len": "vllm/engine/arg_utils.py"}}
 
 
 def main(wheel: str) -> int:
-    """Prints what differs; 0 if nothing does."""
+    """Print the differences. Return 0 if there are none."""
     with zipfile.ZipFile(wheel) as archive:
         sources = {
             name: archive.read(name).decode()
@@ -65,7 +65,7 @@ def _classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
 def compare(
     name: str, own: ast.ClassDef, home: str, sources: dict[str, str]
 ) -> list[str]:
-    """What the stand-in's class has that vLLM's lacks."""
+    """Return the names that vLLM's class has and the stand-in's class lacks."""
     theirs = _classes(ast.parse(sources[home])).get(name)
     if theirs is None:
         return [f"{name}: no such class in {home}"]
@@ -107,7 +107,7 @@ def _arguments(where: str, own: ast.arguments, theirs: ast.arguments) -> list[st
 
 
 def fields_of(node: ast.ClassDef) -> set[str]:
-    """Declared fields, and arguments of `__init__`."""
+    """Return declared fields and arguments of `__init__`."""
     declared = [part.target for part in node.body if isinstance(part, ast.AnnAssign)]
     found = {target.id for target in declared if isinstance(target, ast.Name)}
     for part in node.body:

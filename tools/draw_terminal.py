@@ -50,7 +50,7 @@ SVG = """\
 
 
 def main() -> None:
-    """Runs a command and draws what it printed."""
+    """Run a command and draw its output."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="the file is docs/images/terminal-NAME.svg")
     parser.add_argument("commands", nargs="+", help="commands that begin with assay")
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def shown(text: str, until: str | None) -> str:
-    """What is drawn of a command's output: no blank lines around it, nothing from `until` on."""
+    """Return the output to draw: without blank lines around it and without everything from `until` on."""
     lines = text.replace("\r", "").splitlines()
     end = next(
         (place for place, line in enumerate(lines) if until and until in line),
@@ -85,7 +85,7 @@ def shown(text: str, until: str | None) -> str:
 
 
 def printed(words: list[str], columns: int) -> str:
-    """What a command writes to a terminal; its progress goes nowhere."""
+    """Return what a command writes to a terminal, without its progress."""
     driver, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     words = [str(Path(sys.executable).with_name(words[0])), *words[1:]]

@@ -39,7 +39,7 @@ def write(
 
 
 def case(target: Any, output: Any, score: Any = None, **more: Any) -> Plain:
-    """A case with a target."""
+    """Return a case with a target."""
     sample = {"target": target, **more.pop("sample", {})}
     return {
         "sample": sample,
@@ -50,7 +50,7 @@ def case(target: Any, output: Any, score: Any = None, **more: Any) -> Plain:
 
 
 def called(score: Any, *args: Any, **options: Any) -> Plain:
-    """A case of a function."""
+    """Return a case of a function."""
     return {
         "args": list(args),
         **({"options": options} if options else {}),
@@ -59,5 +59,5 @@ def called(score: Any, *args: Any, **options: Any) -> Plain:
 
 
 def sentence(drawn: random.Random, longest: int = 9) -> str:
-    """A few words in any order."""
+    """Return a few words in random order."""
     return " ".join(drawn.choices(WORDS, k=drawn.randint(1, longest)))

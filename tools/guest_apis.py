@@ -48,7 +48,7 @@ class Endpoint(BaseHTTPRequestHandler):
         )
 
     def do_GET(self) -> None:
-        """The models there are."""
+        """Return the available models."""
         self._reply({"data": [{"id": "m"}]})
 
     def _reply(self, plain: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Endpoint(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Prints what each wrapper answered to an image and a question."""
+    """Print each wrapper's answer to an image and a question."""
     checkout = Path(sys.argv[1]).resolve()
     folder = Path(tempfile.mkdtemp(prefix="guest-apis-"))
     os.environ.update(
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def asked(reference: str, args: dict[str, Any], image: Path) -> str:
-    """The answer of a wrapper, asked as a run asks it."""
+    """Return the answer of a wrapper, asked as in a run."""
     import assay
     from assay.core import Image, Message, Prompt, Request, Text
     from assay.models import build_model

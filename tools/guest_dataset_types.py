@@ -24,7 +24,7 @@ TARGET = (
 
 
 def main() -> None:
-    """Writes the file beside the facade that reads it."""
+    """Write the file beside the facade that reads it."""
     warnings.simplefilter("ignore")
     root = Path(sys.argv[1]).resolve()
     os.environ.update(LMUData=tempfile.mkdtemp())

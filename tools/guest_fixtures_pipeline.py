@@ -49,7 +49,7 @@ class Upstream:
         engines.TRIE_TOKENIZER = lambda path: original(self.vocabulary)
 
     def load(self, name: str) -> Any:
-        """A module of the checkout."""
+        """Return a module of the checkout."""
         return importlib.import_module(name)
 
     def engine(self) -> Any:
@@ -62,7 +62,7 @@ class Upstream:
         return "stub"
 
     def command(self, *arguments: str) -> str:
-        """What run_pipeline.py prints."""
+        """Return the output of run_pipeline.py."""
         before, told = sys.argv, io.StringIO()
         sys.argv = ["run_pipeline.py", "--model-path", "stub", *arguments]
         try:
@@ -116,7 +116,7 @@ def _revision(folder: Path) -> str:
 
 
 def main(checkout: str) -> None:
-    """Runs every case through one checkout and writes its file."""
+    """Run every case through one checkout and write its file."""
     sys.path.insert(0, str(HERE))
     reference = importlib.import_module("pipeline_cases")
     folder = Path(checkout).resolve()

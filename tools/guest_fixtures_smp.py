@@ -19,7 +19,7 @@ import smp_cases  # noqa: E402 - the cases lie beside the tests
 
 
 def main() -> None:
-    """Writes the outcomes of one kit."""
+    """Write the outcomes of one kit."""
     checkout = Path(sys.argv[1]).resolve()
     kit = "vlmeval" if (checkout / "vlmeval").is_dir() else "ulmeval"
     sys.path.insert(0, str(checkout))

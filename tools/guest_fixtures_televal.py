@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parents[1] / "tests" / "dialects" / "televal"
 
 
 def stand_ins() -> None:
-    """What TELEVAL imports but none of the cases needs; sounds are read and written by soundfile."""
+    """Replace modules that TELEVAL imports but no case needs; soundfile reads and writes sounds."""
     import numpy as np
     import soundfile
     import torch

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent.parent / "tests" / "dialects" / "testbed"
 
 
 def main(checkout: str) -> None:
-    """Runs every case through the checkout and writes the file."""
+    """Run every case through the checkout and write the file."""
     sys.path.insert(0, str(Path(checkout).resolve()))
     sys.path.insert(0, str(HERE))
     reference = importlib.import_module("testbed_cases")

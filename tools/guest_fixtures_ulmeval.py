@@ -36,7 +36,7 @@ LIBRARIES = (
 
 
 def main(checkout: Path) -> None:
-    """The fixtures of a checkout."""
+    """Return the fixtures of a checkout."""
     open_checkout(checkout, PACKAGES)
     without(*LIBRARIES)
     for name in ("mmdet", "mmdet.apis", "t2v_metrics", "t2v_metrics.t2v_metrics"):

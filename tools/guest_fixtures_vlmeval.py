@@ -37,7 +37,7 @@ class Unneeded(types.ModuleType):
 
 
 def open_checkout(checkout: Path, packages: tuple[str, ...] = PACKAGES) -> None:
-    """Makes the modules of a checkout importable without running what its packages import."""
+    """Make the modules of a checkout importable without running the imports of its packages."""
     for name in packages:
         folder = checkout.joinpath(*name.split("."))
         if folder.is_dir():
@@ -59,7 +59,7 @@ def without(*libraries: str) -> None:
 
 
 def write_fixtures(cases: str, folder: Path, revision: str) -> None:
-    """Runs a file of cases and writes what it gave."""
+    """Run a file of cases and write the results."""
     sys.path[:0] = [str(folder), str(TESTS / "kits")]
     from differential import run_case
 
@@ -81,7 +81,7 @@ def write_fixtures(cases: str, folder: Path, revision: str) -> None:
 
 
 def main(checkout: Path) -> None:
-    """The fixtures of one revision."""
+    """Return the fixtures of one revision."""
     is_documented = (checkout / "vlmeval" / "eval").is_dir()
     open_checkout(checkout)
     without(
@@ -111,7 +111,7 @@ def main(checkout: Path) -> None:
 
 
 def documented_names() -> None:
-    """What the packages of the documented revision hold, as far as cases and their modules ask for it."""
+    """Return the contents of the documented revision's packages that cases and their modules use."""
     api = sys.modules["vlmeval.chat_api"]
     api.OpenAIWrapper = api.OpenAIWrapperInternal = None  # type: ignore[attr-defined]
     config = types.ModuleType("vlmeval.config")
@@ -120,7 +120,7 @@ def documented_names() -> None:
 
 
 def newest_names() -> None:
-    """What the packages of the newest revision hold, as far as cases and their modules ask for it."""
+    """Return the contents of the newest revision's packages that cases and their modules use."""
     dataset = sys.modules["vlmeval.dataset"]
     dataset.SUPPORTED_DATASETS = []  # type: ignore[attr-defined]
     dataset.DATASET_TYPE = lambda name, default="MCQ": default  # type: ignore[attr-defined]

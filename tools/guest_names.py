@@ -47,7 +47,7 @@ def is_served(module: str, name: str, names: dict[str, str]) -> bool | None:
 
 
 def main() -> None:
-    """Prints a line for each module, and at the end the sum."""
+    """Print a line for each module, and the sum at the end."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

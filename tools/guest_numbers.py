@@ -22,7 +22,7 @@ from tools.guest_worlds.processes import Job, outcomes
 
 
 def main() -> None:
-    """Prints a line for each dataset, and how many are equal."""
+    """Print a line for each dataset, and how many are equal."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

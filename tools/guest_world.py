@@ -23,7 +23,7 @@ from tools.guest_worlds.outcome import Outcome, State
 
 
 def main() -> None:
-    """Prints a table for each checkout."""
+    """Print a table for each checkout."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def revision(folder: Path) -> str:
-    """The commit a checkout is at; empty for one that is no repository."""
+    """Return the commit of a checkout, or an empty text outside a repository."""
     done = subprocess.run(
         ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],
         capture_output=True,
@@ -85,7 +85,7 @@ def revision(folder: Path) -> str:
 
 
 def rows(outcomes: list[Outcome], revision: str) -> str:
-    """A row of the documentation's table for each kind."""
+    """Return a row of the documentation's table for each kind."""
     kinds = dict.fromkeys(outcome.kind for outcome in outcomes)
     lines = []
     for kind in kinds:
@@ -101,7 +101,7 @@ def rows(outcomes: list[Outcome], revision: str) -> str:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Counts by kind and state as a Markdown table, and under it what is missing."""
+    """Return counts by kind and state as a Markdown table, and the missing packages below it."""
     lines = [
         "| kind | files | " + " | ".join(state.value for state in State) + " |",
         "|---|" + "---|" * (len(State) + 1),

@@ -53,7 +53,7 @@ SIGHT = {**SMALL, "image_size": 28, "patch_size": 14}
 
 
 def main() -> None:
-    """Prints what each wrapper answered to an image and a question."""
+    """Print each wrapper's answer to an image and a question."""
     from assay.dialects.vlmeval.toolkit import TOOLKIT
 
     checkout = Path(sys.argv[1]).resolve()
@@ -133,7 +133,7 @@ def tokenizer(cls: Any = None) -> Any:
 
 
 def saved(folder: Path, model: Any, processor: Any) -> None:
-    """A checkpoint as the hub has it."""
+    """Save a checkpoint as the hub stores it."""
     model.generation_config.pad_token_id = 0
     model.save_pretrained(folder)
     processor.chat_template = TEMPLATE
@@ -141,7 +141,7 @@ def saved(folder: Path, model: Any, processor: Any) -> None:
 
 
 def kosmos2(folder: Path) -> None:
-    """A tiny Kosmos-2."""
+    """Return a tiny Kosmos-2."""
     import transformers as t
 
     text = {
@@ -163,7 +163,7 @@ def kosmos2(folder: Path) -> None:
 
 
 def llava_onevision(folder: Path) -> None:
-    """A tiny LLaVA-OneVision."""
+    """Return a tiny LLaVA-OneVision."""
     import transformers as t
 
     pinpoints = [[28, 56], [56, 28]]
@@ -187,7 +187,7 @@ def llava_onevision(folder: Path) -> None:
 
 
 def paligemma(folder: Path) -> None:
-    """A tiny PaliGemma."""
+    """Return a tiny PaliGemma."""
     import transformers as t
 
     config = t.PaliGemmaConfig(
@@ -209,7 +209,7 @@ def paligemma(folder: Path) -> None:
 
 
 def idefics3(folder: Path) -> None:
-    """A tiny Idefics3."""
+    """Return a tiny Idefics3."""
     import transformers as t
 
     config = t.Idefics3Config(
@@ -232,7 +232,7 @@ def idefics3(folder: Path) -> None:
 
 
 def chameleon(folder: Path) -> None:
-    """A tiny Chameleon."""
+    """Return a tiny Chameleon."""
     import transformers as t
 
     sight = {

@@ -28,7 +28,7 @@ more words: [benchmarks.md](benchmarks.md).
 
 
 def page() -> str:
-    """The page as text."""
+    """Return the page as text."""
     rows = []
     for name in sorted(BENCHMARKS):
         thing = tasks.get(name)
@@ -62,7 +62,7 @@ def row(name: str, task: Task) -> str:
 
 
 def matches(task: Task) -> str:
-    """The official code the scorers are held against: what the fixtures of a scorer with the same options say."""
+    """Return the official code that scorers are compared with, read from the fixtures of the same options."""
     found: dict[str, None] = {}
     for scorer in task.scorers:
         inner = _built(scorer)
@@ -93,7 +93,10 @@ def data(task: Task) -> str:
 
 
 def _built(scorer: object) -> object:
-    """The scorer with its options; the inner one where a specialist's reply is scored; `None` if it needs a file."""
+    """Return the scorer with its options.
+
+    It is the inner one if a specialist's reply is scored, and `None` if it needs a file.
+    """
     try:
         _, built = build_scorer(scorer, "list")
     except UsageError:

@@ -23,6 +23,7 @@ GUIDES = {
     "verify": "../reliability.md#damage",
     "export": "../results.md",
     "merge": "../clusters.md",
+    "batches": "../batch.md",
     "conformance": "../conformance.md",
     "parity": "../local-models.md",
     "gate": "../gate.md",
@@ -44,7 +45,7 @@ traceback of an error. Exit codes: [running](../running.md#when-things-fail).
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = [
         f"| [`{verb}`](#{verb}) | {what} |\n"
         for verb, what in command_line.VERBS.items()
@@ -72,7 +73,7 @@ def _section(verb: str) -> str:
 
 
 def help_of(verb: str) -> str:
-    """What a verb prints for --help, in lines of a fixed length."""
+    """Return what a verb prints for --help, in lines of a fixed length."""
     printed = io.StringIO()
     width = mock.patch.dict(os.environ, {"COLUMNS": COLUMNS})
     with width, contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):

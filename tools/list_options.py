@@ -22,7 +22,7 @@ Every option of `assay run`: as a flag, as a key of a config file, and as an env
 
 
 def main() -> None:
-    """Writes the page."""
+    """Write the page."""
     rows = sorted(option_rows(), key=lambda row: GROUPS.index(row[0]))
     parts = [HEAD]
     for group, members in groupby(rows, key=lambda row: row[0]):

@@ -24,7 +24,7 @@ has everything a command takes. Errors are one line with a fix. The pages are Ma
 
 
 def page() -> str:
-    """The whole file."""
+    """Return the whole file."""
     navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))[
         "nav"
     ]
@@ -62,7 +62,7 @@ def _line(name: str, path: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence between a page's title and its first section, without its marks; empty where there is none."""
+    """Return the first sentence between a page's title and its first section, without marks, or an empty text."""
     text = text.partition("\n## ")[0]
     prose = re.sub(r"^```.*?^```$|^#.*?$", "", text, flags=re.MULTILINE | re.DOTALL)
     for paragraph in re.split(r"\n\n+", prose.strip("\n")):

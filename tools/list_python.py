@@ -33,7 +33,7 @@ first used. Components of your own are functions or classes in a file ([guides](
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     placed = [name for names in SECTIONS.values() for name in names]
     rest = tuple(name for name in assay.__all__ if name not in placed)
     sections = {**SECTIONS, **({"More": rest} if rest else {})}
@@ -70,7 +70,7 @@ def _definition(thing: Any) -> ast.ClassDef | ast.FunctionDef:
 
 
 def _words(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """The docstring as Markdown; an indented example becomes a block."""
+    """Return the docstring as Markdown; an indented example becomes a block."""
     text = inspect.cleandoc(ast.get_docstring(node) or "")
     blocks = [
         "```text\n" + inspect.cleandoc(part) + "\n```"
@@ -82,7 +82,7 @@ def _words(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def _fields(thing: Any, node: ast.ClassDef) -> str:
-    """A table of the fields of a class, with the sentence below each."""
+    """Return a table of the fields of a class, with the sentence below each."""
     rows = []
     for position, line in enumerate(node.body):
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
@@ -135,7 +135,7 @@ def _default(value: ast.expr | None) -> str:
 
 
 def _members(node: ast.ClassDef) -> str:
-    """A list of the public methods and properties."""
+    """Return a list of the public methods and properties."""
     lines = []
     for member in node.body:
         if (
@@ -160,7 +160,7 @@ def _signature(node: ast.FunctionDef, name: str) -> str:
 
 
 def _in_lines(node: ast.FunctionDef, name: str) -> str:
-    """A signature, with a line for each argument where one line is too short."""
+    """Return a signature, with a line for each argument if one line is too short."""
     whole = _signature(node, name)
     if len(whole) <= WIDTH:
         return whole

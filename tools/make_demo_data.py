@@ -62,7 +62,7 @@ def spoken(voice: str, text: str) -> Audio:
 
 
 def clip(speech: Audio) -> bytes:
-    """The sound as 16 kHz, 16-bit FLAC."""
+    """Return the sound as 16 kHz, 16-bit FLAC."""
     sound = decode_audio(speech, rate=RATE, channels=1)
     buffer = io.BytesIO()
     soundfile.write(
@@ -72,7 +72,7 @@ def clip(speech: Audio) -> bytes:
 
 
 def drawn(style: str, text: str, seed: int) -> Image.Image:
-    """The text as an image, made harder to read in one of six ways."""
+    """Return the text as an image, made harder to read in one of six ways."""
     size = 14 if style == "small" else 30
     font = ImageFont.load_default(size=size)
     _, _, right, bottom = font.getbbox(text)
@@ -97,7 +97,7 @@ def drawn(style: str, text: str, seed: int) -> Image.Image:
 
 
 def main() -> None:
-    """Writes the media and the rows that name them."""
+    """Write the media and the rows that name them."""
     for name in ("clips", "pictures"):
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
     rows = []

@@ -14,7 +14,7 @@ from more_vectors import MORE
 
 
 def captions() -> None:
-    """pycocoevalcap's own BLEU, ROUGE-L and CIDEr-D on random captions that need no tokenizer."""
+    """Compute pycocoevalcap's own BLEU, ROUGE-L and CIDEr-D on random captions that need no tokenizer."""
     from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
     from pycocoevalcap.cider.cider import Cider  # type: ignore[import-untyped]
     from pycocoevalcap.rouge.rouge import Rouge  # type: ignore[import-untyped]
@@ -94,7 +94,7 @@ def caption_bleu() -> None:
 
 
 def translations() -> None:
-    """sacreBLEU on its own example and on random sentences."""
+    """Compute sacreBLEU on its own example and on random sentences."""
     import sacrebleu
     from sacrebleu.metrics.bleu import BLEU
 
@@ -246,7 +246,7 @@ def summaries() -> None:
 
 
 def transcripts() -> None:
-    """jiwer on known and random pairs."""
+    """Compute jiwer on known and random pairs."""
     import jiwer
 
     made = f"jiwer {version('jiwer')}, called by tools/make_fixtures.py"
@@ -355,12 +355,12 @@ def mathematics() -> None:
 
 
 def _expression(parse: Any, text: str) -> Any:
-    """A bare formula is put between dollars, as the package asks for; letters alone are words and left as they are."""
+    """Write a bare formula between dollars, as the package requires; single letters are words and stay."""
     return parse(text if "boxed" in text or text.isalpha() else f"${text}$")
 
 
 def main() -> None:
-    """Writes these fixtures anew; those of `make_peer_fixtures.py` stay as they are."""
+    """Write these fixtures again; those of `make_peer_fixtures.py` stay unchanged."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for make in (
         *KNOWN,

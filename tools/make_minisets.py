@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def drawn(*shapes: tuple[str, tuple[int, int, int, int], str], text: str = "") -> str:
-    """A small image as base64 of a PNG: shapes `(kind, box, colour)`, then text in the lower corner."""
+    """Return a small image as base64 of a PNG: shapes `(kind, box, colour)`, then text in the lower corner."""
     picture = Image.new("RGB", SIZE, "white")
     pencil = ImageDraw.Draw(picture)
     for kind, box, colour in shapes:
@@ -423,7 +423,7 @@ def chartqa() -> list[Row]:
 
 
 def docvqa() -> list[Row]:
-    """A bill and a word, any answer of a list right."""
+    """Return a bill and a word, where any answer of a list is right."""
     return [
         {
             "index": 1,
@@ -450,7 +450,7 @@ def docvqa() -> list[Row]:
 
 
 def infovqa() -> list[Row]:
-    """A chart asked as an infographic is."""
+    """Return a chart, asked like an infographic."""
     return [
         {
             "index": 1,
@@ -470,7 +470,7 @@ def infovqa() -> list[Row]:
 
 
 def ocrbench() -> list[Row]:
-    """A chart, a bill, a word and a formula, with their kinds of reading."""
+    """Return a chart, a bill, a word and a formula, each with its kind of question."""
     formula = "Handwritten Mathematical Expression Recognition"
     return [
         {
@@ -567,7 +567,7 @@ def refcoco() -> list[Row]:
 
 
 def judged() -> list[Row]:
-    """References with parts and alternatives; one question about two pictures."""
+    """Return references with parts and alternatives, and one question about two images."""
     return [
         {
             "index": 1,
@@ -606,7 +606,7 @@ SETS = (
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
-    """A TSV as data frames write it."""
+    """Write a TSV as data frames do."""
     with path.open("w", encoding="utf-8", newline="") as file:
         names = dict.fromkeys(["index", "image", *rows[0]])
         table = csv.DictWriter(file, list(names), delimiter="\t", lineterminator="\n")
@@ -615,7 +615,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 
 
 def main(folder: Path = FOLDER) -> None:
-    """Writes all sets."""
+    """Write all sets."""
     folder.mkdir(parents=True, exist_ok=True)
     for made in SETS:
         write(made(), folder / f"{made.__name__}.tsv")

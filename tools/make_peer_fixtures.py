@@ -88,7 +88,7 @@ def ifeval_counts() -> None:
 
 
 def _ifeval_cases(asked: list[tuple[Instructions, list[str]]]) -> Iterator[Plain]:
-    """The harness's verdict on each answer."""
+    """Return the harness's verdict on each answer."""
     from lm_eval.tasks.ifeval.utils import process_results
 
     for number, (instructions, answers) in enumerate(asked):
@@ -136,7 +136,7 @@ def televal(checkout: str, commit: str) -> None:
 
 
 def mmlu_pro(checkout: str, commit: str) -> None:
-    """The letter MMLU-Pro's own script reads."""
+    """Return the letter that MMLU-Pro's own script reads."""
     sys.path.insert(0, checkout)
     _without(
         "torch",
@@ -169,7 +169,7 @@ def mmlu_pro(checkout: str, commit: str) -> None:
 
 
 def vlmeval(checkout: str, commit: str) -> None:
-    """The letter VLMEvalKit's exact matching reads: with that letter as the target, the score must be 1."""
+    """Return the letter that VLMEvalKit's exact matching reads; with that letter as target, the score must be 1."""
     _without("vlmeval", "vlmeval.smp", "vlmeval.smp.log")
     spec = importlib.util.spec_from_file_location(
         "matching_util", f"{checkout}/vlmeval/utils/matching_util.py"
@@ -203,7 +203,7 @@ def _listed(wanted: Any) -> list[Any]:
 
 
 def _plain(wanted: Any) -> Any:
-    """References as a fixture writes them: a list is any of them, `{"all_of": […]}` all."""
+    """Return references in a fixture's form: a list means any of them, `{"all_of": […]}` all."""
     if isinstance(wanted, tuple):
         return {"all_of": [_plain(part) for part in wanted]}
     return [*_parts(wanted)] if isinstance(wanted, list) else wanted

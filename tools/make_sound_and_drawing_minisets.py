@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 def tone(number: int) -> bytes:
-    """A quarter of a second of a tone with a little noise, fading in and out, as a 16-bit WAV."""
+    """Return a quarter of a second of a tone with a little noise, fading in and out, as a 16-bit WAV."""
     noise = random.Random(number)
     count = int(RATE * SECONDS)
     pitch = 220.0 * 2 ** (number / 6)
@@ -175,7 +175,7 @@ SPEECH: dict[str, list[Row]] = {
 
 
 def drawn(shape: str, colour: str, text: str = "") -> str:
-    """A small image as base64 of a PNG."""
+    """Return a small image as base64 of a PNG."""
     picture = Image.new("RGB", (64, 48), "white")
     pencil = ImageDraw.Draw(picture)
     if shape:
@@ -305,7 +305,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 
 
 def main(folder: Path = DATA) -> None:
-    """Writes all sets."""
+    """Write all sets."""
     (folder / "speech" / "sounds").mkdir(parents=True, exist_ok=True)
     for number in range(AUDIO_COLUMNS):
         (folder / "speech" / "sounds" / f"tone{number}.wav").write_bytes(tone(number))

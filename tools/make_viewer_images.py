@@ -21,7 +21,7 @@ QUALITY = 62
 
 
 def main() -> None:
-    """Writes one WebP file for each page."""
+    """Write one WebP file for each page."""
     viewer = Viewer(Path(sys.argv[1]).absolute())
     window = Browser(WIDTH, HEIGHT)
     window.size(WIDTH, HEIGHT)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def take(window: Browser, name: str) -> None:
-    """What the window shows, once it has come to rest and its images are there."""
+    """Return what the window shows once it is idle and its images are loaded."""
     from PIL import Image
 
     time.sleep(1.2)

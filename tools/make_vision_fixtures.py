@@ -41,7 +41,7 @@ MATHVISTA = [
 
 
 def functions(path: Path, *names: str, **known: Any) -> Any:
-    """The named functions of an official file, without what the file imports."""
+    """Return the named functions of an official file, without running its imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     wanted = [
         node

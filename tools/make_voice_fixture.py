@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def signals() -> list[np.ndarray]:
-    """A tone, noise, and harmonics of four pitches that tremble."""
+    """Return a tone, noise, and trembling harmonics of four pitches."""
     time = np.arange(RATE * SECONDS) / RATE
     noise = np.random.RandomState(0).randn(RATE * SECONDS) * 0.05
     tone = (

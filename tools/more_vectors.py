@@ -31,7 +31,7 @@ ENOUGH = 24
 def grow(
     name: str, more: Iterable[Plain], made: str, corpus: Sequence[Plain] | None = None
 ) -> None:
-    """Adds cases to a fixture, and says how they were made; `corpus` replaces its numbers over all cases."""
+    """Add cases to a fixture, and how they were made; `corpus` replaces its numbers over all cases."""
     path = FOLDER / f"{name}.json"
     plain = json.loads(path.read_text("utf-8"))
     plain["cases"] = [*plain["cases"], *more]
@@ -46,7 +46,7 @@ def grow(
 
 
 def texts_of(name: str) -> tuple[list[str], list[list[str]]]:
-    """The outputs and the targets of a fixture as it stands."""
+    """Return the outputs and targets of a fixture."""
     cases = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["cases"]
     targets = [one["sample"]["target"] for one in cases]
     return [one["output"] for one in cases], [
@@ -55,7 +55,7 @@ def texts_of(name: str) -> tuple[list[str], list[list[str]]]:
 
 
 def translations() -> None:
-    """sacreBLEU on more sentences, in English and Chinese."""
+    """Compute sacreBLEU on more sentences, in English and Chinese."""
     import sacrebleu
     from sacrebleu.metrics.bleu import BLEU
 
@@ -238,7 +238,7 @@ def _spaced(words: Sequence[str]) -> str:
 
 
 def chinese_numbers() -> None:
-    """wetext's written-out numbers."""
+    """Compute wetext's written-out numbers."""
     from wetext import Normalizer  # type: ignore[import-untyped]
 
     spoken = Normalizer(lang="zh", operator="tn")
@@ -340,7 +340,7 @@ def _drawn_pairs(drawn: random.Random) -> list[list[list[str]]]:
 
 
 def _folded(pairs: Sequence[Sequence[str]]) -> Plain:
-    """The first is the verdict with our answer first, the second that of the same pair with it second, turned."""
+    """Return cases of two verdicts: one with our answer first, one with it second, turned round."""
     wins = sum(pair == ["A", "A"] for pair in pairs)
     losses = sum(pair == ["B", "B"] for pair in pairs)
     points = {"A": 1.0, "B": 0.0, "tie": 0.5}
@@ -561,7 +561,7 @@ def pictures() -> None:
 
 
 def sounds() -> None:
-    """torchmetrics' SI-SDR; the polynomials of DNSMOS, from its repository, by numpy."""
+    """Compute torchmetrics' SI-SDR, and the polynomials of DNSMOS from its repository by numpy."""
     import numpy as np
     import torch
     from torchmetrics.functional.audio import (
@@ -713,7 +713,7 @@ def propositions() -> None:
 
 
 def captions() -> None:
-    """pycocoevalcap on more captions, with and without capitals and points."""
+    """Compute pycocoevalcap on more captions, with and without capitals and full stops."""
     from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
     from pycocoevalcap.cider.cider import Cider  # type: ignore[import-untyped]
     from pycocoevalcap.rouge.rouge import Rouge  # type: ignore[import-untyped]
@@ -765,7 +765,7 @@ def captions() -> None:
 
 
 def several_metrics() -> None:
-    """What a scorer with several values comes to over all cases: the mean of each, whatever became of the others."""
+    """Return the values of a scorer over all cases: the mean of each value, whatever the outcomes."""
     for name in (
         "mmlu_pro@official",
         "gsm8k@lm-eval",

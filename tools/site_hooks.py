@@ -39,7 +39,7 @@ NAMED = re.compile(r"^```(\w+)\n# file: (\S+)\n", re.MULTILINE)
 
 
 def on_config(config: Any) -> Any:
-    """Puts the decisions into the navigation, one line each."""
+    """Add the decisions to the navigation, one line each."""
     section = next(part["Development"] for part in config.nav if "Development" in part)
     place = section.index({"Decisions": "decisions/"})
     section[place] = {
@@ -51,7 +51,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds the pages that lie outside docs/."""
+    """Add the pages outside docs/."""
     from mkdocs.structure.files import File
 
     for source, place in FROM_THE_ROOT.items():
@@ -64,7 +64,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """A page with its links and fences as mkdocs reads them."""
+    """Return a page with its links and fences as mkdocs reads them."""
     page.meta["search"] = _search_settings(page)
     here = page.file.src_uri
     source = next(
@@ -141,7 +141,7 @@ def _title(info: str) -> str:
 
 
 def _link(link: re.Match[str], source: Path, here: str) -> str:
-    """A link of a page, as the site has it."""
+    """Return a link of a page as the site has it."""
     mark, text, target = link.groups()
     path, hash_sign, anchor = target.partition("#")
     if not path or re.match(r"[a-z]+:", target):

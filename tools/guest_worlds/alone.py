@@ -56,7 +56,7 @@ def alone() -> None:
 
 
 def stand_in_specialists() -> None:
-    """A model of questions about images, which always says yes, where modelscope would bring its weights."""
+    """Return a model of questions about images that always says yes, instead of modelscope's weights."""
     pipelines, constant = (
         types.ModuleType("modelscope.pipelines"),
         types.ModuleType("modelscope.utils.constant"),
@@ -73,7 +73,7 @@ def stand_in_specialists() -> None:
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Ends what computes for longer; a busy machine counts for nothing, waiting for what never comes does."""
+    """Stop code that computes for too long. Waiting counts, the time of other processes does not."""
 
     def stop(*_: Any) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
@@ -90,7 +90,7 @@ def limited(seconds: int) -> Iterator[None]:
 
 
 def fault(error: BaseException) -> dict[str, str]:
-    """What a failure says: a package that is missing, a place on the network, or a plain error."""
+    """Return the kind of a failure: a missing package, a network address, or a plain error."""
     chain: list[BaseException] = []
     at: BaseException | None = error
     while at is not None and at not in chain:

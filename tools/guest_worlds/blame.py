@@ -9,13 +9,13 @@ _PATH = re.compile(r"(/[^\s'\":]+)")
 
 
 def paths_in(error: BaseException) -> list[Path]:
-    """The paths that an error names."""
+    """Return the paths that an error names."""
     named = [str(getattr(error, "filename", None) or ""), *_PATH.findall(str(error))]
     return [Path(text.rstrip(".,;)")) for text in named if text]
 
 
 def lines_of(error: BaseException, root: Path) -> list[str]:
-    """The lines of files below a folder that an error passed, the innermost first."""
+    """Return the lines of files below a folder that an error passed, the innermost first."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -23,7 +23,7 @@ MODEL = "def generate(messages):\n    return 'yes A'\n"
 def assay(
     *arguments: str, folder: Path, seconds: int = 240
 ) -> subprocess.CompletedProcess[str]:
-    """A command of assay in a folder, with no hub to reach."""
+    """Run a command of assay in a folder, without a hub."""
     source = str(Path(__file__).parents[2] / "src")
     paths = os.pathsep.join(
         path for path in (source, os.environ.get("PYTHONPATH", "")) if path

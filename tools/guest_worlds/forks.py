@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def in_a_child(module: Any, arguments: list[str], seconds: int) -> dict[str, Any]:
-    """What `work` says in a process of its own; one that says nothing in time is ended with all it started."""
+    """Return the result of `work` in a separate process. Kill it with all its children if it takes too long."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -41,7 +41,7 @@ def values_of_columns(files: list[Path]) -> dict[str, list[str]]:
 
 
 def tables(files: list[Path]) -> list[list[str]]:
-    """The keys of each dictionary of texts in the code, and the entries of each list of texts, the longest first."""
+    """Return the keys of each dictionary of texts in the code, and the entries of each list, the longest first."""
     found: list[list[str]] = []
     for node in _nodes(files):
         if isinstance(node, ast.Dict):
@@ -125,7 +125,7 @@ def asked_columns(files: list[Path]) -> list[str]:
 
 
 def reply_keys(files: list[Path]) -> list[str]:
-    """The keys of JSON answers that prompts in the code describe."""
+    """Return the keys of JSON answers that prompts in the code describe."""
     texts = [
         n.value
         for n in _nodes(files)
@@ -139,5 +139,5 @@ def reply_keys(files: list[Path]) -> list[str]:
 
 
 def columns_in(text: str) -> list[str]:
-    """The columns that a line of code speaks of."""
+    """Return the columns that a line of code speaks of."""
     return [first or second for first, second in _IN_CODE.findall(text)]

@@ -35,7 +35,7 @@ def built(
     folder: Path,
     options: Mapping[str, Any],
 ) -> Any:
-    """The user's object over synthetic rows, which lie where the class looks for its table."""
+    """Return the user's object over synthetic rows, stored where the class looks for its table."""
     root = Path(os.environ[DATA])
     names = {name, *getattr(cls, "DATASET_URL", {})}
     address = str((getattr(cls, "DATASET_URL", {}) or {}).get(name, ""))
@@ -61,7 +61,7 @@ def built(
 
 
 def _prepared(instance: Any, given: Any, more: Any) -> dict[str, Any]:
-    """What the class sets up and says before it misses its files."""
+    """Return what the class sets up and prints before it misses its files."""
     try:
         own = instance._prepared_by_itself(*given, **more)
     except Exception:  # noqa: BLE001 - it has no files here
@@ -75,7 +75,7 @@ def is_video(cls: Any) -> bool:
 
 
 def predicted(instance: Any, says: str, name: str, folder: Path) -> str:
-    """A prediction file: the same answer for every other row, or images where images are asked for."""
+    """Write a prediction file: the same answer for every other row, or images for drawing tasks."""
     data = instance.data
     for place in range(len(data)):
         prompt(instance, place)
@@ -91,7 +91,7 @@ def predicted(instance: Any, says: str, name: str, folder: Path) -> str:
 
 
 def _drawn(frame: Any, name: str, folder: Path) -> str:
-    """The file of a benchmark whose answers are images: one for each row, pickled as the kit does."""
+    """Write the file of a benchmark with image answers: one for each row, pickled as the kit does."""
     frame["index"] = frame["index"].astype(str)
     frame["prediction"] = [[synthetic.image(place)] for place in range(len(frame))]
     target = _emptied(folder, name, "pkl")
@@ -108,7 +108,7 @@ def _emptied(folder: Path, name: str, suffix: str) -> Path:
 
 
 def prompt(instance: Any, place: int) -> Any:
-    """The prompt of a row, asked for as the kit's own driver does."""
+    """Return the prompt of a row, built as the kit's own driver does."""
     build_prompt = instance.build_prompt
     if not is_video(instance):
         return build_prompt(instance.data.iloc[place])
@@ -120,7 +120,7 @@ def prompt(instance: Any, place: int) -> Any:
 
 
 def evaluated(instance: Any, eval_file: str, judge: str | None) -> Any:
-    """What `evaluate` returns."""
+    """Return the result of `evaluate`."""
     given: dict[str, Any] = {"nproc": 1, "verbose": False, "retry": 1} | (
         {"model": judge} if judge else {}
     )
@@ -132,7 +132,7 @@ def evaluated(instance: Any, eval_file: str, judge: str | None) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it."""
+    """Return a value as JSON can hold it."""
     if hasattr(value, "to_dict"):
         return plain(
             value.to_dict("list") if hasattr(value, "columns") else value.to_dict()

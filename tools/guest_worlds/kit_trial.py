@@ -86,7 +86,7 @@ class Trial:
         self.tried: dict[str, int] = {}
 
     def run(self) -> dict[str, Any]:
-        """The outcome; the number is that of the run."""
+        """Return the outcome; the number is that of the run."""
         last: dict[str, Any] = {"state": "LOADS", "detail": ""}
         end = time.process_time() + TRIAL_SECONDS
         seen: dict[str, int] = {}
@@ -278,7 +278,7 @@ class Trial:
         )
 
     def _changed_value_in(self, text: str) -> bool:
-        """The same for a value somewhere in a message."""
+        """Return the same for a value somewhere in a message."""
         for name, cells in self.columns.items():
             words = {str(cell) for cell in cells if 4 < len(str(cell)) < 60}
             if any(word in text for word in words) and self._changed(name):
@@ -304,7 +304,7 @@ class Trial:
         return True
 
     def _made_file(self, path: Path, is_a_video: bool = False) -> bool:
-        """A file that the class looks for in its own folders."""
+        """Write a file that the class looks for in its own folders."""
         full = Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
         if (
             self.folder not in full.parents
@@ -321,7 +321,7 @@ class Trial:
         )
 
     def _reference(self, way: Way) -> str:
-        """What is typed for the dataset; a video's frames are named in a config, as in upstream's own list of them."""
+        """Return what a user types for the dataset. A video's frames are named in a config, as in upstream's list."""
         if self.dialect == "ulmeval":
             return f"{self.file}:{self.name}"
         if not is_video(self.cls) and not way.options:
@@ -340,7 +340,7 @@ class Trial:
         return f"{config}#survey"
 
     def _as_a_user(self, way: Way, found: dict[str, Any]) -> dict[str, Any]:
-        """The same through a whole run of assay."""
+        """Try the same through a whole run of assay."""
         import assay
         from assay.dialects.ulmeval import tables
 
@@ -394,7 +394,7 @@ class Trial:
 
 
 def vars_of(way: Way) -> dict[str, Any]:
-    """A way as plain data."""
+    """Return a way as plain data."""
     return {
         name: getattr(way, name)
         for name in ("answer", "says", "reply", "judge", "options")
@@ -411,7 +411,7 @@ def dataset_names(cls: Any) -> list[str]:
 
 
 def helpers(file: Path) -> list[Path]:
-    """The modules of the checkout that a file takes names from, below its own folder."""
+    """Return the modules of the checkout that a file takes names from, below its own folder."""
     from assay.dialects.source_names import names_in
 
     found = []
@@ -431,7 +431,7 @@ def helpers(file: Path) -> list[Path]:
 
 
 def attempt(trial: Trial, way: Way) -> Any:
-    """What `evaluate` of the class returns for the rows at hand."""
+    """Return what `evaluate` of the class returns for these rows."""
     from assay.dialects.kits.judging import Desk
     from assay.dialects.kits.state import around, of_process
 

@@ -1,4 +1,6 @@
-"""One file of a VLMEvalKit or ULMEvalKit checkout, loaded and run in a process of its own. Its arguments:
+"""Load and run one file of a VLMEvalKit or ULMEvalKit checkout in a separate process.
+
+The arguments are:
 
     DIALECT KIND FILE FOLDER [--upstream]
 
@@ -23,7 +25,7 @@ from tools.guest_worlds.kit_trial import Trial
 
 
 def prepare() -> None:
-    """What is slow to import, before the first fork."""
+    """Import slow modules before the first fork."""
     for heavy in (
         "pandas",
         "openpyxl",
@@ -48,7 +50,7 @@ def prepare() -> None:
 
 
 def work(arguments: list[str]) -> dict[str, Any]:
-    """Does what the arguments say."""
+    """Run the step that the arguments name."""
     dialect, kind, file, folder = arguments[:4]
     if "--upstream" not in arguments:
         shutil.rmtree(folder, ignore_errors=True)
@@ -71,7 +73,7 @@ def work(arguments: list[str]) -> dict[str, Any]:
 
 
 def guest(dialect: str, file: Path) -> Any:
-    """The module of the file, as a run of assay loads it."""
+    """Return the module of the file, loaded as in a run of assay."""
     toolkit = importlib.import_module(f"assay.dialects.{dialect}.toolkit").TOOLKIT
     return toolkit.load(file).module
 
@@ -123,7 +125,7 @@ def is_dataset(cls: Any) -> bool:
 
 
 def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
-    """The number of upstream's own class for the rows, answers and judge's words of a recipe."""
+    """Return the number of upstream's own class for the rows, answers and judge replies of a recipe."""
     import types
 
     recipe = json.loads((folder / "recipe.json").read_text())
@@ -166,13 +168,13 @@ class Judge:
         self.reply, self.model = reply, model
 
     def working(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def generate(self, *given: Any, **more: Any) -> str:
-        """The reply."""
+        """Return the reply."""
         return self.reply
 
     def generate_inner(self, *given: Any, **more: Any) -> tuple[int, str, str]:
-        """The reply as API classes give it."""
+        """Return the reply as API classes return it."""
         return 0, self.reply, ""

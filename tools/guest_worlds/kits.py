@@ -16,7 +16,10 @@ KEEP = "GUEST_WORLD_KEEP"
 def survey(
     folder: Path, dialect: str, kinds: dict[str, str], only: Sequence[str] = ()
 ) -> Iterator[Outcome]:
-    """The outcome of every file of each kind: `kinds` are folders by what they hold, `only` names files or kinds."""
+    """Return the outcome of every file of each kind.
+
+    `kinds` are folders by what they hold, `only` names files or kinds.
+    """
     keep = os.environ.get(KEEP)
     jobs = [
         (

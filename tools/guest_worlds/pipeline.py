@@ -23,7 +23,7 @@ def is_checkout(folder: Path) -> bool:
 
 
 def survey(folder: Path) -> Iterator[Outcome]:
-    """The outcome of every file."""
+    """Return the outcome of every file."""
     code = folder / CODE
     with TemporaryDirectory() as home:
         work = Path(home)

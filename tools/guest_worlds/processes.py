@@ -92,7 +92,7 @@ class Servers:
             self._end(self.idle.get()[1])
 
     def answer(self, job: Job) -> dict[str, Any]:
-        """What the worker of a job says."""
+        """Return the reply of a job's worker."""
         folder = job.keep or Path(tempfile.mkdtemp(prefix="guest-"))
         folder.mkdir(parents=True, exist_ok=True)
         server = self._server(job)

@@ -99,21 +99,21 @@ _KINDS = (
 
 
 def image(shade: int, size: tuple[int, int] = (64, 48)) -> Any:
-    """A small image."""
+    """Return a small image."""
     from PIL import Image
 
     return Image.new("RGB", size, (40 + 20 * shade % 200, 90, 160))
 
 
 def picture(shade: int) -> str:
-    """The same as base64."""
+    """Return the same as base64."""
     buffer = io.BytesIO()
     image(shade).save(buffer, "PNG")
     return base64.b64encode(buffer.getvalue()).decode()
 
 
 def first_columns(answer: Any, is_video: bool) -> dict[str, list[Any]]:
-    """The columns most classes need."""
+    """Return the columns that most classes need."""
     numbers = range(ROWS)
     shared: dict[str, list[Any]] = {
         "index": list(numbers),
@@ -180,7 +180,7 @@ OTHERS = (
 
 
 def cycled(texts: list[str]) -> list[str]:
-    """Some texts, one for each row."""
+    """Return one text for each row."""
     return [texts[n % len(texts)] for n in range(ROWS)]
 
 
@@ -195,7 +195,7 @@ def of_one_length(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
-    """The columns as a TSV."""
+    """Return the columns as a TSV."""
     import pandas
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ def write_videos(folder: Path, names: list[str]) -> None:
 
 
 def write_video(path: Path) -> bool:
-    """A short video, whatever its name; always true."""
+    """Write a short video under any name. Return True."""
     import av
     import numpy
 
@@ -230,7 +230,7 @@ def write_video(path: Path) -> bool:
 
 
 def write_file(path: Path, rows: list[dict[str, Any]]) -> bool:
-    """A file of the kind its suffix says; whether such a kind is known."""
+    """Write a file of the kind that its suffix names. Return True if the kind is known."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix in (".tsv", ".csv"):
         write_table(path, {name: [row[name] for row in rows] for name in rows[0]})
@@ -270,7 +270,7 @@ def variants(kind: str, keys: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
 
 
 def finite_number(value: Any) -> tuple[str, float] | None:
-    """The first finite number in what `evaluate` returned, with its place."""
+    """Return the first finite number in the result of `evaluate`, with its path."""
     if hasattr(value, "to_dict"):
         value = value.to_dict("list") if hasattr(value, "columns") else value.to_dict()
     if isinstance(value, dict):
@@ -292,5 +292,5 @@ def finite_number(value: Any) -> tuple[str, float] | None:
 
 
 def as_json(value: Any) -> str:
-    """A line for the process that asked."""
+    """Print a line for the parent process."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -31,7 +31,7 @@ def is_checkout(folder: Path) -> bool:
 
 
 def survey(folder: Path) -> Iterator[Outcome]:
-    """The outcome of every file."""
+    """Return the outcome of every file."""
     with TemporaryDirectory() as home:
         work = Path(home)
         (work / "model.py").write_text(MODEL)
@@ -151,7 +151,7 @@ NOTEBOOKS: Mapping[str, Replace] = {
 
 
 def _beside(path: Path, folder: Path, work: Path) -> Path:
-    """A folder like the notebook's own, of links: what its cells write does not land in the checkout."""
+    """Make a folder of links like the notebook's own, so that its cells do not write to the checkout."""
     place = work / f"of_{path.stem}" / path.parent.name
     place.mkdir(parents=True)
     for original, link in (
@@ -170,7 +170,7 @@ CELL = "print('== cell {} of {}', flush=True)\n"
 
 
 def _notebook(folder: Path, name: str, work: Path) -> Outcome:
-    """The cells of a notebook one after another; where it stops, the detail says at which cell."""
+    """Run the cells of a notebook in order. If one fails, the detail names it."""
     path = folder / name
     cells = [
         cell

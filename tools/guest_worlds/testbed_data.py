@@ -10,7 +10,7 @@ SPLITS = {"train2014": (1, 2), "val2014": (3, 4)}
 
 
 def write(name: str, folder: Path) -> str:
-    """Writes what the script of a dataset reads, and gives it as `--data` takes it."""
+    """Write the files that a dataset's script reads. Return them as `--data` expects."""
     folder.mkdir(parents=True, exist_ok=True)
     return _WRITERS[name](folder)
 

@@ -39,7 +39,7 @@ def tokenizer() -> Any:
 
 
 def save_mistral(folder: Path) -> Path:
-    """A Mistral."""
+    """Build a Mistral."""
     from transformers import MistralConfig, MistralForCausalLM
 
     words = tokenizer()
@@ -50,7 +50,7 @@ def save_mistral(folder: Path) -> Path:
 
 
 def save_llava(folder: Path) -> Path:
-    """A LLaVA that interleaves."""
+    """Build an interleaved LLaVA."""
     from transformers import (
         CLIPImageProcessor,
         CLIPVisionConfig,
@@ -93,7 +93,7 @@ def save_llava(folder: Path) -> Path:
 
 
 def save_idefics(folder: Path) -> Path:
-    """An Idefics."""
+    """Build an Idefics."""
     from transformers import (
         IdeficsConfig,
         IdeficsForVisionText2Text,
@@ -129,7 +129,7 @@ def save_idefics(folder: Path) -> Path:
 
 
 def save_idefics2(folder: Path) -> Path:
-    """An Idefics2, the base model."""
+    """Build an Idefics2, the base model."""
     from transformers import (
         Idefics2Config,
         Idefics2ForConditionalGeneration,

@@ -22,5 +22,5 @@ def is_checkout(folder: Path) -> bool:
 
 
 def survey(folder: Path, only: Sequence[str] = ()) -> Iterator[Outcome]:
-    """The outcome of every file, or of those named."""
+    """Return the outcome of every file, or of those named."""
     return kits.survey(folder, "vlmeval", KINDS, only)
