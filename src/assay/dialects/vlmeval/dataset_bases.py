@@ -19,8 +19,8 @@ from ..kits.state import current
 from ..kits.suffix_files import objects
 from ..kits.table_rows import TableRows
 from .dataset_facts import DATASET_URLS, data_root, image_folder
-from .era import upstreams_rule
 from .rows import Source, shows_images
+from .rules import chosen_rules
 from .videos import Spacing, video_frames
 
 INFER_FAIL_MSG = "Failed to obtain answer"
@@ -188,7 +188,8 @@ class ImageBaseDataset(Reporting):
         files = self.dump_image(
             line
         )  # this refuses names that lead out of the data folder
-        if self.meta_only and upstreams_rule() and not is_blank(line.get("image_path")):
+        as_written = self.meta_only and chosen_rules().keeps_image_paths
+        if as_written and not is_blank(line.get("image_path")):
             return pieces_of(line["image_path"], "image_path")
         return files
 

@@ -27,8 +27,8 @@ from .dataset_kinds import (
     ImageYORNDataset,
     TextMCQDataset,
 )
-from .era import upstreams_rule
 from .judging import DEBUG_MESSAGE, build_judge
+from .rules import chosen_rules
 
 
 class ConcatDataset(TableRows):
@@ -185,7 +185,7 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     )
     if declared:
         return str(declared)
-    if upstreams_rule():
+    if chosen_rules().guesses_types_by_name:
         return "VQA" if "openended" in dataset.lower() else default
     kind = kind_of(dataset)
     return (

@@ -1,12 +1,13 @@
-"""Which option an answer chooses: by assay's rules, or by upstream's of either revision if they were chosen."""
+"""Which option an answer chooses: by assay's rules, or if chosen by those of either revision of VLMEvalKit."""
 
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...scorers.choice.choice_rules import extract_choice
 from ...scorers.choice.choice_vlmeval import match_letter, match_text
-from .era import called_by_documented, upstreams_rule
+from .rules import RuleName, rules_of_caller
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _FAILED = "Failed to obtain answer via API"
@@ -35,61 +36,79 @@ def documented_text(answer: str, choices: Mapping[str, str]) -> str | Literal[Fa
     return letters[0] if len(letters) == 1 else False
 
 
+Options = Mapping[str, str]
+"""The texts of the options by letter."""
 Letter = str | Literal[False]
 
 
-def can_infer(
-    answer: Any, choices: Mapping[str, Any], *, documented: bool | None = None
-) -> Letter:
-    """Return the letter of the option an answer takes, by letter or by words; `False` if none can be read off it.
+@dataclass(frozen=True, slots=True)
+class LetterRule:
+    """How one set of rules reads an answer; each function returns a letter, or a false value."""
 
-    `documented` says whose revision's rule it is; left out, that of the file that calls.
-    """
-    if upstreams_rule():
-        of_documented = called_by_documented() if documented is None else documented
-        letter = _option(str(answer), choices, of_documented)
-        return letter or can_infer_text(answer, choices, documented=of_documented)
-    extracted = extract_choice(
-        str(answer), {letter: str(text) for letter, text in choices.items()}
-    )
-    return extracted.answer if extracted.answer is not None else False
+    by_letter: Callable[[str, Options], str | Literal[False] | None]
+    by_words: Callable[[str, Options], str | Literal[False] | None]
+
+    def either(self, answer: str, options: Options) -> Letter:
+        """Return the option that an answer names by its letter, else by its words."""
+        letter = self.by_letter(answer, options) or self.by_words(answer, options)
+        return letter or False
+
+
+class AssayRule(LetterRule):
+    """assay's rule, which weighs letters and words together."""
+
+    def either(self, answer: str, options: Options) -> Letter:
+        """Return the option that an answer names."""
+        return extract_choice(answer, options).answer or False
+
+
+LETTER_RULES: Mapping[RuleName, LetterRule] = {
+    "assay": AssayRule(
+        by_letter=lambda answer, options: (
+            extract_choice(answer, dict.fromkeys(options, "")).answer
+        ),
+        by_words=documented_text,
+    ),
+    "newest": LetterRule(
+        by_letter=lambda answer, options: match_letter(answer, options)[0],
+        by_words=lambda answer, options: match_text(answer, options)[0],
+    ),
+    "documented": LetterRule(
+        by_letter=lambda answer, options: documented_letter(answer),
+        by_words=documented_text,
+    ),
+}
+
+
+def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
+    """Return the letter of the option an answer takes, by letter or by words; `False` if none can be read off it."""
+    rule = LETTER_RULES[rules_of_caller().name]
+    return rule.either(str(answer), _texts(choices))
 
 
 def can_infer_option(
     answer: Any,
     choices: Mapping[str, Any] | int | None = None,
     num_choice: int = 5,
-    *,
-    documented: bool | None = None,
 ) -> Letter:
     """Return the same by letters alone.
 
     The letters are those of `choices` or, as the documented revision asks, the first `num_choice`.
     """
+    name = rules_of_caller().name
     if choices is None or isinstance(choices, int):
         count = num_choice if choices is None else choices
-        if upstreams_rule():
+        if name != "assay":
             return documented_letter(str(answer), count)
         choices = dict.fromkeys(string.ascii_uppercase[:count], "")
-    if upstreams_rule():
-        of_documented = called_by_documented() if documented is None else documented
-        return _option(str(answer), choices, of_documented)
-    extracted = extract_choice(str(answer), dict.fromkeys(choices, ""))
-    return extracted.answer if extracted.answer is not None else False
+    return LETTER_RULES[name].by_letter(str(answer), _texts(choices)) or False
 
 
-def can_infer_text(
-    answer: Any, choices: Mapping[str, Any], *, documented: bool | None = None
-) -> Letter:
+def can_infer_text(answer: Any, choices: Mapping[str, Any]) -> Letter:
     """Return the letter of the one option whose words occur in the answer; `False` if none or several do."""
-    texts = {letter: str(text) for letter, text in choices.items()}
-    is_old = called_by_documented() if documented is None else documented
-    if is_old or not upstreams_rule():
-        return documented_text(str(answer), texts)
-    return match_text(str(answer), texts)[0] or False
+    rule = LETTER_RULES[rules_of_caller().name]
+    return rule.by_words(str(answer), _texts(choices)) or False
 
 
-def _option(answer: str, choices: Mapping[str, Any], documented: bool) -> Letter:
-    if documented:
-        return documented_letter(answer)
-    return match_letter(answer, choices)[0] or False
+def _texts(choices: Mapping[str, Any]) -> dict[str, str]:
+    return {letter: str(text) for letter, text in choices.items()}

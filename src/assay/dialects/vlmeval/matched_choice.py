@@ -8,7 +8,6 @@ import os
 import random
 import string
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from ...datasets.tsv_images import is_blank
@@ -16,11 +15,11 @@ from ..kits.many_calls import track_progress_rich
 from ..kits.smp.file import dump, load
 from ..kits.smp.images import build_option_str
 from .dataset_facts import ROTATION
-from .era import upstreams_rule
 from .judging import DEBUG_MESSAGE as DEBUG_MESSAGE
 from .judging import build_judge as build_judge
-from .letters import can_infer as either_can_infer
+from .letters import LETTER_RULES, Letter
 from .reports import ABBREVIATIONS, accuracy_table
+from .rules import ASSAY, NEWEST, chosen_rules
 
 STANDS_IN = True
 """Upstream's own file is used instead of the names here where there is one."""
@@ -55,7 +54,7 @@ def judged_letter(
         letter = read(reply) if FAILED not in reply else None
         if letter:
             return {"opt": letter, "log": reply}
-    if upstreams_rule():
+    if chosen_rules().draws_letters:
         return {
             "opt": random.choice([*letters, none]),
             "log": "Failed to predict, thus randomly generate one. ",
@@ -138,7 +137,12 @@ def which_option(question: Any, options: str, prediction: Any, none: str) -> str
 
 NONE = "Z"
 
-can_infer = partial(either_can_infer, documented=False)
+
+def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
+    """Return the letter of the option an answer takes; upstream's rule is that of the newest revision."""
+    name = "assay" if chosen_rules() is ASSAY else NEWEST.name
+    texts = {letter: str(text) for letter, text in choices.items()}
+    return LETTER_RULES[name].either(str(answer), texts)
 
 
 def report_acc(df: Any) -> Any:

@@ -9,8 +9,8 @@ from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import media_file
 from ..kits.smp.file import media_path
 from ..kits.smp.images import concat_images
+from ..protocol import is_upstream
 from .dataset_facts import data_root
-from .era import upstreams_rule
 
 
 class BaseModel(MessageModel):
@@ -26,7 +26,7 @@ class BaseModel(MessageModel):
         return self.generate_inner(self._assay_entries(message), dataset)
 
     def _assay_entries(self, message: Any) -> list[dict[str, Any]]:
-        if upstreams_rule():
+        if is_upstream("vlmeval"):
             return checked(message, self.allowed_types, type(self).__name__)
         content: list[dict[str, Any]] = self.preproc_content(message)
         for entry in content:
@@ -44,7 +44,7 @@ class BaseModel(MessageModel):
         inner = getattr(self, "chat_inner", None)
         if inner is None:
             raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
-        if not upstreams_rule():
+        if not is_upstream("vlmeval"):
             return inner(chat_list(message_turns(messages), _file), dataset=dataset)
         turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
         while turns:
@@ -58,7 +58,7 @@ class BaseModel(MessageModel):
         """Return a message as a list of dictionaries with local files."""
         return (
             prepared(inputs)
-            if upstreams_rule()
+            if is_upstream("vlmeval")
             else flat_list(message_turns(inputs), _file)
         )
 

@@ -37,9 +37,9 @@ from ..kits.row_images import (
 from ..kits.toolkit import class_of
 from ..kits.user_code import parameters_of
 from .dataset_facts import IMAGE_FOLDERS, data_root
-from .era import upstreams_rule
 from .prompts import IMAGE_LIST, list_details, named_image, with_names_for_unreadable
 from .rows import LineRow
+from .rules import chosen_rules
 
 
 def adapt(
@@ -196,16 +196,14 @@ class GuestModel(RequestModel):
             or os.path.isabs(name)
         ):
             return media_file(medium, str(data_root() / "files"))
-        root = (
-            "images"
-            if upstreams_rule() and not self.is_newer
-            else str(data_root() / "images")
-        )
+        rules = chosen_rules()
+        is_here = rules.writes_images_here and not self.is_newer
+        root = "images" if is_here else str(data_root() / "images")
         return image_file_path(
             medium,
             os.path.join(root, IMAGE_FOLDERS[dataset]),
             name,
-            encodes=upstreams_rule(),
+            encodes=rules.encodes_images,
         )
 
     def _builds_prompts(self) -> bool:

@@ -19,9 +19,9 @@ from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, link_up, table_digest
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from .dataset_facts import SNAPSHOT, is_mme
-from .era import upstreams_rule
 from .evaluating import model_label, plain_cell, prediction_of
 from .reports import capability_tables
+from .rules import chosen_rules
 from .score_files import (
     choice_files,
     prediction_frame,
@@ -205,7 +205,7 @@ class _ScoreTables:
         is_judged = scorer == "judge"
         # The documented revision calls every OpenAI judge `openai` here, but uses its name for MM-Vet.
         is_openai = self._judge.startswith("openai/") or (
-            self.documented and upstreams_rule()
+            self.documented and chosen_rules().calls_judges_openai
         )
         label = (
             ("openai" if is_openai else model_label(self._judge))
@@ -294,7 +294,9 @@ def mmvet_files(
         if r is not None and r.value is not None
     ]
     if grades:
-        tables = capability_tables(grades, counts_twice=upstreams_rule())
+        tables = capability_tables(
+            grades, counts_twice=chosen_rules().counts_capabilities_twice
+        )
         for kind, means in zip(("score", "score_fine"), tables, strict=True):
             names.append(
                 put_frame(

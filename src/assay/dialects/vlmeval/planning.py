@@ -28,11 +28,11 @@ from .classes import (
     named_datasets,
 )
 from .dataset_facts import SNAPSHOT, Kind, added_url, data_root, is_mme, kind_of
-from .era import upstreams_rule
 from .evaluating import TextEvaluation, model_label
 from .pairs import dataset_entry
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
+from .rules import chosen_rules
 from .samples import ToSample
 from .scoring import (
     Circular,
@@ -128,7 +128,7 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
 
 def protocol_of(name: str) -> str:
     """Return the protocol id, which includes whose rules read the answers."""
-    return f"vlmeval/{name}{'@upstream' if upstreams_rule() else ''}"
+    return f"vlmeval/{name}{chosen_rules().protocol}"
 
 
 def judged_by(
@@ -149,7 +149,8 @@ def judged_by(
         scorers = (yes_no_rule(), *([JudgedYesNo()] if with_judge else []))
         return scorers, (MmeScores(),) if is_mme(name) else ("mean",)
     if kind == "MMVet":
-        return (MmVetVlmeval() if upstreams_rule() else MmVet(),), (MmVetScores(),)
+        grades = MmVetVlmeval() if chosen_rules().grades_at_least_zero else MmVet()
+        return (grades,), (MmVetScores(),)
     return ("exact_match", "includes"), ()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...scorers.choice.yes_no import read_words
 from ..kits.smp.file import load
-from .era import upstreams_rule
+from .rules import chosen_rules
 
 STANDS_IN = True
 """Upstream's own file is used instead of the names here where there is one."""
@@ -234,7 +234,7 @@ def MME_rating(data_file: str) -> Any:
     """Return acc and acc+ of each category added up, and their sums over perception and reasoning."""
     data = load(data_file)
     rows = zip(data["category"], data["image_path"], data["score"], strict=True)
-    return one_row(mme_rating(rows, strict=upstreams_rule()))
+    return one_row(mme_rating(rows, strict=chosen_rules().requires_all_of_mme))
 
 
 def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:

@@ -37,7 +37,7 @@ from .dataset_facts import (
     is_mme,
     whole_index,
 )
-from .era import upstreams_rule
+from .rules import chosen_rules
 
 
 class Source:
@@ -186,7 +186,7 @@ class Source:
     def _written(self, line: Mapping[str, Any], images: Sequence[Image]) -> list[str]:
         names: Sequence[str] | None = None
         paths = []
-        encodes = upstreams_rule()
+        encodes = chosen_rules().encodes_images
         for index, image in enumerate(images):
             path = file_path(image)
             if path is None:

@@ -10,7 +10,6 @@ from ...store.file_ledger import FileLedger
 from ..kits.smp.file import get_eval_file_format, get_pred_file_format
 from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
 from .dataset_facts import ROTATION, is_mme, whole_index
-from .era import upstreams_rule
 from .matched_choice import NO_JUDGE, judged_rotations, prefetched
 from .ratings import (
     amber_rating,
@@ -22,6 +21,7 @@ from .ratings import (
     vsr_rating,
 )
 from .reports import accuracy_table, prefetch_table
+from .rules import chosen_rules
 from .samples import image_of_mme
 from .scoring import ExactMatching
 
@@ -80,7 +80,8 @@ def choice_files(
 
     The rules' accuracy stays beside the judge's, under its own name; upstream writes only one of the two.
     """
-    named = f"{stem}_{label}" if is_judged and not upstreams_rule() else stem
+    is_beside = is_judged and not chosen_rules().replaces_accuracy
+    named = f"{stem}_{label}" if is_beside else stem
     result = f"{stem}_{label}_result"
     table = result_table(frame, records, documented=documented)
     accuracy = accuracy_table(table[table["hit"].notna()], documented=documented)

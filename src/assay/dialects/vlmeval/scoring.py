@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ...core import (
     EMPTY,
@@ -27,33 +27,28 @@ from ...core import (
 from ...scorers.answers import no_target
 from ...scorers.choice.choice import LETTERS, Choice
 from ...scorers.choice.choice_rules import extract_choice
-from ...scorers.choice.choice_vlmeval import match_as_vlmeval
 from ...scorers.choice.yes_no import YesNo
 from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
-from .era import of_documented, upstreams_rule
-from .letters import documented_letter, documented_text
+from .letters import LETTER_RULES
+from .rules import RuleName, chosen_rules
 
-Rule = Literal["assay", "newest", "documented"]
-"""The rule that reads an answer: assay's, or that of a revision of VLMEvalKit."""
 YES_NO = frozenset({"yes_no", "YesNo"})
 """Names of the scorer of yes and no in records and tasks."""
 
 
-def chosen_rule() -> Rule:
-    """Return the rule that this process follows."""
-    if not upstreams_rule():
-        return "assay"
-    return "documented" if of_documented() else "newest"
+def chosen_rule() -> RuleName:
+    """Return the name of the rules that this process follows."""
+    return chosen_rules().name
 
 
 @dataclass(frozen=True)
 class ExactMatching:
     """The chosen letter, read by rules alone; records how many rotations the question should have."""
 
-    rule: Rule = field(default_factory=chosen_rule)
+    rule: RuleName = field(default_factory=chosen_rule)
     name: ClassVar[str] = "exact_matching"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -80,9 +75,7 @@ class ExactMatching:
 
     def read(self, text: str, options: Mapping[str, str]) -> str | None:
         """Return the letter that a revision's rule reads from a text."""
-        if self.rule == "documented":
-            return documented_letter(text) or documented_text(text, options) or None
-        return match_as_vlmeval(text, options)[0]
+        return LETTER_RULES[self.rule].either(text, options) or None
 
 
 def options_of_sample(sample: Sample) -> dict[str, str]:
@@ -98,7 +91,7 @@ def options_of_sample(sample: Sample) -> dict[str, str]:
 class JudgedChoice:
     """The chosen letter: by rules if they can read it, else by the judge; never at random."""
 
-    rule: Rule = field(default_factory=chosen_rule)
+    rule: RuleName = field(default_factory=chosen_rule)
     models: Mapping[str, Any] = field(
         default_factory=lambda: EMPTY, compare=False, repr=False
     )
@@ -171,7 +164,7 @@ class JudgedChoice:
 
 def yes_no_rule() -> YesNo:
     """Return the yes-or-no scorer: by words; in the documented revision also by letters within words."""
-    return YesNo("substring" if chosen_rule() == "documented" else "words")
+    return YesNo(chosen_rules().yes_no)
 
 
 def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:

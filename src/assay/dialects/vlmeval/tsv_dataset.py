@@ -10,12 +10,12 @@ from ..kits.row_images import image_file_path
 from ..kits.suffix_files import objects
 from .dataset_bases import ImageBaseDataset
 from .dataset_facts import CHOICE, DATASET_URLS, IMAGE_FOLDERS, data_root
-from .era import upstreams_rule
 from .letters import can_infer as can_infer
 from .letters import can_infer_option as can_infer_option
 from .letters import can_infer_text as can_infer_text
 from .prompts import documented_question, question_with_options
 from .rows import lender
+from .rules import chosen_rules
 
 dataset_URLs = DATASET_URLS
 img_root_map = IMAGE_FOLDERS
@@ -41,7 +41,7 @@ class TSVDataset(ImageBaseDataset):
         super().__init__(dataset, skip_noimg=False)
         if img_root is not None:
             self.img_root = img_root
-        elif upstreams_rule():
+        elif chosen_rules().writes_images_here:
             self.img_root = os.path.join("images", img_root_map[dataset])
 
     @classmethod
@@ -89,7 +89,7 @@ class TSVDataset(ImageBaseDataset):
 
     def _assay_image_file(self, cell: str, name: str) -> str:
         return image_file_path(
-            inline(cell), self.img_root, name, encodes=upstreams_rule()
+            inline(cell), self.img_root, name, encodes=chosen_rules().encodes_images
         )
 
     def _assay_finished(self, frame: Any) -> Any:
