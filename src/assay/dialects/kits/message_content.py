@@ -1,9 +1,11 @@
 """Shared part of the models' base classes: how they read a message, and the images of a row."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
+from ...core import UsageError
 from .smp.file import parse_file
+from .state import as_upstream
 
 Entries = list[dict[str, Any]]
 
@@ -14,6 +16,7 @@ class MessageModel:
     Subclasses define `generate_inner`, and `build_prompt` if `use_custom_prompt` returns True.
     """
 
+    allowed_types: ClassVar[Sequence[str]] = ["text", "image", "video"]
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
@@ -42,9 +45,42 @@ class MessageModel:
         """Return `str`, `dict`, `liststr`, `listdict` or `unknown`."""
         return content_kind(msgs)
 
-    def _assay_entries(self, message: Any) -> Entries:
+    def preproc_content(self, inputs: Any) -> Any:
         """Return a message as a list of dictionaries with local files."""
+        return prepared(inputs) if as_upstream() else self._assay_read(inputs)
+
+    def _assay_read(self, message: Any) -> Entries:
+        """Return a message as a list of dictionaries by assay's rules, which take what they can understand."""
         raise NotImplementedError
+
+    def _assay_entries(self, message: Any) -> Entries:
+        """Return the same for `generate_inner`; raise for a kind of entry that the model does not take."""
+        if as_upstream():
+            return checked(message, self.allowed_types, type(self).__name__)
+        entries: Entries = self.preproc_content(message)
+        check_types(entries, self)
+        return entries
+
+
+def check_types(entries: Entries, model: Any) -> None:
+    """Raise for a kind of entry that a model does not take."""
+    allowed = getattr(model, "allowed_types", None) or ("text", "image")
+    for entry in entries:
+        if entry["type"] not in allowed:
+            raise UsageError(
+                f"{type(model).__name__} takes {', '.join(allowed)}, not {entry['type']}",
+                fix="see `allowed_types`",
+            )
+
+
+def values_of(message: Sequence[Mapping[str, Any]], kind: str) -> list[Any]:
+    """Return the values of a message's entries of one type."""
+    return [entry["value"] for entry in message if entry["type"] == kind]
+
+
+def joined_text(message: Sequence[Mapping[str, Any]]) -> str:
+    """Return the texts of a message joined by line ends."""
+    return "\n".join(values_of(message, "text"))
 
 
 def content_kind(message: Any) -> str:

@@ -12,10 +12,10 @@ from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
 from ...models import build_model
 from ..kits.api_calls import ApiCalls
 from ..kits.judging import Judge, assay_name, is_known
-from ..kits.message_content import Entries, MessageModel, prepared
+from ..kits.message_content import Entries, MessageModel, joined_text, values_of
 from ..kits.state import as_upstream
 from .drawing import base_seed, draw, seed_alike, seed_call
-from .messages import as_entries, as_prompt, entries_for
+from .messages import as_entries, as_prompt
 
 
 class BaseModel(MessageModel):
@@ -40,25 +40,20 @@ class BaseModel(MessageModel):
             seed_call(entries, dataset, num_generations)
         return draw(self, entries, dataset, num_generations)
 
-    def _assay_entries(self, message: Any) -> Entries:
-        return entries_for(self, message)
-
-    def preproc_content(self, inputs: Any) -> Any:
-        """Return a message as a list of dictionaries with local files."""
-        return prepared(inputs) if as_upstream() else as_entries(inputs)
+    def _assay_read(self, message: Any) -> Entries:
+        return as_entries(message)
 
     def message_to_promptimg(
         self, message: list[dict[str, str]], dataset: str | None = None
     ) -> tuple[str, str | None]:
         """Return the joined text and the first image, for models that take no more."""
-        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        images = values_of(message, "image")
         if len(images) > 1:
             warnings.warn(
                 f"{type(self).__name__} takes the first of {len(images)} images",
                 stacklevel=2,
             )
-        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
-        return text, images[0] if images else None
+        return joined_text(message), images[0] if images else None
 
 
 class BaseAPI(ApiCalls):
@@ -67,14 +62,8 @@ class BaseAPI(ApiCalls):
     Answers may be images.
     """
 
-    allowed_types: ClassVar[list[str]] = ["text", "image", "video"]
-
-    def _assay_entries(self, message: Any) -> Entries:
-        return entries_for(self, message)
-
-    def preproc_content(self, inputs: Any) -> Any:
-        """Return a message as a list of dictionaries with local files."""
-        return self._assay_entries(inputs)
+    def _assay_read(self, message: Any) -> Entries:
+        return as_entries(message)
 
 
 class OpenAIWrapper(BaseAPI):

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import Media, Message, Prompt, Text, UsageError, shorten
-from ..kits.message_content import Entries, checked
+from ...core import Media, Message, Prompt, Text, shorten
+from ..kits.message_content import Entries
 from ..kits.message_lists import flat_list, message_turns
 from ..kits.row_images import media_file
 from ..kits.smp.file import data_root
-from ..kits.state import as_upstream
 
 
 def as_entries(message: Any) -> Entries:
@@ -28,26 +27,6 @@ def prompt_entries(messages: Sequence[Message]) -> Entries:
 def as_prompt(message: Any) -> Prompt:
     """Return the result of a user's `build_prompt` as a prompt that asks for images."""
     return Prompt(_turns(message), ("image",))
-
-
-def entries_for(model: Any, message: Any) -> Entries:
-    """Return a message in the form a model takes; raise for a kind of entry that it does not take."""
-    if as_upstream():
-        return checked(message, model.allowed_types, type(model).__name__)
-    entries = as_entries(message)
-    check_types(entries, model)
-    return entries
-
-
-def check_types(entries: Entries, model: Any) -> None:
-    """Raise for a kind of entry that the model does not take."""
-    allowed = getattr(model, "allowed_types", None) or ["text", "image"]
-    for entry in entries:
-        if entry["type"] not in allowed:
-            raise UsageError(
-                f"{type(model).__name__} takes {', '.join(allowed)}, not {entry['type']}",
-                fix="see `allowed_types`",
-            )
 
 
 def _turns(message: Any) -> tuple[Message, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...code.sources import digest_behind
 from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
+from ..kits.message_content import check_types
 from ..kits.request_models import RequestModel, ThreadedRequestModel
 from ..kits.toolkit import class_of
 from .drawing import (
@@ -25,7 +26,7 @@ from .drawing import (
     seed_text,
 )
 from .drawing_models import BaseAPI, BaseModel
-from .messages import as_prompt, check_types, prompt_entries
+from .messages import as_prompt, prompt_entries
 from .rows import Line
 
 API_CALLS_AT_ONCE = 4

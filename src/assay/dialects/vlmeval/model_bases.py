@@ -1,10 +1,15 @@
 """Base classes of models: `BaseModel` of newer model classes, and `BaseAPI` of those behind an API."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..kits.api_calls import ApiCalls, without_first
-from ..kits.message_content import MessageModel, checked, prepared
+from ..kits.message_content import (
+    Entries,
+    MessageModel,
+    joined_text,
+    prepared,
+    values_of,
+)
 from ..kits.message_lists import chat_list, flat_list, message_turns
 from ..kits.row_images import media_file
 from ..kits.smp.file import media_path
@@ -17,7 +22,6 @@ class BaseModel(MessageModel):
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
-    allowed_types: Sequence[str] = ["text", "image", "video"]
     is_api = False
     VIDEO_LLM = False
 
@@ -25,16 +29,8 @@ class BaseModel(MessageModel):
         """Return the answer to a string, a dict, or a list of either; media become local files first."""
         return self.generate_inner(self._assay_entries(message), dataset)
 
-    def _assay_entries(self, message: Any) -> list[dict[str, Any]]:
-        if is_upstream("vlmeval"):
-            return checked(message, self.allowed_types, type(self).__name__)
-        content: list[dict[str, Any]] = self.preproc_content(message)
-        for entry in content:
-            kind = entry["type"]
-            if kind not in self.allowed_types:
-                name = type(self).__name__
-                raise ValueError(f"{name} does not take {kind}")
-        return content
+    def _assay_read(self, message: Any) -> Entries:
+        return flat_list(message_turns(message), _file)
 
     def chat(self, messages: Any, dataset: str | None = None) -> Any:
         """Return the answer to a chat, `[dict(role, content)]`, if the class has `chat_inner`.
@@ -54,20 +50,11 @@ class BaseModel(MessageModel):
                 turns = without_first(turns)
         return "Chat Mode: Failed with all possible conversation turns."
 
-    def preproc_content(self, inputs: Any) -> Any:
-        """Return a message as a list of dictionaries with local files."""
-        return (
-            prepared(inputs)
-            if is_upstream("vlmeval")
-            else flat_list(message_turns(inputs), _file)
-        )
-
     def message_to_promptimg(
         self, message: Any, dataset: str | None = None
     ) -> tuple[str, str | None]:
         """Return the texts joined by line ends, and the first image; for BLINK all images side by side."""
-        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
-        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        text, images = joined_text(message), values_of(message, "image")
         if dataset == "BLINK" and images:
             return text, str(concat_images(images, target_size=512))
         return text, images[0] if images else None
@@ -76,9 +63,8 @@ class BaseModel(MessageModel):
         """Return the texts joined by line ends, and the first video."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
-        videos = [entry["value"] for entry in message if entry["type"] == "video"]
-        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
-        return text, videos[0] if videos else None
+        videos = values_of(message, "video")
+        return joined_text(message), videos[0] if videos else None
 
     def message_to_promptvideo_withrole(
         self, message: Any, dataset: str | None = None
@@ -103,9 +89,7 @@ class BaseModel(MessageModel):
                 texts["assistant"] = "Best Option: ("
             else:
                 del texts["assistant"]
-        return texts, next(
-            entry["value"] for entry in message if entry["type"] == "video"
-        )
+        return texts, values_of(message, "video")[0]
 
 
 def _file(medium: Any) -> str:
