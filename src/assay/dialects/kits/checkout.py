@@ -209,17 +209,20 @@ def _entry_of(config: Path, name: str) -> tuple[str, dict[str, Any]] | None:
 
 def _entries(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """Yield the entries of all dictionaries of texts, and what is assigned under a text: `group["name"] = …`."""
+    for key, value in _keyed_values(tree):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value, value
+
+
+def _keyed_values(tree: ast.Module) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """Yield the keys and values of all dictionaries, and those of `group[key] = value`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield key.value, value
-        elif isinstance(node, ast.Assign) and isinstance(
-            node.targets[0], ast.Subscript
-        ):
-            index = node.targets[0].slice
-            if isinstance(index, ast.Constant) and isinstance(index.value, str):
-                yield index.value, node.value
+            yield from zip(node.keys, node.values, strict=True)
+        elif isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if isinstance(target, ast.Subscript):
+                yield target.slice, node.value
 
 
 def _class_name(node: ast.expr, config: Path) -> str:

@@ -24,14 +24,10 @@ Questions = Mapping[str, Mapping[str, Any]]
 
 def questions_in(table: Any) -> dict[str, dict[str, Any]]:
     """Return the questions in a data frame of predictions, row by row."""
-    indices = [str(index) for index in table["index"]]
-    questions: dict[str, dict[str, Any]] = {index: {} for index in indices}
-    for name in QUESTION_COLUMNS:
-        if name not in table.columns:
-            continue
-        for index, cell in zip(indices, table[name], strict=True):
-            questions[index][name] = cell
-    return questions
+    names = table.columns.intersection(QUESTION_COLUMNS)
+    indices = map(str, table["index"])
+    records = table[names].to_dict("records")
+    return dict(zip(indices, records, strict=True))
 
 
 def refuse_other_dataset(

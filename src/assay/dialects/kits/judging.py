@@ -17,7 +17,6 @@ from ...core import (
     Prompt,
     Request,
     Sample,
-    Text,
     UsageError,
     digest_of,
 )
@@ -138,10 +137,15 @@ class Judge:
         self, turns: Sequence[Message], system: str | None, options: Mapping[str, Any]
     ) -> Output:
         """Return the answer to one message."""
-        before = (Message("system", (Text(system),)),) if system else ()
+        messages = list(turns)
+        if system:
+            messages.insert(0, Message.of("system", system))
+        chosen = self._options
         changes = _known(options)
-        chosen = self._options.set(**changes) if changes else self._options
-        return self._desk.ask(self.model, Prompt((*before, *turns)), chosen)
+        if changes:
+            chosen = chosen.set(**changes)
+        prompt = Prompt(tuple(messages))
+        return self._desk.ask(self.model, prompt, chosen)
 
 
 def is_known(name: str) -> bool:

@@ -115,13 +115,21 @@ def detected_kind(text: str) -> type[Media] | None:
     """Return the kind of medium that a bare string names, or `None` for plain text."""
     if text.startswith("data:"):
         kind, slash, _ = text[5:40].partition("/")
-        return KINDS.get(kind) if slash and ";base64," in text[:80] else None
+        is_base64 = ";base64," in text[:80]
+        return KINDS.get(kind) if slash and is_base64 else None
     if len(text) > LONGEST_PATH or "\n" in text or "\0" in text:
         return None
     if text.startswith(("http://", "https://")):
-        return SUFFIX_KINDS.get(os.path.splitext(urlsplit(text).path)[1].lower())
-    kind_of_file = SUFFIX_KINDS.get(os.path.splitext(text)[1].lower())
-    return kind_of_file if kind_of_file is not None and os.path.isfile(text) else None
+        return _kind_of_suffix(urlsplit(text).path)
+    kind_of_file = _kind_of_suffix(text)
+    if kind_of_file is None or not os.path.isfile(text):
+        return None
+    return kind_of_file
+
+
+def _kind_of_suffix(path: str) -> type[Media] | None:
+    suffix = os.path.splitext(path)[1]
+    return SUFFIX_KINDS.get(suffix.lower())
 
 
 def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:

@@ -54,11 +54,15 @@ def _is_nested(value: Any) -> bool:
 def _named(entries: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, inner in entries:
+        is_single = isinstance(inner, (list, tuple)) and len(inner) == 1
         is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
-        single = (
-            inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
-        )
-        nested = as_numbers(inner) if is_nested and single is inner else _given(single)
+        nested: Any
+        if is_single:
+            nested = _given(inner[0])
+        elif is_nested:
+            nested = as_numbers(inner)
+        else:
+            nested = _given(inner)
         if nested is not None and nested != {}:
             numbers[str(name)] = nested
     return numbers

@@ -25,7 +25,7 @@ class Surroundings:
     allow_private_urls: bool = False
     data: Path | None = None
     """The table to read instead of the one a dataset class declares."""
-    kept: Path | None = None
+    copied_table: Path | None = None
     """The current run's copy of the table, for a machine without the one a class declares."""
     media_root: Path | None = None
     """A folder of the user's with files that rows may name, in addition to the data's own."""

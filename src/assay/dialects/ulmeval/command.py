@@ -58,7 +58,7 @@ def run_pairs(
 
 
 def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
-    """Run one pair in its own folder and write ULMEvalKit's files beside it."""
+    """Run one pair in a folder of its own, with ULMEvalKit's files in the same model folder."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
     stem = f"{label}_{file_name(pair.dataset_name, 80)}"

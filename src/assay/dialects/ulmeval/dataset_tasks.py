@@ -102,20 +102,27 @@ def _unknown(
 
 
 def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
-    data = read_config(Path(path).expanduser(), ("data",))["data"]
-    if wanted is not None and wanted not in data:
-        hint = f"it has {', '.join(data)}"
-        raise UnknownName("dataset", wanted, data, where=path, hint=hint)
+    """Return the tasks of a config's datasets, or that of one of them."""
+    config = read_config(Path(path).expanduser(), ("data",))
+    data = config["data"]
+    names = list(data)
+    if wanted is not None:
+        if wanted not in data:
+            hint = f"it has {', '.join(names)}"
+            raise UnknownName("dataset", wanted, names, where=path, hint=hint)
+        names = [wanted]
     files = [TOOLKIT.load(file, force=True) for file in run.register]
-    tasks = []
-    for name in data if wanted is None else [wanted]:
-        cls, dataset, settings = configured_dataset(name, data[name], files, path)
-        tasks.append(make_task(cls, name, run, settings, dataset))
+    tasks: list[Task] = []
+    for name in names:
+        entry = data[name]
+        cls, dataset, settings = configured_dataset(name, entry, files, path)
+        task = make_task(cls, name, run, settings, dataset)
+        tasks.append(task)
     return tasks
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """Build a task from a TSV without a class: text, or images and text; there is no evaluation for it."""
+    """Build a task without an evaluation from a TSV without a class: text, or images and text."""
     from ...datasets.files import open_file
 
     if not path.is_file():
@@ -138,7 +145,7 @@ def make_task(
         trust_pickle=run.trust_pickle,
         allow_private_urls=run.allow_private_urls,
         data=Path(run.data).expanduser() if run.data else None,
-        kept=kept_table(run.output, dataset or name),
+        copied_table=kept_table(run.output, dataset or name),
     )
     data = GuestData(cls, dataset or name, settings or {}, surroundings)
     evaluations: list[ImageEvaluation] = []

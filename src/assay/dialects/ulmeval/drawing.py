@@ -28,14 +28,17 @@ _calls: Counter[str] = Counter()
 
 def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]:
     """Return a list of exactly n images drawn by the model."""
-    class_name = type(model).__name__
-    for hook in HOOKS:
-        draw_batch = getattr(model, hook, None)
-        if callable(draw_batch):
-            images = draw_batch(_copied(entries), dataset, n)
-            return checked(images, n, f"{class_name}.{hook}")
-    images = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
-    return checked(images, n, f"{class_name}.generate_inner")
+    method = "generate_inner"
+    images: Any = []
+    batch_hooks = [hook for hook in HOOKS if callable(getattr(model, hook, None))]
+    if batch_hooks:
+        method = batch_hooks[0]
+        images = getattr(model, method)(_copied(entries), dataset, n)
+    else:
+        for _ in range(n):
+            image = model.generate_inner(_copied(entries), dataset)
+            images.append(image)
+    return checked(images, n, f"{type(model).__name__}.{method}")
 
 
 def checked(images: Any, n: int, what: str) -> list[Any]:

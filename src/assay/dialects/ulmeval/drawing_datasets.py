@@ -159,7 +159,7 @@ class ImageBaseDataset(TableDataset):
         return str(inside)
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
-        """Return the images of the row, then the text of `question`, or of `prompt` if there is no such column."""
+        """Return the images of the row, then the text of `question`, or of `prompt` without such a column."""
         line = self._assay_line(line)
         named = as_upstream() and self.meta_only
         paths = as_text_list(line["image_path"]) if named else self.dump_image(line)

@@ -71,7 +71,7 @@ class ImageEvaluation(SetEvaluation):
         return self.context
 
     def judge(self) -> str | None:
-        """Return the judge that `evaluate` is told of."""
+        """Return the judge that `evaluate` gets as `model`."""
         return str(self.judge_kwargs.get("model", "judge"))
 
     def frame(self, rows: Rows) -> Any:

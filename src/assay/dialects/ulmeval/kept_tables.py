@@ -26,7 +26,7 @@ def keep_table(data: GuestData, folder: Path) -> None:
 
 
 def kept_table(folder: str | None, name: str) -> Path | None:
-    """Return the table of a dataset in a run folder, or None if there is no copy."""
+    """Return the copy of a dataset's table in a run folder, or None without one."""
     home = Path(folder).expanduser() / TABLES if folder else None
     if home is None or not home.is_dir():
         return None

@@ -137,11 +137,15 @@ class Imported(ImportedAnswers):
         images = self.predictions.get(index)
         if images is None:
             return self.missing(f"the file has no row {index!r}")
-        wrong = next((image for image in images if not is_image(image)), None)
-        if wrong is not None or not images:
-            message = f"row {index!r} has {wrong!r} in place of an image"
-            return self.missing(message[:200])
-        return Output(tuple(Candidate((as_medium(image),)) for image in images))
+        if not images:
+            return self.missing(f"row {index!r} has no image")
+        candidates: list[Candidate] = []
+        for image in images:
+            if not is_image(image):
+                message = f"row {index!r} has {image!r} in place of an image"
+                return self.missing(message[:200])
+            candidates.append(Candidate((as_medium(image),)))
+        return Output(tuple(candidates))
 
 
 def imported(path: Path, name: str, *, trust: bool) -> Imported:

@@ -38,8 +38,8 @@ def fetched_table(
             and (checksum is None or has_checksum(table, checksum))
         ):
             return table
-    if surroundings.kept is not None and not path.is_file():
-        return surroundings.kept
+    if surroundings.copied_table is not None and not path.is_file():
+        return surroundings.copied_table
     if not url.startswith(("http://", "https://")):
         raise UsageError(
             "no such table, and no URL to fetch it from"

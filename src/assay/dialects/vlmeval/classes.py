@@ -272,7 +272,7 @@ def columns_of(path: Path) -> frozenset[str]:
 
 
 def is_dataset_class(kind: type) -> bool:
-    """Return True if a class builds prompts and is no model."""
+    """Return True if a class builds prompts and does not generate answers."""
     has_prompt = callable(getattr(kind, "build_prompt", None))
     return (
         has_prompt

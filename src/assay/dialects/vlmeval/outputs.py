@@ -40,10 +40,12 @@ class Predictions:
 
     def __init__(self, reader: RunReader, task: Task, model: str, samples: Any) -> None:
         self._reader = reader
-        self._answers = reader.index.cell(task.name, model).answers
+        cell = reader.index.cell(task.name, model)
+        self._answers = cell.answers
         self._samples = samples
-        self._is_dialogue = task.hints.get("type") == "MT"
-        self.dataset = str(task.hints.get("dataset", task.name))
+        hints = task.hints
+        self._is_dialogue = hints.get("type") == "MT"
+        self.dataset = str(hints.get("dataset", task.name))
         self._own = self._columns_of(samples)
         self._has_index = "index" in self._own
 

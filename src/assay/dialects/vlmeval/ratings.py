@@ -98,29 +98,30 @@ def hallusion_rating(frame: Any) -> Any:
 
 def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
     """Return the shares of 100 of right rows, and of figures and questions with all rows right."""
-    right_count = sum(right for right, _, _ in rows)
-    shares = [right_count / len(rows) * 100]
-    for column in (1, 2):
-        groups: dict[Any, list[bool]] = {}
-        for row in rows:
-            groups.setdefault(row[column], []).append(row[0])
-        all_right = sum(map(all, groups.values()))
-        shares.append(all_right / len(groups) * 100)
-    return shares
+    figures: dict[str, bool] = {}
+    questions: dict[str, bool] = {}
+    for is_right, figure, question in rows:
+        figures[figure] = figures.get(figure, True) and is_right
+        questions[question] = questions.get(question, True) and is_right
+    return [
+        _mean(is_right for is_right, _, _ in rows),
+        _mean(figures.values()),
+        _mean(questions.values()),
+    ]
 
 
 def yes_f1(answers: Iterable[Any], read: Iterable[Any]) -> tuple[float, float, float]:
     """Return F1, precision and recall of yes."""
-    pairs = [
-        (answer == "Yes", verdict == "Yes")
-        for answer, verdict in zip(answers, read, strict=True)
-    ]
-    hits = sum(answer and verdict for answer, verdict in pairs)
-    said_yes = sum(verdict for _, verdict in pairs)
-    is_yes = sum(answer for answer, _ in pairs)
-    precision = hits / said_yes if said_yes else 0.0
-    recall = hits / is_yes if is_yes else 0.0
-    if precision + recall == 0:
+    hits = predicted_count = actual_count = 0
+    for answer, verdict in zip(answers, read, strict=True):
+        is_yes = answer == "Yes"
+        reads_yes = verdict == "Yes"
+        actual_count += is_yes
+        predicted_count += reads_yes
+        hits += is_yes and reads_yes
+    precision = hits / predicted_count if predicted_count else 0.0
+    recall = hits / actual_count if actual_count else 0.0
+    if hits == 0:
         return 0.0, precision, recall
     f1 = 2 * (precision * recall) / (precision + recall)
     return f1, precision, recall

@@ -1,6 +1,6 @@
 """Tables of accuracy in VLMEvalKit's formats: by split and category, matched shares, by capability."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...summarizers.mmvet import CAPABILITIES
@@ -117,20 +117,24 @@ def capability_tables(
 
 def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
     """Return both tables from one count: a capability and a combination of the same name are the same entry."""
-    entries: dict[str, list[float]] = {}
-    combinations: list[str] = []
+    entries: dict[str, list[float]] = {OVERALL: []}
+    for name in CAPABILITIES:
+        entries[name] = []
+    combinations: dict[str, None] = {}
     for category, grade in graded:
         combination = category.replace(",", "_")
-        if combination not in combinations:
-            combinations.append(combination)
+        combinations[combination] = None
         names = [name for name in CAPABILITIES if name in category]
         for name in (*names, OVERALL, combination):
-            entries.setdefault(name, []).append(float(grade))
+            grades = entries.setdefault(name, [])
+            grades.append(float(grade))
 
-    def table_of(names: Sequence[str]) -> Any:
-        return _mean_table([(name, entries.get(name, [])) for name in names])
+    def table_of(names: Iterable[str]) -> Any:
+        groups = [(name, entries[name]) for name in names]
+        groups.append((OVERALL, entries[OVERALL]))
+        return _mean_table(groups)
 
-    return table_of([*CAPABILITIES, OVERALL]), table_of([*combinations, OVERALL])
+    return table_of(CAPABILITIES), table_of(combinations)
 
 
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:

@@ -44,7 +44,7 @@ class Rules:
     draws_letters: bool = False
     """An answer that the judge cannot settle gets a letter by chance, else none."""
     replaces_accuracy: bool = False
-    """`_acc.csv` holds the judge's accuracy, else that of the rules, with the judge's beside it."""
+    """Write the judge's accuracy to `_acc.csv`, else the rules' accuracy, and the judge's to a file of its own."""
     calls_judges_openai: bool = False
     """In the documented revision's formats files of every judge are called `openai`, else only those of OpenAI's."""
     requires_all_of_mme: bool = False
@@ -52,13 +52,13 @@ class Rules:
     counts_capabilities_twice: bool = False
     """Items of a single MM-Vet capability are in both tables twice."""
     grades_at_least_zero: bool = False
-    """An answer without a grade in five replies scores 0 on MM-Vet, else it is a judge error."""
+    """Score 0 on MM-Vet for an answer that gets no grade in five replies, else count a judge error."""
     guesses_types_by_name: bool = False
     """The type of an unknown dataset is MCQ unless its name says `openended`."""
     encodes_images: bool = False
     """Images of rows are decoded and written anew, else their own bytes are kept."""
     keeps_image_paths: bool = False
-    """Prompts have `image_path` as it stands in the cell, if rows hold no images."""
+    """Put `image_path` into prompts as written in the cell, if rows hold no images."""
     writes_images_here: bool = False
     """Images of the documented interface are below the working folder, else below `$LMUData`."""
 

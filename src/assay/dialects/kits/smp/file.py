@@ -280,15 +280,21 @@ SHORTEST_IMAGE = 64
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
     """Write the images of `(folder, base64 or a list of it, path or paths)` to files, except existing ones."""
     root, cell, path_cell = tup
-    images, paths = toliststr(cell), toliststr(path_cell)
-    if len(images) > 1 and len(paths) == 1:
+    images = toliststr(cell)
+    paths = toliststr(path_cell)
+    count = len(images)
+    if count > 1 and len(paths) == 1:
         stem, suffix = os.path.splitext(paths[0])
-        paths = [f"{stem}_{number}{suffix}" for number in range(len(images))]
-    if len(images) != len(paths):
-        raise ValueError(f"{len(images)} images for {len(paths)} paths")
-    files = [os.path.join(root, path) for path in paths]
-    for file, image in zip(files, images, strict=True):
-        if not os.path.exists(file) and len(image) > SHORTEST_IMAGE:
+        paths = [f"{stem}_{number}{suffix}" for number in range(count)]
+    if count != len(paths):
+        raise ValueError(f"{count} images for {len(paths)} paths")
+    files: list[str] = []
+    for path, image in zip(paths, images, strict=True):
+        file = os.path.join(root, path)
+        files.append(file)
+        if len(image) <= SHORTEST_IMAGE:
+            continue
+        if not os.path.exists(file):
             decode_base64_to_image_file(image, file)
     return files
 

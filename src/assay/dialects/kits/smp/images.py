@@ -121,10 +121,12 @@ def rescale_img(img: "PilImage", tgt: tuple[int, int] | None = None) -> "PilImag
     """Return an image of a given width or height; the other side, given as -1, follows."""
     if not isinstance(tgt, tuple) or -1 not in tgt:
         raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
-    width, height = img.size
-    if tgt[0] != -1:
-        return img.resize((tgt[0], int(tgt[0] / width * height)))
-    return img.resize((int(tgt[1] / height * width), tgt[1]))
+    width, height = tgt
+    if height == -1:
+        height = int(width / img.width * img.height)
+    else:
+        width = int(height / img.height * img.width)
+    return img.resize((width, height))
 
 
 def resize_image_by_factor(img: "PilImage", factor: float = 1) -> "PilImage":
@@ -174,9 +176,12 @@ concat_images_vlmeval = concat_images_ulmeval = concat_images
 def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
     """Print a row and, in a notebook, show its images."""
     row = {str(name).lower(): value for name, value in dict(question).items()}
-    cells = toliststr(row.pop("image")) if "image" in row else []
-    paths = [] if cells or "image_path" not in row else toliststr(row.pop("image_path"))
-    cells += [base64_images.encode_image_file_to_base64(path) for path in paths]
+    cells: list[str] = []
+    if "image" in row:
+        cells = toliststr(row.pop("image"))
+    if not cells and "image_path" in row:
+        for path in toliststr(row.pop("image_path")):
+            cells.append(base64_images.encode_image_file_to_base64(path))
     print(f"INDEX: {row.pop('index', 'XXX')}")
     for cell in cells:
         image = decode_base64_to_image(cell, target_size)
@@ -187,5 +192,6 @@ def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
         else:
             display(image)  # type: ignore[no-untyped-call, unused-ignore]
     for name, value in row.items():
-        if value is not None and not (isinstance(value, float) and value != value):
+        is_nan = isinstance(value, float) and value != value
+        if value is not None and not is_nan:
             print(f"{name.upper()}. {value}")
