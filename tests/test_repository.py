@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 MEANT = {
     ".ci", ".git-blame-ignore-revs", ".github", ".gitignore", ".pre-commit-config.yaml",
     "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
-    "Makefile", "README.md", "README.zh.md", "SECURITY.md", "SKILL.md", "bench", "decisions", "docs", "examples", "integrations",
-    "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
+    "Makefile", "README.md", "README.zh.md", "SECURITY.md", "SKILL.md", "bench", "decisions", "docs",
+    "examples", "integrations", "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
 }  # fmt: skip
 
 

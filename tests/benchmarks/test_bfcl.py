@@ -152,6 +152,22 @@ def test_suite_names_every_category():
     assert assay.registry.tasks.get("bfcl") is suite
 
 
+@pytest.mark.parametrize("mode", ["", "_prompt"])
+def test_the_overall_score_weighs_the_categories_as_the_leaderboard_does(mode):
+    suite = bfcl_tasks.SUITES[f"bfcl{mode}"]
+    sizes = {task.name: 1 for task in suite.tasks}
+    sizes[f"bfcl_live_simple{mode}"] = 7
+
+    weights = suite.weights(sizes)
+
+    assert sum(weights.values()) == pytest.approx(0.6)
+    assert weights[f"bfcl_java{mode}"] == pytest.approx(0.1 / 12)
+    assert weights[f"bfcl_live_simple{mode}"] == pytest.approx(0.1 * 7 / 10)
+    assert weights[f"bfcl_irrelevance{mode}"] == pytest.approx(0.05)
+    assert weights[f"bfcl_multi_turn_base{mode}"] == pytest.approx(0.075)
+    assert f"bfcl_live_relevance{mode}" not in weights
+
+
 def test_verdict_details_say_what_the_checker_found():
     if find_spec("bfcl_eval") is None:
         pytest.skip(f"pip install {bfcl_package.PIP}")

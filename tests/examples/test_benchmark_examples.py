@@ -147,6 +147,103 @@ def test_blink_is_the_mean_of_its_subtasks(tmp_path):
     assert (first.metric, first.value) == ("blink", pytest.approx((2 / 3 + 0.2) / 2))
 
 
+def judge_file(folder, name, body):
+    """Write a judge whose reply is an expression of the text that it is asked."""
+    path = folder / f"{name}.py"
+    path.write_text(
+        f"import re\ndef generate(messages):\n    text = messages[-1]['content']\n    return {body}\n"
+    )
+    return f"{path}:generate"
+
+
+def test_mt_bench_101_is_the_mean_of_its_tasks_over_the_worst_turns(tmp_path):
+    low = "any(words in text for words in ('next one', 'longer', 'after that'))"
+    judge = judge_file(tmp_path, "judge", f"f'Rating: [[{{3 if {low} else 8}}]], not [[9]]'")  # fmt: skip
+
+    result = run("mt_bench_101_like", lambda messages: "Yes.", tmp_path, judge=judge)
+
+    # MT-Bench-101: the least rating of each dialogue, their mean by task, the mean of the tasks.
+    worst = {"memory": [8, 3, 8], "rephrasing": [3], "reasoning": [8, 3]}
+    by_task = {task: math.fsum(turns) / len(turns) for task, turns in worst.items()}
+    first = result.results[0]
+    groups = {name: group.value for name, group in first.groups["task"].items()}
+    assert first.metric == "worst_turn"
+    assert first.value == pytest.approx(math.fsum(by_task.values()) / 3)
+    assert groups == pytest.approx(by_task)
+    assert first.ci[0] < first.value < first.ci[1]
+
+
+def test_big_bench_audio_has_two_judges_a_macro_and_a_weighted_mean(tmp_path):
+    heard = []
+
+    def model(messages):
+        kinds = [part["type"] for part in messages[-1]["content"]]
+        heard.append("input_audio" in kinds or "audio" in kinds)
+        return "high"
+
+    strict = judge_file(tmp_path, "strict", "'CORRECT' if 'answer: high' in text else 'INCORRECT'")  # fmt: skip
+    kind = judge_file(tmp_path, "kind", "'CORRECT'")
+
+    result = run("big_bench_audio_like", model, tmp_path, judge={"judge": strict, "second": kind})  # fmt: skip
+
+    values = {row.metric: row.value for row in result.results}
+    assert heard == [True] * 5
+    assert values == {
+        "macro": pytest.approx((2 / 3 + 0) / 2),
+        "TwoJudges.both": pytest.approx(2 / 7),
+        "TwoJudges.judge": pytest.approx(2 / 7),
+        "TwoJudges.second": 1.0,
+    }
+
+
+def test_hle_has_the_calibration_error_of_bins_by_confidence(tmp_path):
+    confidences = [90, 80, 70, 40, 30, 20]
+    rows = load("hle_like").dataset
+    said = {
+        row[
+            "question"
+        ]: f"Answer: {row['answer'] if number < 3 else 'none'}\nConfidence: {confidences[number]}%"
+        for number, row in enumerate(rows)
+    }
+    judge = judge_file(tmp_path, "judge", "'no' if 'Answer: none' in text else 'yes'")
+
+    def model(messages):
+        return said[text_of(messages).split("\n")[0]]
+
+    result = run("hle_like", model, tmp_path, judge=judge)
+
+    accuracy, error = result.results
+    # Two bins of three: 0.3 against 0, and 0.8 against 1.
+    expected = math.sqrt(0.5 * 0.3**2 + 0.5 * 0.2**2)
+    assert (accuracy.metric, accuracy.value) == ("Graded", 0.5)
+    assert error.value == pytest.approx(expected)
+    assert not error.higher_is_better
+
+
+def test_arena_ratings_follow_from_the_battles(tmp_path):
+    longer = (
+        "'{\"winner\": \"A\"}' if len(re.findall(r'ANSWER A\\n(.*?)\\nDATA', text, re.S)[0])"
+        " > len(re.findall(r'ANSWER B\\n(.*?)\\nDATA', text, re.S)[0]) else '{\"winner\": \"B\"}'"
+    )
+    judge = judge_file(tmp_path, "judge", longer)
+    lengths = {"mine": 60, "short": 12}
+
+    runs = []
+    for name, length in lengths.items():
+        result = assay.run(
+            str(EXAMPLES / "arena_like.py"),
+            model=lambda messages, length=length: "x" * length,
+            judge=judge,
+            output=str(tmp_path / name),
+        )
+        runs.append(result.results[0])
+
+    mine, short = runs
+    groups = {name: group.value for name, group in mine.groups["opponent"].items()}
+    assert groups == {"old": 1.0, "long": 0.25}
+    assert short.groups["opponent"]["old"].value == 0.5
+
+
 def test_simpleqa_is_checked_with_a_judge(tmp_path, capsys):
     (tmp_path / "judge.py").write_text("def generate(messages):\n    return 'A'\n")
 

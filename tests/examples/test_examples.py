@@ -21,6 +21,10 @@ CHECKED = {
     "gpqa_like.py": ["gpqa_like.py"],
     "ruler_like.py": ["ruler_like.py"],
     "blink_like.py": ["blink_like.py"],
+    "mt_bench_101_like.py": ["mt_bench_101_like.py"],
+    "arena_like.py": ["arena_like.py"],
+    "big_bench_audio_like.py": ["big_bench_audio_like.py"],
+    "hle_like.py": ["hle_like.py"],
     "wer_like_scorer.py": ["wer_like_scorer.py:WordErrors", "--as", "scorer"],
 }
 

@@ -32,7 +32,7 @@ def drained(memory, sizes, steps, seed):
                 if not memory.take(share, size // steps):
                     await resumed.wait()
                     resumed.clear()
-                most = max(most, sum(other.held for other in shares))
+                most = max(most, sum(other.granted for other in shares))
                 for _ in range(rng.randrange(4)):
                     await asyncio.sleep(0)
             memory.give_back(share)
@@ -67,7 +67,7 @@ def test_one_that_leaves_while_it_waits_takes_nothing_with_it():
         assert not memory.take(second, 5)
         memory.give_back(second)
         memory.give_back(first)
-        return memory.take(third, 10), first.held, second.held
+        return memory.take(third, 10), first.granted, second.granted
 
     assert asyncio.run(main()) == (True, 0, 0)
 

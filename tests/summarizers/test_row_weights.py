@@ -86,6 +86,21 @@ def test_pooled_counts_say_that_weights_are_not_applied(tmp_path):
     assert "row weights not applied" in result.flags
 
 
+def test_a_formula_multiplies_its_counts_by_the_weights(tmp_path):
+    formula = {
+        "name": "formula",
+        "metric": "share",
+        "value": "right / asked",
+        "counts": {"right": "exact_match", "asked": 1},
+        "bounds": [0, 1],
+    }
+    result = run(tmp_path, scorers="exact_match", summarizers=[formula, "mean"])
+    share, mean = result.results
+
+    assert share.value == pytest.approx(EXPECTED) == mean.value
+    assert share.flags == ()
+
+
 def test_a_column_called_weight_is_not_taken_for_one(tmp_path):
     rows = [{**row, "weight": 1000 * n} for n, row in enumerate(ROWS)]
 

@@ -36,7 +36,10 @@ def main(path: str, name: str) -> None:
         answer = asyncio.run(finish())  # type: ignore[no-untyped-call]
     if answer is None:
         return
-    text = answer if isinstance(answer, str) else json.dumps(answer, default=str)
+    if isinstance(answer, str):
+        text = answer
+    else:
+        text = json.dumps(answer, default=str)
     with open(f"{FOLDER}/answer", "w", encoding="utf-8", errors="replace") as file:
         file.write(text)
 

@@ -68,7 +68,9 @@ def read_messages(
 
 def _with_content(message: Message) -> Message:
     """Return the message; an empty one gets an empty text, since only the model's own turn has no content."""
-    return Message(message.role, (Text(""),)) if message.parts is None else message
+    if message.parts is None:
+        return Message(message.role, (Text(""),))
+    return message
 
 
 def _refuse_references(turn: Any) -> None:
@@ -120,14 +122,19 @@ def require_list(body: Mapping[str, Any], name: str) -> list[Any]:
 
 def event(data: Any, name: str = "") -> bytes:
     """Return one server-sent event."""
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    if isinstance(data, str):
+        text = data
+    else:
+        text = json.dumps(data, ensure_ascii=False)
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {text}\n\n".encode("utf-8", "replace")
 
 
 def first_candidate(output: Output) -> Candidate:
     """Return the first answer; an empty one if there is none."""
-    return output.candidates[0] if output.candidates else Candidate(())
+    if output.candidates:
+        return output.candidates[0]
+    return Candidate(())
 
 
 def reasoning_parts(candidate: Candidate) -> list[Reasoning]:

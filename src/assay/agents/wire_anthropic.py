@@ -54,7 +54,8 @@ class AnthropicFormat:
             in_parallel = not choice["disable_parallel_tool_use"]
         options = {ours: body.get(theirs) for theirs, ours in OPTIONS.items()}
         try:
-            tools, chosen = read_tools(offered), read_tool_choice(choice or None)
+            tools = read_tools(offered)
+            chosen = read_tool_choice(choice or None)
         except (ValueError, TypeError) as error:
             raise BadRequest(str(error)) from error
         prompt = Prompt(
@@ -146,12 +147,14 @@ def _block_of(block: Any) -> dict[str, Any]:
     if not isinstance(block, Mapping) or "type" not in block:
         raise BadRequest(f"a block without `type`: {shorten(block)}")
     plain = {name: value for name, value in block.items() if name != "cache_control"}
-    if plain["type"] == "image":
+    kind = plain["type"]
+    if kind == "image":
         return _image_block(plain.get("source"))
-    if plain["type"] == "tool_result" and isinstance(plain.get("content"), list):
-        plain["content"] = [_block_of(inner) for inner in plain["content"]]
-    if plain["type"] == "redacted_thinking":
+    if kind == "redacted_thinking":
         return {"type": "reasoning", "text": "", "signature": plain.get("data", "")}
+    content = plain.get("content")
+    if kind == "tool_result" and isinstance(content, list):
+        plain["content"] = [_block_of(inner) for inner in content]
     return plain
 
 
@@ -164,7 +167,7 @@ def _image_block(source: Any) -> dict[str, Any]:
 
 
 def _offered(tools: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the tools of the program, and the names of those that only the service could run."""
+    """Return the tools of the program, and the names of tools that only Anthropic's service could run."""
     offered, dropped = [], []
     for tool in tools:
         kind = tool.get("type") if isinstance(tool, Mapping) else None
@@ -216,7 +219,9 @@ def _thinking(part: Reasoning) -> dict[str, Any]:
 def _input_of(call: ToolCall) -> Any:
     """Return the arguments of a call. Unreadable ones become one argument, because this API needs an object."""
     arguments = call.arguments
-    return {"arguments": arguments} if isinstance(arguments, str) else arguments
+    if isinstance(arguments, str):
+        return {"arguments": arguments}
+    return arguments
 
 
 def _block_events(index: int, block: Mapping[str, Any]) -> list[bytes]:

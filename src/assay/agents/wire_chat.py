@@ -95,8 +95,10 @@ class ChatFormat:
         for choice in self.answer(request, output, number)["choices"]:
             chunks += _choice_chunks(head, choice)
         if request.details["usage"]:
-            chunks.append({**head, "choices": [], "usage": _usage(output)})
-        return b"".join(map(event, chunks)) + event("[DONE]")
+            usage = _usage(output)
+            chunks.append({**head, "choices": [], "usage": usage})
+        events = [event(chunk) for chunk in chunks]
+        return b"".join(events) + event("[DONE]")
 
     def error(self, kind: str, message: str) -> Any:
         """Return the body of an error."""
@@ -144,14 +146,15 @@ def _tools_of(body: Mapping[str, Any]) -> tuple[Any, str | None]:
 
 def assistant_message(candidate: Candidate, number: int) -> dict[str, Any]:
     """Return an answer as an assistant message."""
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments_text},
-        }
-        for call in named_calls(candidate, number)
-    ]
+    calls = []
+    for call in named_calls(candidate, number):
+        calls.append(
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments_text},
+            }
+        )
     text = candidate.text
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:

@@ -174,13 +174,14 @@ def _add_item(turns: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
 def _add_said(turns: list[dict[str, Any]], block: dict[str, Any]) -> None:
     """Add a block to the turn of the assistant that is last, or to a new one."""
     if not turns or turns[-1]["role"] != "assistant":
-        turns.append({"role": "assistant", "content": [block]})
-        return
-    content = turns[-1]["content"]
-    if isinstance(content, str):
-        text_block = {"type": "text", "text": content}
-        content = [text_block] if content else []
-    turns[-1]["content"] = [*content, block]
+        turns.append({"role": "assistant", "content": []})
+    turn = turns[-1]
+    content = turn["content"]
+    if content == "":
+        content = []
+    elif isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    turn["content"] = [*content, block]
 
 
 def _content(item: Mapping[str, Any]) -> Any:

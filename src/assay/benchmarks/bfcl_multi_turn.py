@@ -71,10 +71,10 @@ class MultiTurnRows:
         bfcl = load_bfcl()
         entries = bfcl.entries(self.category, with_hints=True)
         truths = bfcl.ground_truths(self.category)
-        return [
-            self._sample(entry, truth)
-            for entry, truth in zip(entries, truths, strict=True)
-        ]
+        samples = []
+        for entry, truth in zip(entries, truths, strict=True):
+            samples.append(self._sample(entry, truth))
+        return samples
 
     def _sample(self, entry: Mapping[str, Any], truth: Any) -> Sample:
         first, *_ = entry["question"]
@@ -225,7 +225,8 @@ class Systems:
 
 def _remove_systems(owner: str) -> None:
     variables = vars(_modules()[0])
-    for name in [name for name in variables if name.startswith(f"{owner}_")]:
+    names = [name for name in variables if name.startswith(f"{owner}_")]
+    for name in names:
         del variables[name]
 
 

@@ -1,7 +1,7 @@
-"""Access to the installed `bfcl-eval` package: BFCL's data and checkers, unchanged.
+"""Import data and checkers of the installed `bfcl-eval` package, unchanged.
 
 The package pins large libraries that neither data nor checkers need, so it is installed with `--no-deps`. While it is
-imported, small stand-ins take the place of what is missing.
+imported, small substitutes replace the missing libraries.
 """
 
 import ast
@@ -200,7 +200,7 @@ def importing() -> Iterator[None]:
 
 
 def _restore(modules: Mapping[str, ModuleType | None]) -> None:
-    """Put back the modules that stand-ins replaced. Stand-ins for the package's own modules stay."""
+    """Restore the modules that substitutes replaced. Substitutes for the package's own modules remain."""
     for name, module in modules.items():
         if module is not None:
             sys.modules[name] = module

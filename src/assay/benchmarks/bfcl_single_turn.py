@@ -92,10 +92,14 @@ class SingleTurnRows:
             "mode": self.mode,
             "bfcl_eval": version(),
         }
+        if truth is None:
+            target = None
+        else:
+            target = json.dumps(truth, ensure_ascii=False)
         return Sample(
             id=entry["id"],
             input=as_messages(messages),
-            target=None if truth is None else json.dumps(truth, ensure_ascii=False),
+            target=target,
             fields=fields,
             tools=read_tools(tools),
         )

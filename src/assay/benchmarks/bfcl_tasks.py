@@ -1,5 +1,8 @@
 """BFCL v4 as tasks and suites. Data and checkers come from the installed `bfcl-eval` package."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
 from ..core import Suite, Task
 from ..core.request import GenerateOptions
 from . import bfcl_single_turn as single_turn
@@ -18,6 +21,7 @@ MODES = {FC: "", PROMPT: "_prompt"}
 
 
 def _single_turn(name: str, mode: str) -> Task:
+    """Return the task of a category whose samples need one answer."""
     category = CATEGORIES[name]
     return Task(
         f"bfcl_{name}{MODES[mode]}",
@@ -33,6 +37,7 @@ def _single_turn(name: str, mode: str) -> Task:
 
 
 def _multi_turn(category: str, mode: str) -> Task:
+    """Return the task of a category whose samples are conversations with tools."""
     return Task(
         f"bfcl_{category}{MODES[mode]}",
         dataset=MultiTurnRows(category, mode),
@@ -49,6 +54,7 @@ def _multi_turn(category: str, mode: str) -> Task:
 
 
 def _all_tasks() -> list[Task]:
+    """Return the tasks of every category in every mode."""
     tasks = []
     for mode in MODES:
         tasks += [_single_turn(name, mode) for name in CATEGORIES]
@@ -60,27 +66,86 @@ TASKS = {task.name: task for task in _all_tasks()}
 """Tasks by name."""
 
 
-def _suite(name: str, parts: tuple[str, ...], mode: str, description: str) -> Suite:
-    tasks = tuple(TASKS[f"bfcl_{part}{MODES[mode]}"] for part in parts)
-    return Suite(f"{name}{MODES[mode]}", tasks, description)
-
-
 LIVE = tuple(name for name in CATEGORIES if name.startswith("live_"))
 NON_LIVE = tuple(name for name in CATEGORIES if name not in LIVE)
-SUITES = {
-    suite.name: suite
-    for mode in MODES
-    for suite in (
-        _suite("bfcl", (*NON_LIVE, *LIVE, *MULTI_TURN), mode, f"BFCL v4, mode {mode}"),
-        _suite(
-            "bfcl_multi_turn", MULTI_TURN, mode, f"BFCL v4, several turns, mode {mode}"
-        ),
-        _suite("bfcl_live", LIVE, mode, f"BFCL v4, users' questions, mode {mode}"),
-        _suite(
-            "bfcl_non_live", NON_LIVE, mode, f"BFCL v4, written questions, mode {mode}"
-        ),
-    )
+LIVE_CALLS = tuple(name for name in LIVE if "relevance" not in name)
+NON_LIVE_WEIGHTS: Mapping[str, float] = {
+    "simple": 1 / 12,
+    "java": 1 / 12,
+    "javascript": 1 / 12,
+    "multiple": 1 / 4,
+    "parallel": 1 / 4,
+    "parallel_multiple": 1 / 4,
 }
+NO_CALL_WEIGHTS: Mapping[str, float] = {"irrelevance": 1 / 2, "live_irrelevance": 1 / 2}
+TURN_WEIGHTS: Mapping[str, float] = dict.fromkeys(MULTI_TURN, 1 / 4)
+OVERALL_SHARES: Mapping[str, float] = {
+    "non_live": 0.1,
+    "live": 0.1,
+    "no_call": 0.1,
+    "turns": 0.3,
+}
+"""Shares of BFCL's groups in its overall score. The rest is memory and web search, which count as 0."""
+
+
+@dataclass(frozen=True)
+class OfficialWeights:
+    """The weights of tasks in BFCL's overall score, or in that of a group."""
+
+    mode: str
+    shares: Mapping[str, float]
+    """The share of each group."""
+
+    def __call__(self, sizes: Mapping[str, int]) -> dict[str, float]:
+        """Return the weights by task, from the number of samples by task."""
+        ending = MODES[self.mode]
+        weights: dict[str, float] = {}
+        for group, share in self.shares.items():
+            weights_in_group = self._group(group, sizes)
+            for part, weight in weights_in_group.items():
+                task = f"bfcl_{part}{ending}"
+                weights[task] = share * weight
+        return weights
+
+    def _group(self, group: str, sizes: Mapping[str, int]) -> Mapping[str, float]:
+        """Return the weights of categories inside a group, which sum up to 1."""
+        if group == "non_live":
+            return NON_LIVE_WEIGHTS
+        if group == "no_call":
+            return NO_CALL_WEIGHTS
+        if group == "turns":
+            return TURN_WEIGHTS
+        ending = MODES[self.mode]
+        counts = {part: sizes.get(f"bfcl_{part}{ending}", 0) for part in LIVE_CALLS}
+        total = sum(counts.values()) or 1
+        return {part: count / total for part, count in counts.items()}
+
+
+def _suite(
+    name: str,
+    parts: tuple[str, ...],
+    mode: str,
+    description: str,
+    shares: Mapping[str, float],
+) -> Suite:
+    tasks = tuple(TASKS[f"bfcl_{part}{MODES[mode]}"] for part in parts)
+    weights = OfficialWeights(mode, shares)
+    return Suite(f"{name}{MODES[mode]}", tasks, f"{description}, mode {mode}", weights)
+
+
+def _suites(mode: str) -> Iterator[Suite]:
+    """Yield the suites of a mode."""
+    every = (*NON_LIVE, *LIVE, *MULTI_TURN)
+    yield _suite("bfcl", every, mode, "BFCL v4", OVERALL_SHARES)
+    turns = "BFCL v4, several turns"
+    yield _suite("bfcl_multi_turn", MULTI_TURN, mode, turns, {"turns": 1.0})
+    live = "BFCL v4, users' questions"
+    yield _suite("bfcl_live", LIVE, mode, live, {"live": 1.0})
+    written = "BFCL v4, written questions"
+    yield _suite("bfcl_non_live", NON_LIVE, mode, written, {"non_live": 1.0})
+
+
+SUITES = {suite.name: suite for mode in MODES for suite in _suites(mode)}
 
 
 def __getattr__(name: str) -> Task | Suite:

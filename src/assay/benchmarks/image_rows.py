@@ -34,12 +34,13 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
     """Return a function that fills a missing column from another one: `renamed(prompt="text")`."""
 
     def reshape(row: RowOf) -> list[RowOf]:
-        missing = {
-            name: row[other]
-            for name, other in columns.items()
-            if name not in row and other in row
-        }
-        return [{**row, **missing}] if missing else [row]
+        missing = {}
+        for name, other in columns.items():
+            if name not in row and other in row:
+                missing[name] = row[other]
+        if missing:
+            return [{**row, **missing}]
+        return [row]
 
     return reshape
 
@@ -52,7 +53,7 @@ def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table
 
 
 def nothing(row: RowOf) -> None:
-    """Return None, because there is no single right image."""
+    """Return None: many images can be right."""
     return None
 
 

@@ -29,7 +29,9 @@ def classes_to_find(sample: Sample) -> str:
 
 def with_prompt(row: RowOf) -> list[RowOf]:
     """Return the row with `prompt` filled from `text`, the column in ULMEvalKit's table and in the official one."""
-    return renamed(prompt="text")(row) if "item_id" not in row else [row]
+    if "item_id" not in row:
+        return renamed(prompt="text")(row)
+    return [row]
 
 
 def propositions(sample: Sample) -> str:
@@ -132,7 +134,9 @@ def instruction_as_prompt(row: RowOf) -> Sequence[RowOf]:
 def kind_of(row: RowOf) -> dict[str, str]:
     """Return ImagineBench's type of a prompt, and the kind it is counted under."""
     name = str(row.get("type") or "").strip()
-    return {"type": name, "kind": KINDS.get(name.lower(), name.lower())} if name else {}
+    if name:
+        return {"type": name, "kind": KINDS.get(name.lower(), name.lower())}
+    return {}
 
 
 def prompt_of(sample: Sample) -> str:
@@ -150,14 +154,18 @@ def language(*codes: str) -> Callable[[RowOf], Sequence[RowOf]]:
 
     def rows(row: RowOf) -> Sequence[RowOf]:
         code = row.get("instruction_language")
-        return [row] if is_blank(code) or str(code).lower() in codes else []
+        if is_blank(code) or str(code).lower() in codes:
+            return [row]
+        return []
 
     return rows
 
 
 def wanted_text(row: RowOf) -> str | None:
     """Return the text that the image should contain."""
-    return None if is_blank(row.get("text")) else str(row["text"])
+    if is_blank(row.get("text")):
+        return None
+    return str(row["text"])
 
 
 TASKS = read_tasks("image.toml", __name__)

@@ -100,14 +100,20 @@ class SpokenSample:
                 name: row[there] for name, there in read.aliases.items() if there in row
             },
         }
-        texts, clips = self._rounds(row) if read.rounds else self._single(row)
+        if read.rounds:
+            texts, clips = self._rounds(row)
+        else:
+            texts, clips = self._single(row)
         if not clips:
             raise RowFault(
                 "the row has no audio",
                 column=AUDIO_COLUMNS[0],
                 fix="give it a path or bytes in `audio`",
             )
-        options = options_of(row) if read.options else tuple(read.letters)
+        if read.options:
+            options = options_of(row)
+        else:
+            options = tuple(read.letters)
         if read.options and not options:
             raise RowFault(
                 "the row has no options",
@@ -120,12 +126,16 @@ class SpokenSample:
         else:
             target = reference_of(answer)
         key = first_of(row, IDS)
+        if read.rounds:
+            fields = {**row, ROUNDS: texts}
+        else:
+            fields = row
         return Sample(
             id="" if key is None else str(key),
             input="\n".join(texts),
             target=target,
             choices=options,
-            fields={**row, ROUNDS: texts} if read.rounds else row,
+            fields=fields,
             media=clips,
             tags={
                 name: str(row[name])
@@ -138,12 +148,15 @@ class SpokenSample:
         )
 
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
+        """Return the text and the clips of a row with one turn."""
         query = first_of(row, self.read.query)
-        column = next(
-            (name for name in AUDIO_COLUMNS if row.get(name) not in (None, "")), None
-        )
-        clips = () if column is None else media_of(row, ((column, Audio),), self.folder)
-        return [] if query is None else [str(query)], clips
+        texts = [] if query is None else [str(query)]
+        for column in AUDIO_COLUMNS:
+            is_filled = row.get(column) not in (None, "")
+            if is_filled:
+                clips = media_of(row, ((column, Audio),), self.folder)
+                return texts, clips
+        return texts, ()
 
     def _rounds(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         texts: list[str] = []
@@ -184,7 +197,9 @@ def reference_of(cell: Any) -> Any:
         return AllOf(tuple(reference_of(entry) for entry in cell))
     if isinstance(cell, list):
         return tuple(reference_of(entry) for entry in cell)
-    return str(cell) if isinstance(cell, (int, float)) else cell
+    if isinstance(cell, (int, float)):
+        return str(cell)
+    return cell
 
 
 MODES = AUDIO, BOTH, TEXT = tuple(SUFFIXES)
@@ -228,7 +243,9 @@ class HeardRounds:
     def next(self, sample: Sample, turns: Sequence[Message]) -> Message | None:
         """Return the user's next turn, or `None` after the last."""
         done = sum(message.role == "user" for message in turns)
-        return self._turn(sample, done) if done < len(sample.fields[ROUNDS]) else None
+        if done < len(sample.fields[ROUNDS]):
+            return self._turn(sample, done)
+        return None
 
     def _turn(self, sample: Sample, place: int) -> Message:
         template = self if place == 0 else replace(self, instruction="")
@@ -283,12 +300,12 @@ def heard(
     instruction: str, *modes: str, lists_options: bool = False
 ) -> dict[str, Heard]:
     """Return the template of each mode, all three if none is named."""
-    return {
-        mode: Heard(
+    heard_modes = {}
+    for mode in modes or MODES:
+        heard_modes[mode] = Heard(
             mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT
         )
-        for mode in modes or MODES
-    }
+    return heard_modes
 
 
 def in_modes(

@@ -36,7 +36,8 @@ def words_of_option(sample: Sample, output: Output) -> Score:
     """Score 1 if the answer has every word of the right option and no word that only a wrong one has."""
     if sample.target is None:
         return no_target(sample)
-    if silence := no_answer(output):
+    silence = no_answer(output)
+    if silence:
         return silence
     right = sample.choices[LETTERS.index(str(sample.target))]
     return Score(
@@ -46,7 +47,8 @@ def words_of_option(sample: Sample, output: Output) -> Score:
 
 def names_option(right: str, text: str, options: Sequence[str]) -> bool:
     """Return True if a text has every word of one option and no word that only the others have."""
-    right_words, words = _words(right), _words(text)
+    right_words = _words(right)
+    words = _words(text)
     others = {word for option in options for word in _words(option) - right_words}
     return bool(words) and right_words <= words and not words & others
 

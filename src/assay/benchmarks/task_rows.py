@@ -1,9 +1,9 @@
-"""Tasks as data: read a TOML file with one row per task.
+"""Read tasks from TOML files with one row per task.
 
 A row has the fields of `Task`, and those of its `DataSource`: `hub`, `config`, `split`, `local`, `package`, `mini`,
 `read`. Three notations keep rows short:
 
-- `like = "NAME"` starts from another row, or from a `[shape.NAME]` that is no task itself.
+- `like = "NAME"` starts from another row, or from a `[shape.NAME]` that is not a task itself.
 - `{name}` and `{file}` in a text are replaced with these fields of the row.
 - `"python:NAME"` is an object of the module that reads the file, `"python:templates:Question"` one of another module
   of assay. `{ python = "NAME", … }` is the result of calling it with the other keys; `arguments` are positional.
@@ -66,7 +66,10 @@ def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Ro
     other = settings.pop("like", None)
     if other is None:
         return settings
-    base = shapes[other] if other in shapes else rows[other]
+    if other in shapes:
+        base = shapes[other]
+    else:
+        base = rows[other]
     return {**_inherit(base, rows, shapes), **settings}
 
 

@@ -56,6 +56,8 @@ DOMAINS: Mapping[str, Domain] = {
         "telecom.user_tools:all_telecom_user_tools",
     ),
 }
+LONGEST_RESULT = 16 * 1024
+"""Bytes of a result that a model reads, the default of inspect_ai."""
 READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
 """Actions that the package's scorer does not repeat."""
 
@@ -117,23 +119,43 @@ def user_tools(domain: str) -> dict[str, PackageTool]:
 
 
 async def run_call(tools: Mapping[str, PackageTool], call: ToolCall) -> tuple[str, str]:
-    """Return the text of a call's result, and the kind of its failure if it failed."""
+    """Return the text of a call's result as inspect_ai shows it, and the kind of its failure if it failed."""
+    calls = inspect_module("model._call_tools")
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        parsed = calls.parse_tool_call(call.id, call.name, arguments, _described(tools))
+        if parsed.parse_error:
+            return str(parsed.parse_error), "bad_arguments"
+        arguments = parsed.arguments
     entry = tools.get(call.name)
     if entry is None:
         return f"Tool {call.name} not found", "unknown_tool"
-    if isinstance(call.arguments, str):
-        return f"Error parsing the arguments of {call.name}", "bad_arguments"
-    calls = inspect_module("model._call_tools")
-    errors = inspect_module("tool")
-    definition = errors.ToolDef(entry.function)
-    fault = calls.validate_tool_input(dict(call.arguments), definition.parameters)
+    definition = inspect_module("tool").ToolDef(entry.function)
+    fault = calls.validate_tool_input(dict(arguments), definition.parameters)
     if fault:
         return str(fault), "bad_arguments"
+    values = calls.tool_params(dict(arguments), entry.function)
     try:
-        values = calls.tool_params(dict(call.arguments), entry.function)
-        return str(await entry.function(**values)), ""
-    except errors.ToolError as error:
-        return str(error.message), "raised"
+        result = await entry.function(**values)
+    except Exception as error:
+        mapped = calls.tool_call_error(error, call.name)
+        if mapped is None:
+            raise
+        return str(mapped.error.message), "raised"
+    resolved = calls.resolve_tool_content(result, call.name, LONGEST_RESULT)
+    return str(resolved.content), ""
+
+
+def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
+    """Return tools as inspect_ai describes them to its parser of arguments."""
+    kind = inspect_module("tool").ToolInfo
+    definition = inspect_module("tool").ToolDef
+    described = []
+    for name, entry in tools.items():
+        parameters = definition(entry.function).parameters
+        info = kind(name=name, description="", parameters=parameters)
+        described.append(info)
+    return described
 
 
 def policy(domain: str) -> str:
@@ -224,7 +246,8 @@ def fresh_database(domain: str) -> Any:
 def same_databases(first: Any, second: Any) -> bool:
     """Return True if two databases are equal as the package compares them, by their JSON."""
     for name in type(first).model_fields:
-        left, right = getattr(first, name), getattr(second, name)
+        left = getattr(first, name)
+        right = getattr(second, name)
         if left.keys() != right.keys():
             return False
         for key in left.touched | right.touched:

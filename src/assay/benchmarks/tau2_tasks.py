@@ -118,6 +118,7 @@ class Tau2Session:
             self._run_user_call,
         )
         self._exchanges = 1
+        self.is_over = False
         self.state = Tau2State(self._store, self._talk)
 
     async def begin(self, prompt: Prompt) -> Prompt:
@@ -128,7 +129,11 @@ class Tau2Session:
         return replace(prompt, messages=messages)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run a call of the agent."""
+        """Run a call of the agent, unless the customer ended the conversation before the agent's first answer."""
+        if self._talk.has_ended:
+            self.is_over = True
+            return text_result(call, "The customer has left.", "over")
+        self.state.agent_calls.append(call)
         return await self._run(call, self._tools)
 
     async def _run_user_call(self, call: ToolCall) -> ToolResult:
@@ -144,13 +149,17 @@ class Tau2Session:
         self, messages: Sequence[Message], output: Output
     ) -> Sequence[Message] | None:
         """Return what the customer says to an answer, or None if the conversation is over."""
+        if self._talk.has_ended:
+            return None
         self._talk.hear(output.text)
         self.state.said.append(output.text)
-        if self._talk.has_ended or self._exchanges >= MOST_EXCHANGES:
+        if self._exchanges >= MOST_EXCHANGES:
             return None
         self._exchanges += 1
         words = await self._talk.say()
-        return None if words is None else [Message("user", (Text(words),))]
+        if words is None:
+            return None
+        return [Message("user", (Text(words),))]
 
     async def close(self) -> None:
         """Do nothing: the store is dropped with the session."""
@@ -164,6 +173,7 @@ class Tau2State:
         self.talk = talk
         self.said: list[str] = []
         """What the agent said to the customer."""
+        self.agent_calls: list[ToolCall] = []
         self.user_calls: list[ToolCall] = []
 
 
@@ -203,8 +213,10 @@ async def _by_package(
     stored = inspect_module("util").store_as(
         part("common.agents:StoredAgentState"), instance
     )
-    stored.messages = _assistant_messages(models, output.calls)
-    messages = [models.ChatMessageUser(content=text) for text in state.said]
+    stored.messages = _assistant_messages(models, state.agent_calls)
+    # The package searches the customer's user turns, of which the opening is the first.
+    heard = [sample["user_opening"], *state.said]
+    messages = [models.ChatMessageUser(content=text) for text in heard]
     messages += _assistant_messages(models, state.user_calls)
     task_state = inspect_module("solver").TaskState(
         model="assay/model",

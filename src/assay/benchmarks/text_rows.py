@@ -65,7 +65,9 @@ class SubsetRows(ShardOver):
 
 def read_subsets(found: str | Path, *, worked: bool) -> Samples:
     """Return all subsets of a folder, one file, or the hub; `worked` requires the official worked examples of each."""
-    files = [] if str(found).startswith(("hub:", "hf://")) else _files(Path(found))
+    files: Sequence[Path] = ()
+    if not str(found).startswith(("hub:", "hf://")):
+        files = _files(Path(found))
     if files:
         shards = [_subset(file, worked) for file in files]
     elif worked:
@@ -164,10 +166,8 @@ class DialogueSample:
     wording: Mapping[str, Mapping[str, str]] | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
-        id, category = (
-            str(row.get("question_id", row.get("prompt_id", ""))),
-            str(row.get("category", "")),
-        )
+        id = str(row.get("question_id", row.get("prompt_id", "")))
+        category = str(row.get("category", ""))
         turns = row.get("turns", row.get("prompt"))
         if (
             not isinstance(turns, (list, tuple))
@@ -182,7 +182,10 @@ class DialogueSample:
             )
         references = self.references.get(id) or row.get("reference") or ()
         # In other categories the published judge sees none, even if the file has one.
-        texts = [str(text) for text in references] if category in WITH_REFERENCE else []
+        if category in WITH_REFERENCE:
+            texts = [str(text) for text in references]
+        else:
+            texts = []
         fields = {**row, "references": texts}
         if self.wording is not None:
             fields["judge_prompts"] = [
@@ -210,20 +213,22 @@ def read_dialogues(found: str | Path, *, published: bool) -> Samples:
         return Samples(
             open_dataset(found).shards, to_sample=DialogueSample({}), where=str(found)
         )
-    file = Path(found) / "question.jsonl" if Path(found).is_dir() else Path(found)
+    if Path(found).is_dir():
+        file = Path(found) / "question.jsonl"
+    else:
+        file = Path(found)
     wording = _wording(file.parent / "judge_prompts.jsonl") if published else None
     beside = next(
         (file.parent / name for name in _REFERENCES if (file.parent / name).is_file()),
         None,
     )
-    references = (
-        {}
-        if beside is None
-        else {
+    if beside is None:
+        references = {}
+    else:
+        references = {
             str(line["question_id"]): line["choices"][0]["turns"]
             for line in _lines(beside)
         }
-    )
     return Samples(
         open_dataset(file).shards,
         to_sample=DialogueSample(references, wording),
@@ -235,9 +240,11 @@ def _wording(file: Path) -> dict[str, Mapping[str, str]]:
     prompts: dict[str, Mapping[str, str]] = {}
     if file.is_file():
         prompts.update((str(line["name"]), line) for line in _lines(file))
-    missing = [
-        name for names in _WORDING.values() for name in names if name not in prompts
-    ]
+    missing = []
+    for names in _WORDING.values():
+        for name in names:
+            if name not in prompts:
+                missing.append(name)
     if missing:
         reason = f"has no prompt {missing[0]!r}" if prompts else "is missing"
         raise UsageError(

@@ -37,7 +37,12 @@ def solution(row: Mapping[str, Any]) -> Sample:
     )
 
 
-def _sample(name: Any, question: Any, options: Any, right: int) -> Sample:
+def _sample(
+    name: Any,
+    question: Any,
+    options: Any,
+    right: int,
+) -> Sample:
     texts = tuple(str(option) for option in options)
     if not 0 <= right < len(texts):
         raise DataError(f"the answer is option {right} and there are {len(texts)}")

@@ -49,22 +49,25 @@ class Table:
     """Columns of the hub's copy by the names used here: `{"index": "pid"}`."""
 
     def __call__(self, found: str | Path) -> Samples:
-        path = None if str(found).startswith(("hub:", "hf://")) else Path(found)
-        opened = open_dataset(found).shards if path is None else [*_shards_of(path)]
-        shards = (
-            opened
-            if self.reshape is None
-            else [Reshaped(shard, self.reshape) for shard in opened]
-        )
-        folders = (
-            ()
-            if path is None
-            else (
+        if str(found).startswith(("hub:", "hf://")):
+            path = None
+        else:
+            path = Path(found)
+        if path is None:
+            opened = open_dataset(found).shards
+        else:
+            opened = [*_shards_of(path)]
+        if self.reshape is None:
+            shards = opened
+        else:
+            shards = [Reshaped(shard, self.reshape) for shard in opened]
+        folders: tuple[Path, ...] = ()
+        if path is not None:
+            folders = (
                 path.parent,
                 path.parent / "images",
                 path.parent / "images" / path.stem,
             )
-        )
         images = RowImages(
             TableLookup(path) if path is not None and path.is_file() else _nowhere,
             folders,
@@ -178,16 +181,17 @@ def options_of(row: RowOf) -> tuple[str, ...]:
         (row[name] for name in ("choices", "options") if not is_blank(row.get(name))),
         None,
     )
-    return () if listed is None else tuple(as_text_list(listed, "choices"))
+    if listed is None:
+        return ()
+    return tuple(as_text_list(listed, "choices"))
 
 
 def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
     """Return the answer: the letter of an option, the texts of a list, or the text; `None` if it is not public."""
-    answer = (
-        row.get("answer_option")
-        if options and not is_blank(row.get("answer_option"))
-        else row.get("answer")
-    )
+    if options and not is_blank(row.get("answer_option")):
+        answer = row.get("answer_option")
+    else:
+        answer = row.get("answer")
     if is_blank(answer) or answer == []:
         return None
     if options:
@@ -204,14 +208,22 @@ def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
 
 def usual_tags(row: RowOf) -> dict[str, str]:
     """Return the breakdowns that nearly all of these benchmarks have."""
-    return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
+    tags = {}
+    for name in BREAKDOWNS:
+        if not is_blank(row.get(name)):
+            tags[name] = str(row[name])
+    return tags
 
 
 def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
     """Return a function that reads breakdowns from columns, if a row has them."""
 
     def tags(row: RowOf) -> dict[str, str]:
-        return {name: str(row[name]) for name in columns if not is_blank(row.get(name))}
+        tagged = {}
+        for name in columns:
+            if not is_blank(row.get(name)):
+                tagged[name] = str(row[name])
+        return tagged
 
     return tags
 
@@ -219,12 +231,16 @@ def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
 def whole_number(cell: Any) -> int | None:
     """Return an index as a number, or `None` if it is not one."""
     text = str(cell)
-    return int(text) if text.isascii() and text.isdigit() else None
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return None
 
 
 def image_of(row: RowOf) -> str | None:
     """Return the image's file name, which rows about one image share."""
-    return None if is_blank(row.get("image_path")) else str(row["image_path"])
+    if is_blank(row.get("image_path")):
+        return None
+    return str(row["image_path"])
 
 
 def _shards_of(path: Path) -> Sequence[Shard]:

@@ -47,13 +47,17 @@ def question_group(row: Mapping[str, Any]) -> str | None:
     if row.get("g_index") not in (None, ""):
         return str(row["g_index"])
     index = whole_number(row.get("index"))
-    return None if index is None else str(index % ROTATION)
+    if index is None:
+        return None
+    return str(index % ROTATION)
 
 
 def first_rotation(row: Mapping[str, Any]) -> str | None:
     """Return the row whose image a rotated row without an image shows."""
     index = whole_number(row.get("index"))
-    return str(index % ROTATION) if index is not None and index >= ROTATION else None
+    if index is not None and index >= ROTATION:
+        return str(index % ROTATION)
+    return None
 
 
 def option_read(sample: Sample, output: Output) -> Score:
@@ -82,11 +86,10 @@ class Interleaved:
 
     def __call__(self, sample: Sample) -> Prompt:
         # An open question is asked unchanged.
-        text = (
-            SELECT(sample).messages[-1].text
-            if sample.choices
-            else question_text(sample)
-        )
+        if sample.choices:
+            text = SELECT(sample).messages[-1].text
+        else:
+            text = question_text(sample)
         pieces = _IMAGE_MARKER.split(text)
         placed = {int(number) for number in pieces[1::2]}
         if placed and max(placed) > len(sample.media):
@@ -110,11 +113,9 @@ def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
     """Return a filter for the rows of one split. A table without a split column is used whole."""
 
     def rows(row: RowOf) -> Sequence[RowOf]:
-        return (
-            [row]
-            if is_blank(row.get("split")) or str(row["split"]).lower() in names
-            else []
-        )
+        if is_blank(row.get("split")) or str(row["split"]).lower() in names:
+            return [row]
+        return []
 
     return rows
 
@@ -131,13 +132,11 @@ def as_asked(row: RowOf) -> Sequence[RowOf]:
 def letter_or_text(row: RowOf) -> Any:
     """Return the letter of an option, or the answer as written: `[20, 30]` is one answer, not two."""
     options = options_of(row)
-    return (
-        answer_of(row, options)
-        if options
-        else None
-        if is_blank(row.get("answer"))
-        else str(row["answer"])
-    )
+    if options:
+        return answer_of(row, options)
+    if is_blank(row.get("answer")):
+        return None
+    return str(row["answer"])
 
 
 ANSWER_FORMS = {
@@ -166,7 +165,9 @@ def published_or_ours(sample: Sample) -> Prompt:
 
 def select_or_ask(sample: Sample) -> Prompt:
     """Return the question with its options; a question that contains them already, as on the hub, unchanged."""
-    return SELECT(sample) if sample.choices else ASK_FOR_LETTER(sample)
+    if sample.choices:
+        return SELECT(sample)
+    return ASK_FOR_LETTER(sample)
 
 
 ANNOTATORS = 10
@@ -195,13 +196,17 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
             column="answer",
             fix="write ['red', 'red', …], ten of them",
         )
-    return answer if isinstance(answer, tuple) else (str(answer),)
+    if isinstance(answer, tuple):
+        return answer
+    return (str(answer),)
 
 
 def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the annotators' answers; a single one counts as the answer of all ten."""
     answers = annotators(row)
-    return answers * ANNOTATORS if len(answers) == 1 else answers
+    if len(answers) == 1:
+        return answers * ANNOTATORS
+    return answers
 
 
 def complexity_of(row: Mapping[str, Any]) -> Mapping[str, str]:
@@ -268,16 +273,21 @@ INDEX_PARTS = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
     """Return what the two questions about an image share: its path within the category, else the even index."""
-    if image := image_of(row):
+    image = image_of(row)
+    if image:
         return f"{row.get('category', '')}/{image}"
     index = whole_number(row.get("index"))
-    return None if index is None else str(index - index % 2)
+    if index is None:
+        return None
+    return str(index - index % 2)
 
 
 def first_of_pair(row: Mapping[str, Any]) -> str | None:
     """Return the row whose image the second question of a pair is about."""
     index = whole_number(row.get("index"))
-    return str(index - 1) if index is not None and index % 2 else None
+    if index is not None and index % 2:
+        return str(index - 1)
+    return None
 
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

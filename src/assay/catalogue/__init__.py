@@ -75,6 +75,7 @@ MODELS["predictions"] = (
 
 MODELS |= under("assay.tooling", {
     "null": ("floor_agents:Null", "says Hello. and calls nothing: what a task gives for that is its floor"),
+    "brief_user": ("floor_agents:BriefUser", "plays a user who says Hello., and leaves after the first answer."),
     "spam": ("floor_agents:Spam", "calls each tool once with the smallest arguments, then says Hello."),
 })  # fmt: skip
 

@@ -93,12 +93,14 @@ class Parser(argparse.ArgumentParser):
                     for option in self._option_string_actions
                     if option.startswith("--")
                 ]
-                close = (
-                    nearest(name.lstrip("-"), long, CLOSE_OPTION)
-                    if name.startswith("--")
-                    else None
-                )
-                fix = f"did you mean --{close}?" if close else f"`{self.prog} --help`"
+                if name.startswith("--"):
+                    close = nearest(name.lstrip("-"), long, CLOSE_OPTION)
+                else:
+                    close = None
+                if close:
+                    fix = f"did you mean --{close}?"
+                else:
+                    fix = f"`{self.prog} --help`"
                 unknown.append(UsageError(f"unknown option {name}", fix=fix))
         if rest and not unknown:
             unknown.append(
@@ -123,11 +125,10 @@ class Parser(argparse.ArgumentParser):
         if not argument.startswith("--") or argument in self._option_string_actions:
             return argument
         name, equals, value = argument.partition("=")
-        folded = (
-            name.replace("-", "_").replace("__", "--", 1)
-            if name.startswith("--")
-            else name
-        )
+        if name.startswith("--"):
+            folded = name.replace("-", "_").replace("__", "--", 1)
+        else:
+            folded = name
         for option in self._option_string_actions:
             if option.replace("-", "_") == folded.replace("-", "_"):
                 return f"{option}{equals}{value}"
@@ -138,7 +139,10 @@ def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, An
     """Read `k=v,k2=v2`, several of these, or a JSON object. `scalar` reads each value."""
     if not text:
         return {}
-    pieces = [text] if isinstance(text, str) else list(text)
+    if isinstance(text, str):
+        pieces = [text]
+    else:
+        pieces = list(text)
     values: dict[str, Any] = {}
     for piece in pieces:
         if piece.lstrip().startswith("{"):
@@ -211,19 +215,22 @@ def _split_names(text: str) -> list[str]:
 
 def _end_of_path(parts: Sequence[str], start: int) -> int:
     """Return where the longest existing path that begins at `start` ends; `start + 1` if none has a comma."""
-    last = min(len(parts), start + 1 + MOST_COMMAS)
-    for end in range(last, start + 1, -1):
+    shortest = start + 1
+    longest = min(len(parts), shortest + MOST_COMMAS)
+    for end in range(longest, shortest, -1):
         name = ",".join(parts[start:end])
-        paths = [os.path.expanduser(path) for path in _paths_in(name)]
-        if any(os.path.exists(path) for path in paths):
-            return end
-    return start + 1
+        for path in _paths_in(name):
+            if os.path.exists(os.path.expanduser(path)):
+                return end
+    return shortest
 
 
 def _paths_in(name: str) -> list[str]:
     """Return what may be the path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
     named = _NAMED_FILE.match(name)
-    return [name] if named is None else [name, named[1]]
+    if named is None:
+        return [name]
+    return [name, named[1]]
 
 
 def write_text(text: str, output: str) -> Path | None:
@@ -248,8 +255,6 @@ def check_output_file(output: str) -> None:
 def judge_entry(entry: str) -> tuple[str, str]:
     """Split `ROLE=MODEL` into role and model. Without a role, the role is `judge`."""
     role, equals, model = entry.partition("=")
-    return (
-        (role, model)
-        if equals and "/" not in role and "." not in role
-        else ("judge", entry)
-    )
+    if equals and "/" not in role and "." not in role:
+        return (role, model)
+    return ("judge", entry)

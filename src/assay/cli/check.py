@@ -76,7 +76,10 @@ def check(reference: str, kind: str | None, run: RunOptions) -> Iterator[str]:
         for task in _tasks(reference, file):
             yield from try_task(task, file, run)
         return
-    guests = _guest_tasks(reference, file) if kind in (None, "benchmark") else ()
+    if kind in (None, "benchmark"):
+        guests = _guest_tasks(reference, file)
+    else:
+        guests = ()
     for task in guests:
         yield from try_task(task, file, run)
     if guests:
@@ -105,6 +108,7 @@ def _try(
     file: Path,
     run: RunOptions,
 ) -> Iterator[str]:
+    """Try one component on example rows, and yield what it does."""
     name = split_reference(reference)[1]
     if kind == "benchmark":
         _check_conventions(thing, file)
@@ -125,6 +129,7 @@ def _try(
 
 
 def _part(thing: Any, name: str, file: Path) -> Any:
+    """Return the function of a file by its usual name."""
     if not isinstance(thing, ModuleType):
         return thing
     if not hasattr(thing, name):
@@ -137,6 +142,7 @@ def _part(thing: Any, name: str, file: Path) -> Any:
 
 
 def _tasks(reference: str, file: Path) -> list[Task]:
+    """Return the tasks of a file. Raise the fault with its line if it cannot be loaded."""
     from ..runner.tasks.resolve import resolve_tasks
 
     try:
@@ -183,14 +189,17 @@ def kind_of(thing: Any) -> str | None:
 
 
 def _kind_by_parameters(thing: Any) -> str:
-    target = (
-        thing.__call__
-        if inspect.isclass(thing) and "__call__" in vars(thing)
-        else thing
-    )
-    names = [name for name in inspect.signature(target).parameters if name != "self"]
+    """Return whether a function is a scorer, a template, a model or a benchmark, by its parameters."""
+    if inspect.isclass(thing) and "__call__" in vars(thing):
+        target = thing.__call__
+    else:
+        target = thing
+    parameters = inspect.signature(target).parameters
+    names = [name for name in parameters if name != "self"]
     if names[:1] == ["sample"]:
-        return "scorer" if len(names) > 1 and names[1] != "solved" else "template"
+        if len(names) > 1 and names[1] != "solved":
+            return "scorer"
+        return "template"
     return "model" if names else "benchmark"
 
 
@@ -198,7 +207,7 @@ def _check_conventions(thing: Any, file: Path) -> None:
     """Raise before the first sample if a `prompt` or `score` cannot be called with the arguments it will get."""
     if not isinstance(thing, ModuleType):
         return
-    for name, wanted, form in (
+    for name, parameters, form in (
         ("score", 2, "def score(sample, output)"),
         ("prompt", 1, "def prompt(sample)"),
     ):
@@ -207,4 +216,6 @@ def _check_conventions(thing: Any, file: Path) -> None:
             inspect.isfunction(part)
             and "solved" not in inspect.signature(part).parameters
         ):
-            check_parameters(part, wanted, form, file, inspect.getsourcelines(part)[1])
+            check_parameters(
+                part, parameters, form, file, inspect.getsourcelines(part)[1]
+            )

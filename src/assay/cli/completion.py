@@ -153,7 +153,9 @@ def _after_option(
         if action.choices:
             return [str(choice) for choice in action.choices]
         kind = NAMES_AFTER.get(option)
-        return [FILES, *_names(kind)] if kind else [FILES]
+        if kind:
+            return [FILES, *_names(kind)]
+        return [FILES]
     return None
 
 

@@ -50,7 +50,9 @@ def command(arguments: Sequence[str]) -> int:
         )
     else:
         write_lines(_lines(verdicts), sys.stdout)
-    return 1 if any(verdict.differences for verdict in verdicts) else 0
+    if any(verdict.differences for verdict in verdicts):
+        return 1
+    return 0
 
 
 def _verdicts(name: str | None, against: str | None) -> list[Verdict]:

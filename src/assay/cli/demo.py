@@ -44,14 +44,13 @@ class Part:
 
         from ..models.embedded import CATALOGUE
 
-        lines = [
-            CATALOGUE[name].install for name in self.everyone if CATALOGUE[name].missing
-        ]
-        lines += [
-            f"pip install {pip}"
-            for package, pip in self.packages
-            if find_spec(package) is None
-        ]
+        lines = []
+        for name in self.everyone:
+            if CATALOGUE[name].missing:
+                lines.append(CATALOGUE[name].install)
+        for package, pip in self.packages:
+            if find_spec(package) is None:
+                lines.append(f"pip install {pip}")
         return " && ".join(lines)
 
 
@@ -140,7 +139,8 @@ def show_parts(
     models: list[str] = []
     codes = [0]
     for part in parts:
-        if line := part.missing():
+        line = part.missing()
+        if line:
             lines.append(f"{part.name}: not run; fix: {line}")
             codes.append(PARTIAL)
             continue

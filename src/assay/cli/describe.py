@@ -20,11 +20,10 @@ def described(reference: str) -> Iterator[str]:
     thing = load_attribute(reference)
     if inspect.ismodule(thing):
         yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
-        names = [
-            n
-            for n, v in vars(thing).items()
-            if getattr(v, "__module__", None) == thing.__name__
-        ]
+        names = []
+        for n, v in vars(thing).items():
+            if getattr(v, "__module__", None) == thing.__name__:
+                names.append(n)
         yield f"  defines {', '.join(names) or 'nothing'}; `assay show {reference}:NAME` says more"
         return
     yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(
@@ -65,8 +64,15 @@ def field_lines(thing: Any) -> Iterator[str]:
     yield f"  takes ({', '.join(str(p) for p in parameters)})"
 
 
-def _line(name: str, kind: Any, default: str, doc: str) -> str:
-    kind_name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
+def _line(
+    name: str,
+    kind: Any,
+    default: str,
+    doc: str,
+) -> str:
+    kind_name = kind
+    if not isinstance(kind, str):
+        kind_name = getattr(kind, "__name__", None)
     if not kind_name or "[" in str(kind):
         kind_name = str(kind).replace("typing.", "")
     return f"    {name}: {kind_name}{default}  {doc}".rstrip()
@@ -89,11 +95,10 @@ def field_docs(thing: type) -> dict[str, str]:
             tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
         except (TypeError, OSError, SyntaxError):
             continue
-        body = (
-            tree.body[0].body
-            if tree.body and isinstance(tree.body[0], ast.ClassDef)
-            else []
-        )
+        if tree.body and isinstance(tree.body[0], ast.ClassDef):
+            body = tree.body[0].body
+        else:
+            body = []
         for statement, following in pairwise(body):
             if not isinstance(statement, ast.AnnAssign) or not isinstance(
                 statement.target, ast.Name

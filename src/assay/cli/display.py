@@ -54,7 +54,8 @@ def finish(
 
     width = fixed_width(stdout)
     console = Console(file=stdout, highlight=False, width=width or FILE_WIDTH)
-    if cause := _why_nothing_was_scored(result):
+    cause = _why_nothing_was_scored(result)
+    if cause:
         print(printable(f"assay: {cause}"), file=sys.stderr)
         console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
         return
@@ -75,9 +76,10 @@ def finish(
         for line in comparison.lines():
             _print_note(console, printable(line), width)
     console.print()
-    progress_notes = (
-        getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
-    )
+    if _same_place(stdout, sys.stderr):
+        progress_notes = getattr(watching, "said", ())
+    else:
+        progress_notes = ()
     for note in result.notes:
         if note in progress_notes:
             continue
@@ -145,11 +147,10 @@ def _epochs(result: RunResult, console: Any) -> None:
     from ..report import printable, result_names
 
     for r, name in zip(result.results, result_names(result.results), strict=True):
-        advice = (
-            r.details.get("epochs", {}).get("advice")
-            if isinstance(r.details.get("epochs"), dict)
-            else None
-        )
+        if isinstance(r.details.get("epochs"), dict):
+            advice = r.details.get("epochs", {}).get("advice")
+        else:
+            advice = None
         if advice:
             console.print(
                 printable(f"  {name}: {advice}"), markup=False, soft_wrap=True
@@ -158,7 +159,8 @@ def _epochs(result: RunResult, console: Any) -> None:
 
 def next_steps(result: RunResult) -> Sequence[str]:
     """Return the next two commands to try. After an interrupted run, one of them continues it."""
-    command, folder = typed_command(), shlex.quote(str(result.folder))
+    command = typed_command()
+    folder = shlex.quote(str(result.folder))
     again = (
         ("the same command again goes on where it stopped",)
         if result.status == "interrupted"

@@ -188,9 +188,8 @@ def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
         for name, value in secrets.items()
     }
     hits = []
-    for path in sorted(
-        p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()
-    ):
+    paths = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    for path in paths:
         for name, offset in _occurrences(path, forms):
             hits.append({"variable": name, "file": str(path), "byte": offset})
     return hits
@@ -201,7 +200,7 @@ def _occurrences(
 ) -> Iterator[tuple[str, int]]:
     """Return the first occurrence of each secret in a file, which is read in blocks."""
     longest = max(
-        (len(form) for wanted in forms.values() for form in wanted), default=1
+        (len(form) for spellings in forms.values() for form in spellings), default=1
     )
     left = dict(forms)
     tail, start = b"", 0
@@ -215,7 +214,10 @@ def _occurrences(
                 if places:
                     yield name, start + min(places)
                     del left[name]
-            tail = window[-(longest - 1) :] if longest > 1 else b""
+            if longest > 1:
+                tail = window[-(longest - 1) :]
+            else:
+                tail = b""
             start += len(window) - len(tail)
 
 
@@ -227,16 +229,16 @@ def _scan_command(folder: Path, is_json: bool) -> int:
             fix="give a run folder, or a folder of runs",
         )
     secrets = secret_variables(os.environ)
-    found = scan(folder, secrets)
+    hits = scan(folder, secrets)
     if is_json:
-        document = {"folder": str(folder), "variables": sorted(secrets), "found": found}
+        document = {"folder": str(folder), "variables": sorted(secrets), "found": hits}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
-        for entry in found:
+        for entry in hits:
             print(
                 f"{entry['file']}, byte {entry['byte']}: holds the value of {entry['variable']}"
             )
         print(
-            f"{folder}: {len(found)} places hold one of {len(secrets)} secret-looking variables"
+            f"{folder}: {len(hits)} places hold one of {len(secrets)} secret-looking variables"
         )
-    return 1 if found else 0
+    return 1 if hits else 0

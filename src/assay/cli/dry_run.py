@@ -285,7 +285,7 @@ def _answered(cell: PlannedTask, folder: Path) -> int:
     try:
         answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
         return sum(
-            all(one is not None and not one.failed for one in stored)
+            all(output is not None and not output.failed for output in stored)
             for stored in answers.values()
         )
     except (AssayError, OSError):

@@ -57,7 +57,8 @@ def _from_assay(
         where = _with_line(where, message, file, line)
     else:
         # Who was at work (a template, a scorer, which sample) is worth keeping once the place is known.
-        message = message if is_located or not where else f"{where}: {message}"
+        if where and not is_located:
+            message = f"{where}: {message}"
         where = place_of(file, line_number or line)
     fix = (
         error.fix
@@ -67,14 +68,21 @@ def _from_assay(
     return Fault(message, where=where, fix=None if "; fix: " in message else fix)
 
 
-def _with_line(where: str, what: str, file: Path, line: int | None) -> str:
+def _with_line(
+    where: str,
+    what: str,
+    file: Path,
+    line: int | None,
+) -> str:
     """Return the location of an error, with the line of the YAML key or of the definition added if it has none."""
     if re.search(r":\d", where.rpartition(file.name)[2]):
         return where
     key = _YAML_KEY.search(what)
     if key is not None and file.suffix in (".yaml", ".yml"):
         line_of_key = _line_of_key(file, key["key"])
-        return where if line_of_key is None else place_of(file, line_of_key)
+        if line_of_key is None:
+            return where
+        return place_of(file, line_of_key)
     if line is not None and file.suffix == ".py":
         return place_of(file, line)
     return where
@@ -108,14 +116,18 @@ def line_of(error: BaseException, file: Path) -> int | None:
 
 def place_of(file: Path, line: int | None) -> str:
     """Return `file:line`, or the file alone if the line is unknown."""
-    return str(file) if line is None else f"{file}:{line}"
+    if line is None:
+        return str(file)
+    return f"{file}:{line}"
 
 
 def _what(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"not valid Python: {error.msg}"
     text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if text:
+        return f"{type(error).__name__}: {text}"
+    return type(error).__name__
 
 
 def remedy(error: BaseException, sample: Sample | None = None) -> str | None:
@@ -151,18 +163,18 @@ def _key_remedy(error: KeyError, sample: Sample | None) -> str | None:
 
 
 def _attribute_remedy(error: AttributeError) -> str:
-    owner, name = error.obj, error.name or ""
-    names = (
-        [n for n in dir(owner) if not n.startswith("_")] if owner is not None else []
-    )
+    owner = error.obj
+    name = error.name or ""
+    if owner is not None:
+        names = [n for n in dir(owner) if not n.startswith("_")]
+    else:
+        names = []
     close = nearest(name, names)
     if isinstance(owner, (Sample, Output)) and not close:
         return f"a {type(owner).__name__.lower()} has {', '.join(names)}"
-    return (
-        f"did you mean {close!r}?"
-        if close
-        else f"a {type(owner).__name__} has no {name!r}"
-    )
+    if close:
+        return f"did you mean {close!r}?"
+    return f"a {type(owner).__name__} has no {name!r}"
 
 
 def _name_remedy(error: NameError) -> str:

@@ -94,7 +94,10 @@ def _exporter(name: str) -> tuple[str, "Exporter"]:
     kind = OTHER_NAMES.get(folded, name)
     if kind not in exporters:
         choices = f"one of {', '.join(exporters.names())}"
-        fix = f"{ANSWERS[folded]}; {choices}" if folded in ANSWERS else choices
+        if folded in ANSWERS:
+            fix = f"{ANSWERS[folded]}; {choices}"
+        else:
+            fix = choices
         raise UsageError(f"assay does not export {name!r}", where="--to", fix=fix)
     exporter: Exporter = exporters.build(kind)
     if not callable(getattr(exporter, "write", None)):

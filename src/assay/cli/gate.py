@@ -87,7 +87,12 @@ def print_text(verdict: "Verdict") -> None:
         _print(console, note_line(note))
 
 
-def _print(console: "Console", line: str, decision: str = "", indent: str = "") -> None:
+def _print(
+    console: "Console",
+    line: str,
+    decision: str = "",
+    indent: str = "",
+) -> None:
     """Print one line, wrapped between words; the word of the decision in its colour."""
     from rich.text import Text
 
@@ -121,10 +126,11 @@ def markdown_of(verdict: "Verdict") -> str:
     lines += ["| | number | limit | found | |", "|---|---|---|---|---|"]
     for check in verdict.checks:
         cells = (check.name, check.limit, check.found, check.reason)
-        lines.append(
+        line = (
             " | ".join([f"| {MARKS[check.decision]}", *map(markdown_text, cells)])
             + " |"
         )
+        lines.append(line)
     return (
         "\n".join(
             [*lines, "", *(f"- {markdown_text(note)}" for note in verdict.notes)]

@@ -66,7 +66,9 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
 
 def unescape(text: str) -> str:
     r"""Return a typed stop string with `\n` replaced by a line end."""
-    return text.encode().decode("unicode_escape") if "\\" in text else text
+    if "\\" in text:
+        return text.encode().decode("unicode_escape")
+    return text
 
 
 def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
@@ -108,7 +110,10 @@ def _task_name(name: str, folder: str | None) -> str:
         return name
     from ..registry import tasks
 
-    defining_file = None if name in tasks else _file_of(name, Path(folder).expanduser())
+    if name in tasks:
+        defining_file = None
+    else:
+        defining_file = _file_of(name, Path(folder).expanduser())
     return name if defining_file is None else str(defining_file)
 
 

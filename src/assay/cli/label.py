@@ -203,8 +203,10 @@ def _summary_text(cell: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
 def _corrected_text(corrected: Mapping[str, Any]) -> str:
     """Return a corrected value with its interval, its method and a flag if it is unreliable."""
     value = format_value(corrected["value"])
-    low, high = (format_value(end) for end in corrected["ci"] or (None, None))
-    text = f"{value} [{low}, {high}] ({corrected['method']})"
-    if corrected["unreliable"]:
-        text += f" ⚑ {corrected['unreliable']}"
+    low, high = corrected["ci"] or (None, None)
+    interval = f"[{format_value(low)}, {format_value(high)}]"
+    text = f"{value} {interval} ({corrected['method']})"
+    flag = corrected["unreliable"]
+    if flag:
+        text += f" ⚑ {flag}"
     return text

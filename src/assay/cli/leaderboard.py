@@ -65,22 +65,23 @@ def command(arguments: Sequence[str]) -> int:
         "-o", "--output", default="-", metavar="FILE", help="default: stdout"
     )
     options = p.parse(arguments)
-    kind = (
-        "json"
-        if options.json
-        else options.format or KINDS.get(Path(options.output).suffix.lower(), "text")
-    )
+    if options.json:
+        kind = "json"
+    else:
+        kind = options.format or KINDS.get(Path(options.output).suffix.lower(), "text")
     from ..comparison.leaderboard import make_leaderboard
 
     check_output_file(options.output)
     folders = _run_folders(options.folders or ["runs"])
-    metrics, tasks = flatten_list(options.metric), flatten_list(options.tasks)
+    metrics = flatten_list(options.metric)
+    tasks = flatten_list(options.tasks)
     board = make_leaderboard(folders, metrics, tasks)
     if options.ratings is None:
         text = _board_text(board, kind)
     else:
         text = _ratings_text(board, options.ratings, kind)
-    if path := write_text(text, options.output):
+    path = write_text(text, options.output)
+    if path:
         counts = f"{len(board.entries)} models, {len(board.columns)} columns"
         sys.stdout.write(f"{path}: {counts}\n")
     return 0

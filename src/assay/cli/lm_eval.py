@@ -21,7 +21,10 @@ def command(arguments: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(HELP)
         return 0
-    action = words.pop(0) if words[0] in ACTIONS else "run"
+    if words[0] in ACTIONS:
+        action = words.pop(0)
+    else:
+        action = "run"
     if action in ("ls", "list"):
         from .ls import command as list_names
 
@@ -60,9 +63,10 @@ def _include_path(words: Sequence[str]) -> Path | None:
     for position, word in enumerate(words):
         flag, equals, value = word.partition("=")
         if flag.replace("-", "_") == "__include_path":
-            folder_name = (
-                value if equals else "".join(words[position + 1 : position + 2])
-            )
+            if equals:
+                folder_name = value
+            else:
+                folder_name = "".join(words[position + 1 : position + 2])
             return Path(folder_name).expanduser()
     return None
 

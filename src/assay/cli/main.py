@@ -26,6 +26,7 @@ VERBS = {
     "verify": "whether a run folder is what its run left, its table made again",
     "export": "a run as csv, parquet or lm-eval JSON",
     "merge": "several shards of a run as one run",
+    "batches": "the batches of a run at a batch API: list, cancel, forget",
     "completion": "a script that completes commands in bash, zsh or fish",
     "doctor": "versions, extras, disk",
     "demo": "one real number for each modality",

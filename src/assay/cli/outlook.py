@@ -74,7 +74,8 @@ class Outlook:
         """Return the lines to print below the counts."""
         if self.answered:
             yield f"answered already in {folder}: {self.answered:,}; the ranges are for the rest"
-        least_in, most_in = self.input_tokens[0], self.input_tokens[1]
+        least_in = self.input_tokens[0]
+        most_in = self.input_tokens[1]
         least_out, most_out = self.output_tokens
         limit = "no limit" if most_out is None else f"{most_out:,.0f}"
         tokens_in = f"{least_in:,.0f} to {most_in:,.0f}"
@@ -82,7 +83,8 @@ class Outlook:
         if self.seconds is None:
             yield "time: unknown (the folder has no earlier run of this model)"
         else:
-            shortest, longest = duration(self.seconds[0]), duration(self.seconds[1])
+            shortest = duration(self.seconds[0])
+            longest = duration(self.seconds[1])
             source = f", as in {self.known_from[0]}" if self.known_from else ""
             yield f"time: {shortest} to {longest}{source}"
         if self.unknown:
@@ -119,7 +121,10 @@ def outlook(
 
     `samples` counts each sample as often as it is asked. A dialogue has several requests per sample.
     """
-    share = max(0, samples - answered) / samples if samples else 0.0
+    if samples:
+        share = max(0, samples - answered) / samples
+    else:
+        share = 0.0
     left = samples * share
     same = [run for run in earlier if run.is_same_task]
     least, usual, highest = _input(prompts, left, requests * share, same)
@@ -143,11 +148,11 @@ def outlook(
 
 def _input_rates(same: Sequence[Earlier]) -> list[float]:
     """Return the input tokens of a request in each earlier run of the same task."""
-    return [
-        run.usage.input_tokens / run.usage.asked
-        for run in same
-        if run.usage.input_tokens is not None
-    ]
+    rates = []
+    for run in same:
+        if run.usage.input_tokens is not None:
+            rates.append(run.usage.input_tokens / run.usage.asked)
+    return rates
 
 
 def _input(
@@ -170,7 +175,10 @@ def _input(
     # The first prompts represent all of them: their mean may be off by two standard errors.
     squares = math.fsum((size[2] - most) ** 2 for size in sizes)
     spread = math.sqrt(squares / max(1, len(sizes) - 1))
-    error = 2 * spread / math.sqrt(len(sizes)) if requests > len(sizes) else 0.0
+    if requests > len(sizes):
+        error = 2 * spread / math.sqrt(len(sizes))
+    else:
+        error = 0.0
     return (
         max(0.0, least - error) * requests,
         usual * requests,
@@ -210,10 +218,13 @@ def _output(
 
 
 def _seconds(left: float, earlier: Sequence[Earlier], factor: float) -> Range | None:
-    rates = [
-        one.usage.seconds / one.usage.asked for one in earlier if one.usage.seconds > 0
-    ]
-    return (min(rates) * left / factor, max(rates) * left * factor) if rates else None
+    rates = []
+    for run in earlier:
+        if run.usage.seconds > 0:
+            rates.append(run.usage.seconds / run.usage.asked)
+    if rates:
+        return (min(rates) * left / factor, max(rates) * left * factor)
+    return None
 
 
 def _cost(

@@ -57,7 +57,10 @@ class Parity:
             parts.append(f"{self.failed} failed")
         if self.largest:
             parts.append(f"log-likelihoods at most {self.largest:.1e} apart")
-        first = f" (first: {printable(self.drifted[0])})" if self.drifted else ""
+        if self.drifted:
+            first = f" (first: {printable(self.drifted[0])})"
+        else:
+            first = ""
         return ", ".join(parts) + first
 
     def to_plain(self) -> dict[str, Any]:
@@ -120,7 +123,9 @@ def command(arguments: Sequence[str]) -> int:
                 f"{printable(cell.task.name)} on {printable(cell.model_name)}\n"
             )
             write_lines((f"  {row.line()}" for row in rows), sys.stdout)
-    return EXIT_DRIFT if any(row.drifted for _, rows in results for row in rows) else 0
+    if any(row.drifted for _, rows in results for row in rows):
+        return EXIT_DRIFT
+    return 0
 
 
 def _sizes(text: str) -> list[int]:
@@ -146,16 +151,15 @@ def parities(cell: PlannedTask, sizes: Sequence[int], count: int) -> list[Parity
         alone = _ask(cell.model, requests, 1)
         rows = []
         for size in sizes:
-            rows.append(
-                _compare(
-                    cell,
-                    requests,
-                    alone,
-                    _ask(cell.model, requests, size),
-                    size,
-                    "in order",
-                )
+            row = _compare(
+                cell,
+                requests,
+                alone,
+                _ask(cell.model, requests, size),
+                size,
+                "in order",
             )
+            rows.append(row)
             turned = _ask(cell.model, requests[::-1], size)[::-1]
             rows.append(_compare(cell, requests, alone, turned, size, "reversed"))
         return rows
@@ -233,12 +237,20 @@ def _compare(
 
 def _same(one: Output, many: Output) -> bool:
     def content(output: Output) -> list[Any]:
-        return [(c.text, [m.digest for m in c.media]) for c in output.candidates]
+        contents = []
+        for c in output.candidates:
+            contents.append((c.text, [m.digest for m in c.media]))
+        return contents
 
     return content(one) == content(many)
 
 
-def _is_tie(model: Any, request: Request, one: Output, many: Output) -> bool:
+def _is_tie(
+    model: Any,
+    request: Request,
+    one: Output,
+    many: Output,
+) -> bool:
     """Return True if the first differing token was chosen by a hair. Known only if the model reports tokens."""
     if (
         not model.abilities.logprobs

@@ -116,24 +116,22 @@ def _check(options: "object") -> None:
         if value is not None and not (
             low < value < high or (name == "pairs" and value == high)
         ):
-            faults.append(
-                UsageError(
-                    f"--{name} {value:g} is not a share between 0 and 1",
-                    fix=f"--{name} 0.2",
-                )
+            fault = UsageError(
+                f"--{name} {value:g} is not a share between 0 and 1",
+                fix=f"--{name} 0.2",
             )
+            faults.append(fault)
     for name, several in (
         ("difference", values["difference"] or ()),
         ("sd", [values["sd"]]),
     ):
         for value in several:
             if value is not None and not 0 < value < float("inf"):
-                faults.append(
-                    UsageError(
-                        f"--{name} {value:g} is not a number above 0",
-                        fix=f"--{name} 0.05",
-                    )
+                fault = UsageError(
+                    f"--{name} {value:g} is not a number above 0",
+                    fix=f"--{name} 0.05",
                 )
+                faults.append(fault)
     if values["run"] is not None and (
         values["rate"] is not None or values["sd"] is not None
     ):

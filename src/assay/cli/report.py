@@ -65,7 +65,8 @@ def command(arguments: Sequence[str]) -> int:
         )
     check_output_file(options.output)
     text = _text(kind, runs, options.samples)
-    if path := write_text(text, options.output):
+    path = write_text(text, options.output)
+    if path:
         sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
     return 0
 
@@ -75,4 +76,6 @@ def _text(kind: str, runs: Sequence[Path], samples: int) -> str:
 
     if kind == "html":
         return html_report(runs, samples)
-    return markdown_report(runs) if kind == "md" else csv_report(runs)
+    if kind == "md":
+        return markdown_report(runs)
+    return csv_report(runs)

@@ -17,7 +17,7 @@ from ..templates.dialogue import has_rounds
 LEAST_ALIKE = 3
 """Number of rows with the same target that is worth a note."""
 LEAST_SHOWN = 3
-"""Length from which a value in a prompt is no coincidence."""
+"""Minimum length of a value whose occurrence in a prompt cannot be a coincidence."""
 ANSWER = "(the model's answer)"
 MOST_ROUNDS = 20
 """Rounds to try of a dialogue that the template does not end."""
@@ -125,7 +125,10 @@ def _source(thing: Any) -> str:
     """Return the source code of a template, a scorer or a function, with its options."""
     if thing is None or isinstance(thing, (str, list, tuple, dict)):
         return repr(thing)
-    kind = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    if inspect.isroutine(thing) or inspect.isclass(thing):
+        kind = thing
+    else:
+        kind = type(thing)
     try:
         return f"{thing!r}\n{inspect.getsource(sys.modules[kind.__module__])}"
     except (KeyError, OSError, TypeError):

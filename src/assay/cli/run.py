@@ -160,7 +160,8 @@ def stdout_for_people(is_json: bool) -> Iterator[Any]:
         return
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            number, aside = stdout.fileno(), sys.stderr.fileno()
+            number = stdout.fileno()
+            aside = sys.stderr.fileno()
         except (OSError, ValueError, AttributeError):
             yield stdout  # no file behind it, as in a notebook: only Python's own printing can reach it
             return
@@ -254,4 +255,6 @@ def _device(device: str, models: Sequence[str]) -> dict[str, str]:
                 f"note: --device {device}: {name} has no device to choose",
                 file=sys.stderr,
             )
-    return {"device": device} if any(map(takes_device, names)) else {}
+    if any(map(takes_device, names)):
+        return {"device": device}
+    return {}

@@ -47,7 +47,10 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
 
 def _reader_of(hint: Any) -> Callable[[str], Any]:
     """Return `int` or `float` if the type of a field allows it, else `str`."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if isinstance(hint, types.UnionType):
+        kinds = typing.get_args(hint)
+    else:
+        kinds = (hint,)
     for kind in (int, float):
         if kind in kinds:
             return kind
@@ -111,11 +114,9 @@ def _settings(flag: Flag) -> dict[str, Any]:
     settings |= {"type": READERS[flag.reads], "choices": flag.choices}
     if flag.reads == "truth":
         settings["metavar"] = "true|false"
-    return (
-        settings
-        if flag.alone is None
-        else {**settings, "nargs": "?", "const": flag.alone}
-    )
+    if flag.alone is None:
+        return settings
+    return {**settings, "nargs": "?", "const": flag.alone}
 
 
 def settings_of(flags: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -195,7 +196,9 @@ def _price(name: str, value: Any) -> Any:
         return value
     from ..runner.counts.spending import PRICES
 
-    return _read(float, value, name) if name in PRICES else value
+    if name in PRICES:
+        return _read(float, value, name)
+    return value
 
 
 def from_environment(
@@ -206,8 +209,10 @@ def from_environment(
         key.upper(): name for name, flag in FLAGS.items() for key in (*flag.keys, name)
     }
     settings: dict[str, tuple[str, Any]] = {}
-    for variable in sorted(name for name in environment if name.startswith(PREFIX)):
-        text, key = environment[variable], variable[len(PREFIX) :]
+    variables = sorted(name for name in environment if name.startswith(PREFIX))
+    for variable in variables:
+        text = environment[variable]
+        key = variable[len(PREFIX) :]
         try:
             if key.lower() in GENERATION:
                 before = settings.get("generation", ("", {}))[1]
@@ -224,11 +229,9 @@ def from_environment(
 
 
 def _generation_value(name: str, text: str) -> Any:
-    return (
-        (habit_values.unescape(text),)
-        if name == "stop"
-        else _read(GENERATION[name], text, PREFIX + name.upper())
-    )
+    if name == "stop":
+        return (habit_values.unescape(text),)
+    return _read(GENERATION[name], text, PREFIX + name.upper())
 
 
 def _option_of(variable: str, key: str, names: Mapping[str, str]) -> str:
@@ -286,20 +289,18 @@ def option_rows() -> list[Sequence[str]]:
     rows: list[Sequence[str]] = []
     for name, flag in FLAGS.items():
         default = getattr(defaults, name)
-        text = (
-            ""
-            if default in (None, False, ()) or isinstance(default, Mapping)
-            else str(default)
-        )
-        variable = (
-            f"`{PREFIX}{name.upper()}`"
-            if can_come_from_the_environment(name, flag)
-            else "typed only"
-        )
+        if default in (None, False, ()) or isinstance(default, Mapping):
+            text = ""
+        else:
+            text = str(default)
+        if can_come_from_the_environment(name, flag):
+            variable = f"`{PREFIX}{name.upper()}`"
+        else:
+            variable = "typed only"
         rows.append(
             (
                 flag.group,
-                " ".join(f"`{one}`" for one in flag.flags),
+                " ".join(f"`{spelling}`" for spelling in flag.flags),
                 f"`{name}`",
                 variable,
                 text,

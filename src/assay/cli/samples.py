@@ -65,7 +65,9 @@ def _lines_around_mark(lines: Sequence[str], most: int) -> tuple[int, int]:
         return 0, len(lines)
     is_marked = [_START in line for line in lines]
     middle = is_marked.index(True)
-    first = max(0, min(middle - most // 2, len(lines) - most))
+    last_start = len(lines) - most
+    first = min(middle - most // 2, last_start)
+    first = max(0, first)
     return first, first + most
 
 
@@ -76,7 +78,10 @@ def _around(line: str) -> str:
     begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
     cut = line[begin : begin + LONGEST_LINE]
     more = len(line) - begin - len(cut)
-    unclosed = _END if _START in cut and _END not in cut else ""
+    if _START in cut and _END not in cut:
+        unclosed = _END
+    else:
+        unclosed = ""
     return (
         ("… " if begin else "")
         + cut
@@ -126,14 +131,17 @@ def answer_lines(
     spans: Sequence[tuple[int, int] | None] = (),
     marks: tuple[str, str] = ("", ""),
 ) -> Iterator[str]:
-    """Return what a model answered: candidates with marked spans, likelihoods, or why there is no answer."""
+    """Return what a model answered: candidates with marked spans, likelihoods, or the error."""
     if output.get("error"):
         error = output["error"]
         yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"
     candidates = output.get("candidates", ())
     for number, candidate in enumerate(candidates, start=1):
         reason = candidate.get("stop_reason")
-        note = f" ({printable(str(reason))})" if reason not in (None, "stop") else ""
+        if reason not in (None, "stop"):
+            note = f" ({printable(str(reason))})"
+        else:
+            note = ""
         yield f"  answer{f' {number}' if len(candidates) > 1 else ''}{note}:"
         thought = "".join(
             p.get("text", "")
@@ -142,7 +150,10 @@ def answer_lines(
         )
         if thought:
             yield from text_lines(f"(thought) {thought}", most=most)
-        span = spans[number - 1] if number <= len(spans) else None
+        if number <= len(spans):
+            span = spans[number - 1]
+        else:
+            span = None
         text = candidate_text(candidate)
         yield from (
             text_lines(text, most=most)

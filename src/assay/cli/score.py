@@ -22,7 +22,7 @@ OPTIONS = (
 def _other_fix(error: StoreError, run: str) -> str | None:
     """Return the fix for an error about the run folder.
 
-    `-o` is no way out, because scores go where the answers are.
+    `-o` does not help, because scores are written to the folder of the answers.
     """
     if error.fix is None or "-o" not in error.fix.split():
         return error.fix

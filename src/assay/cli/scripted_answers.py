@@ -112,10 +112,11 @@ def _likelihoods(sample: Sample, prompt: Prompt) -> list[Scripted]:
         cases.append(("when another option is", (right + 1) % len(texts)))
     answers = []
     for label, best in cases:
-        weights = [
-            Likelihood(-1.0 if index == best else -9.0 - index, index == best, 1)
-            for index in range(len(texts))
-        ]
+        weights = []
+        for index in range(len(texts)):
+            weights.append(
+                Likelihood(-1.0 if index == best else -9.0 - index, index == best, 1)
+            )
         details = {"continuations": texts}
         answers.append((label, Output(likelihoods=tuple(weights), details=details)))
     return answers
@@ -147,12 +148,19 @@ def _target_place(sample: Sample, count: int) -> int | None:
     """Return the index of the target among the options; `None` if it is not one of the first `count`."""
     target = right_answer(sample).strip()
     choices = [str(choice) for choice in sample.choices or ()]
-    index = choices.index(target) if target in choices else _letter_place(target)
-    return index if target and 0 <= index < count else None
+    if target in choices:
+        index = choices.index(target)
+    else:
+        index = _letter_place(target)
+    if target and 0 <= index < count:
+        return index
+    return None
 
 
 def _letter_place(text: str) -> int:
-    return LETTERS.index(text.upper()) if text.upper() in LETTERS else -1
+    if text.upper() in LETTERS:
+        return LETTERS.index(text.upper())
+    return -1
 
 
 def _tiny_image() -> Part:

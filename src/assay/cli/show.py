@@ -57,9 +57,8 @@ def command(arguments: Sequence[str]) -> int:
         return _show_run(folder, options)
     if folder.exists() and holds_results(folder):
         return _show_run(imported_folder(folder), options)
-    if used := [
-        f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)
-    ]:
+    used = [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(options, name)]
+    if used:
         raise UsageError(
             f"{used[0]} is for runs, and {options.what!r} is not a run folder",
             fix="name a run folder",
@@ -185,7 +184,10 @@ def _show_run(folder: Path, options: Any) -> int:
     elif options.ids:
         print_lines(run.ids(selection, options.limit), pager)
     else:
-        limit = SHOWN if options.limit is None and pager is None else options.limit
+        if options.limit is None and pager is None:
+            limit = SHOWN
+        else:
+            limit = options.limit
         is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print_lines(
             run.lines(selection, limit, COLOURED if is_coloured else Marking()), pager
@@ -289,10 +291,13 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
         yield f"  by which of them {DEFAULT_MODEL} is asked cannot be told: {printable(str(error))}"
         return task
     yield f"  {DEFAULT_MODEL}, the default model, is asked by {choice.measure}: {choice.task.protocol}"
-    named = [
-        str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one)
-        for one in choice.task.scorers
-    ]
+    named = []
+    for scorer in choice.task.scorers:
+        named.append(
+            str(Spec.of(scorer))
+            if isinstance(scorer, (str, Mapping))
+            else _short(scorer)
+        )
     yield f"  scored then by: {printable(', '.join(named))}"
     return choice.task
 
@@ -336,18 +341,20 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
     if item.target is not None:
         yield f"  target: {printable(_short(item.target))}"
     yield "  prompt:"
-    yield from (f"  {line}" for line in prompt_lines(prepared.template(item)))
+    for line in prompt_lines(prepared.template(item)):
+        yield f"  {line}"
 
 
 def _changed(value: Any) -> str:
     """Return a dataclass as its name and the options that differ from their defaults."""
-    options = [
-        f"{f.name}={getattr(value, f.name)!r}"
-        for f in fields(value)
-        if f.init
-        and f.repr
-        and (f.default is MISSING or getattr(value, f.name) != f.default)
-    ]
+    options = []
+    for f in fields(value):
+        if (
+            f.init
+            and f.repr
+            and (f.default is MISSING or getattr(value, f.name) != f.default)
+        ):
+            options.append(f"{f.name}={getattr(value, f.name)!r}")
     return f"{type(value).__name__}({', '.join(options)})"
 
 
@@ -365,4 +372,6 @@ def _short(value: Any, most: int = 300) -> str:
         return _changed(value)
     text = value if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…"

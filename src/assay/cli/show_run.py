@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core import UsageError, nearest
 from ..core.plural import note_line, plural
@@ -35,7 +36,10 @@ class ShownRun:
             yield from self.summary_lines()
         if wanted.is_choice and not wanted.ids:
             yield from ("", _found(wanted, len(rows), len(self.view.rows())))
-        page = rows if wanted.ids or limit is None else rows[:limit]
+        if wanted.ids or limit is None:
+            page = rows
+        else:
+            page = rows[:limit]
         most = None if wanted.ids else LINES_IN_A_LIST
         for row in page:
             yield ""
@@ -75,11 +79,9 @@ class ShownRun:
         yield json_bytes(head).decode()[:-1] + ', "samples": ['
         index = self.view.index
         for number, row in enumerate(rows[:limit]):
-            sample = (
-                index.ids[row]
-                if only_ids
-                else self.view.record(row).to_plain(whole=True)
-            )
+            sample: str | dict[str, Any] = index.ids[row]
+            if not only_ids:
+                sample = self.view.record(row).to_plain(whole=True)
             yield (", " if number else "") + json_bytes(sample).decode()
         yield "]}\n"
 
@@ -88,9 +90,9 @@ class ShownRun:
         summary = self.reader.summary
         results = self.reader.results
         width = fixed_width(sys.stdout) or FILE_WIDTH
-        yield from (
-            line.rstrip() for line in plain_table(results, width).split("\n") if results
-        )
+        for line in plain_table(results, width).split("\n"):
+            if results:
+                yield line.rstrip()
         groups = group_lines(results)
         yield from (["", *groups] if groups and len(groups) <= MOST_GROUP_LINES else [])
         if len(groups) > MOST_GROUP_LINES:
@@ -107,11 +109,10 @@ class ShownRun:
         if missing:
             ids = self.view.index.ids
             close = nearest(missing[0], ids)
-            fix = (
-                f"did you mean {close!r}?"
-                if close
-                else f"ids look like {', '.join(map(repr, ids[:3]))}"
-            )
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = f"ids look like {', '.join(map(repr, ids[:3]))}"
             where = str(self.view.layout.folder)
             raise UsageError(
                 f"the run has no sample {missing[0]!r}", where=where, fix=fix

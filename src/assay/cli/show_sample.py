@@ -93,14 +93,14 @@ def _spans(
     """Return the span that was read in each candidate: the scorer's own, or else its last occurrence as a word."""
     candidates = line.get("output", {}).get("candidates", ())
     spans: list[tuple[int, int] | None] = []
-    for place, candidate in enumerate(candidates):
+    for index, candidate in enumerate(candidates):
         text = candidate_text(candidate)
         spans.append(
             next(
                 (
                     span
                     for v in verdicts
-                    if (span := _span(v, text, place, len(candidates)))
+                    if (span := _span(v, text, index, len(candidates)))
                 ),
                 None,
             )
@@ -114,9 +114,16 @@ def _span(
     details = verdict.get("details") or {}
     answer = verdict.get("answer")
     if count > 1:
-        each, answers = details.get("candidates") or (), details.get("answers") or ()
-        details = each[place] if place < len(each) else {}
-        answer = answers[place] if place < len(answers) else None
+        each = details.get("candidates") or ()
+        answers = details.get("answers") or ()
+        if place < len(each):
+            details = each[place]
+        else:
+            details = {}
+        if place < len(answers):
+            answer = answers[place]
+        else:
+            answer = None
     span = details.get("span") if isinstance(details, Mapping) else None
     if (
         isinstance(span, list)
@@ -124,15 +131,15 @@ def _span(
         and all(type(end) is int for end in span)
     ):
         start, end = span
-        return (
-            (start, end)
-            if 0 <= start < end <= len(text) and end - start < len(text)
-            else None
-        )
+        if 0 <= start < end <= len(text) and end - start < len(text):
+            return (start, end)
+        return None
     if not isinstance(answer, str) or not answer or len(answer) >= len(text):
         return None
     start = word_offset(text, answer)
-    return None if start < 0 else (start, start + len(answer))
+    if start < 0:
+        return None
+    return (start, start + len(answer))
 
 
 def _round_lines(
@@ -144,11 +151,12 @@ def _round_lines(
 ) -> Iterator[str]:
     """Return prompt and answer of a round; of a later round, only what follows the earlier prompt and answer."""
     prompt = line.get("prompt", ())
-    earlier = (
-        [turn for turn in before.get("prompt", ()) if turn.get("content") is not None]
-        if before
-        else []
-    )
+    if before:
+        earlier = [
+            turn for turn in before.get("prompt", ()) if turn.get("content") is not None
+        ]
+    else:
+        earlier = []
     goes_on = (
         before is not None
         and list(prompt[: len(earlier)]) == earlier
@@ -168,9 +176,8 @@ def _round_lines(
 def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
     """Return the files that the model made. Media of a prompt are in the dataset."""
     candidates = line.get("output", {}).get("candidates", ())
-    for part in [
-        part for candidate in candidates for part in candidate.get("parts", ())
-    ]:
+    parts = [part for candidate in candidates for part in candidate.get("parts", ())]
+    for part in parts:
         if "sha256" not in part:
             continue
         try:
@@ -190,11 +197,21 @@ def verdict_lines(
         or "no value"
     )
     answer = verdict.get("answer")
-    read = "" if answer is None else f", read {shorten(answer, READ_AT_MOST)}"
+    if answer is None:
+        read = ""
+    else:
+        read = f", read {shorten(answer, READ_AT_MOST)}"
     yield printable(f"  {verdict['scorer']}: {verdict['outcome']}, {values}{read}")
     for name in WHY:
-        reason = None if name in REPLIES and details.get("asked") else details.get(name)
-        for text in reason if isinstance(reason, (list, tuple)) else [reason]:
+        if name in REPLIES and details.get("asked"):
+            reason = None
+        else:
+            reason = details.get(name)
+        if isinstance(reason, (list, tuple)):
+            texts = reason
+        else:
+            texts = [reason]
+        for text in texts:
             if text is not None:
                 yield from text_lines(f"{name}: {text}", most=most)
 

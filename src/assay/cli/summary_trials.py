@@ -16,7 +16,12 @@ from .explain import explained
 MODEL = "scripted"
 
 
-def trial_record(score: Score, sample: Sample, scorer: str, number: int) -> ScoreRecord:
+def trial_record(
+    score: Score,
+    sample: Sample,
+    scorer: str,
+    number: int,
+) -> ScoreRecord:
     """Return a verdict as the record that a summarizer gets."""
     return ScoreRecord(
         "trial",
@@ -60,7 +65,10 @@ def _try(
     file: Path,
 ) -> Iterator[str]:
     repeats = max(1, task.epochs * (task.options.n or 1))
-    answers = [replace(r, epoch=epoch) for r in records for epoch in range(repeats)]
+    answers = []
+    for r in records:
+        for epoch in range(repeats):
+            answers.append(replace(r, epoch=epoch))
     try:
         name, summarizer = build_summarizer(entry, f"task {task.name!r}")
     except Exception as error:

@@ -31,7 +31,7 @@ class TrialModel(GivenModel):
     async def answer(
         self, prompt: Prompt, options: GenerateOptions | None = None
     ) -> Output:
-        """Return the model's answer. Raise `WouldAsk` if there is no model."""
+        """Return the model's answer. Raise `WouldAsk` if none was given."""
         if self.model is None:
             raise WouldAsk(self.role, prompt)
         chosen = options or prompt.options or DEFAULT_OPTIONS

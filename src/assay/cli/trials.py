@@ -6,7 +6,7 @@ Each trial yields lines to print and raises at the first fault.
 import asyncio
 import inspect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -85,7 +85,11 @@ async def _awaited(reply: Any) -> Any:
 
 
 def _check_numbers(score: Score, where: str) -> None:
-    values = score.value.values() if isinstance(score.value, Mapping) else [score.value]
+    values: Iterable[float | None]
+    if isinstance(score.value, Mapping):
+        values = score.value.values()
+    else:
+        values = [score.value]
     for value in values:
         if value is not None and not math.isfinite(value):
             fix = "return a number, or Score.unparsed()"
@@ -178,7 +182,7 @@ def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
     way = measured(task, ANY_MODEL, run.measure, "the scripted model")
     if not way.measure:
         return task, []
-    names = [getattr(one, "name", one) for one in task.measures]
+    names = [getattr(measure, "name", measure) for measure in task.measures]
     others = [name for name in names if name != way.measure]
     hint = f" (--measure tries another: {', '.join(others)})" if others else ""
     return way.task, [f"measured by {way.measure}{hint}"]
@@ -236,7 +240,10 @@ class TriedScorer:
         trial: Trial,
         tools: ToolSet | None = None,
     ) -> None:
-        self.name, self.scorer, self._line, self._trial = name, scorer, line, trial
+        self.name = name
+        self.scorer = scorer
+        self._line = line
+        self._trial = trial
         self._tools = tools
         self.records: list[ScoreRecord] = []
         """Its verdicts on right answers, for summarizers."""
@@ -285,7 +292,10 @@ class TriedScorer:
         Raise if there is none on the target, unless a judge is missing.
         """
         label, output = answer
-        scorer = self._trial.models.give(self.scorer) if self._roles else self.scorer
+        if self._roles:
+            scorer = self._trial.models.give(self.scorer)
+        else:
+            scorer = self.scorer
         score = self._trial.score(scorer, sample, output, self._line)
         reason = why_unscored(score)
         if reason is None:
@@ -316,7 +326,8 @@ class TriedScorer:
             return
         self._is_shown = True
         yield f"  {self.name}: would ask the model under the role {question.role!r} {label}:"
-        yield from (f"  {line}" for line in prompt_lines(question.prompt))
+        for line in prompt_lines(question.prompt):
+            yield f"  {line}"
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
@@ -343,19 +354,26 @@ class TriedScorer:
 
 
 def _first(score: Score) -> float | None:
-    return (
-        next(iter(score.value.values()), None)
-        if isinstance(score.value, Mapping)
-        else score.value
-    )
+    if isinstance(score.value, Mapping):
+        return next(iter(score.value.values()), None)
+    return score.value
 
 
 def _shown(score: Score) -> str:
-    value = dict(score.value) if isinstance(score.value, Mapping) else score.value
-    return f"{value}" if score.outcome == "scored" else f"{value} ({score.outcome})"
+    value = score.value
+    if isinstance(value, Mapping):
+        value = dict(value)
+    if score.outcome == "scored":
+        return f"{value}"
+    return f"{value} ({score.outcome})"
 
 
-def try_scorer(scorer: Any, name: str, file: Path, run: RunOptions) -> Iterator[str]:
+def try_scorer(
+    scorer: Any,
+    name: str,
+    file: Path,
+    run: RunOptions,
+) -> Iterator[str]:
     """Try two built-in samples, each with the right answer and another one."""
     line = _defined_at(scorer)
     if inspect.isclass(scorer):
@@ -440,10 +458,8 @@ def _abilities_line(model: Any) -> str:
     """Return the inputs and outputs that a model declares. A function without a declaration is given anything."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
-    takes, makes = (
-        ", ".join(sorted(abilities.accepts)),
-        ", ".join(sorted(abilities.produces)),
-    )
+    takes = ", ".join(sorted(abilities.accepts))
+    makes = ", ".join(sorted(abilities.produces))
     if len(declared) == 2:
         return f"{takes} → {makes}"
     takes = takes if "accepts" in declared else "anything, since it declares nothing"
@@ -452,7 +468,12 @@ def _abilities_line(model: Any) -> str:
     return f"takes {takes}; {verb} {makes} (annotate it, def generate(text: str) -> str, or set accepts and produces)"
 
 
-def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:
+def _asked(
+    ask: Any,
+    prompt: Prompt,
+    file: Path,
+    line: int | None,
+) -> Output:
     try:
         reply = ask([Request(prompt, id="check")])
         outputs: Sequence[Output] = (
@@ -516,9 +537,10 @@ def _defined_at(thing: Any) -> int | None:
     """Return the line on which a function or class of a Python file starts."""
     if isinstance(thing, (str, Mapping, type(None), tuple, list)):
         return None
-    target = (
-        thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
-    )
+    if inspect.isroutine(thing) or inspect.isclass(thing):
+        target = thing
+    else:
+        target = type(thing)
     try:
         return inspect.getsourcelines(target)[1] or None
     except (TypeError, OSError):

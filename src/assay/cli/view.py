@@ -57,7 +57,13 @@ def command(arguments: Sequence[str]) -> int:
     return serve(folder, options.port, options.origin, opens=not options.no_browser)
 
 
-def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:
+def serve(
+    folder: Path,
+    port: int | None,
+    origin: str | None,
+    *,
+    opens: bool,
+) -> int:
     """Print the link once the server listens, open it, and answer until interrupted."""
     from ..view.server import bind, make_app
     from ..view.serving import ViewerServer

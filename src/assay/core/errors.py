@@ -158,9 +158,9 @@ class DataError(AssayError):
         got: object = None,
         fix: str | None = None,
     ) -> None:
-        place = ":".join(str(p) for p in (file, row, column) if p is not None)
+        location = [str(part) for part in (file, row, column) if part is not None]
         described = what if got is None else f"{what}, got {shorten(got)}"
-        super().__init__(described, where=place or None, fix=fix)
+        super().__init__(described, where=":".join(location) or None, fix=fix)
         self.file, self.row, self.column = file, row, column
 
 
@@ -242,13 +242,13 @@ def blamed(
     sample: str | None = None,
 ) -> ComponentError:
     """Return `error` as a `kind` that names the component, the sample and the user's own line of code."""
-    place = component if sample is None else f"{component}, sample {shorten(sample)}"
-    what = (
-        f"called sys.exit({error.code!r})"
-        if isinstance(error, SystemExit)
-        else f"{type(error).__name__}: {error}"
-    )
-    return kind(f"{what}{users_line(error)}", where=place)
+    where = component
+    if sample is not None:
+        where = f"{component}, sample {shorten(sample)}"
+    fault = f"{type(error).__name__}: {error}"
+    if isinstance(error, SystemExit):
+        fault = f"called sys.exit({error.code!r})"
+    return kind(fault + users_line(error), where=where)
 
 
 def users_line(error: BaseException, *, libraries: bool = True) -> str:

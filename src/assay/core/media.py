@@ -200,12 +200,12 @@ class Media:
     @property
     def sent_format(self) -> str:
         """The format to send to a model. Raise `DataError` if the bytes are not a known media format."""
-        found = self.format
-        if found is None:
+        media_format = self.format
+        if media_format is None:
             raise self.fault(
                 f"the {self.kind} is not sent: its bytes are not those of an image, audio or video file"
             )
-        return found
+        return media_format
 
     def data_url(self) -> str:
         """Return `data:image/png;base64,…`, as endpoints expect it."""

@@ -331,13 +331,17 @@ def _header(role: str) -> str:
 
 
 def to_plain(message: Message) -> dict[str, Any]:
-    """Return a message as JSON, with media by kind, digest and format."""
-    if message.parts is None:
-        return {"role": message.role}
+    """Return a message as JSON, with media by kind, digest and format.
+
+    A message of one text has it as its content: `{"role": "user", "content": "2+2?"}`.
+    """
     parts = message.parts
+    if parts is None:
+        return {"role": message.role}
     if len(parts) == 1 and type(parts[0]) is Text:
         return {"role": message.role, "content": parts[0].text}
-    return {"role": message.role, "content": [part_to_plain(part) for part in parts]}
+    content = [part_to_plain(part) for part in parts]
+    return {"role": message.role, "content": content}
 
 
 def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -356,15 +360,20 @@ def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain_part(part: Mapping[str, Any]) -> str:
+    """Return a part as text: `[image]` for media, and nothing for reasoning."""
     kind = str(part["type"])
-    if kind in ("text", "reasoning"):
-        return str(part["text"]) if kind == "text" else ""
-    if kind in ("tool_call", "tool_result"):
-        read = _part_from_mapping({**part, "content": _without_media(part)})
-        return (
-            f"[{kind}] {read.text}\n" if isinstance(read, ToolCall | ToolResult) else ""
-        )
-    return str(part["value"]) if kind == "json" else f"[{kind}]"
+    if kind == "text":
+        return str(part["text"])
+    if kind == "reasoning":
+        return ""
+    if kind == "json":
+        return str(part["value"])
+    if kind not in ("tool_call", "tool_result"):
+        return f"[{kind}]"
+    read = _part_from_mapping({**part, "content": _without_media(part)})
+    if isinstance(read, ToolCall | ToolResult):
+        return f"[{kind}] {read.text}\n"
+    return ""
 
 
 def _without_media(part: Mapping[str, Any]) -> list[Any]:

@@ -320,9 +320,11 @@ def is_mixed(value: Any) -> bool:
         return False
     if any(isinstance(entry, ToolCall) for entry in value):
         return True
-    if any(isinstance(one, (Candidate, Output)) or _names_parts(one) for one in value):
-        return False
-    return len({type(as_part(one, opens_files=True)) for one in value}) > 1
+    for entry in value:
+        if isinstance(entry, (Candidate, Output)) or _names_parts(entry):
+            return False
+    kinds = {type(as_part(entry, opens_files=True)) for entry in value}
+    return len(kinds) > 1
 
 
 def _names_parts(value: Any) -> bool:
@@ -343,13 +345,10 @@ def _as_candidate(value: Any) -> Candidate:
         )
     parts: list[Part] = []
     for kind, content in value.items():
-        for one in (
-            content
-            if isinstance(content, (list, tuple)) and kind != "json"
-            else (content,)
-        ):
-            if one is not None:
-                parts.append(_part_of(kind, one))
+        is_list = isinstance(content, (list, tuple)) and kind != "json"
+        for entry in content if is_list else (content,):
+            if entry is not None:
+                parts.append(_part_of(kind, entry))
     if not parts:
         raise ValueError("an answer without parts")
     return Candidate(tuple(parts))

@@ -372,11 +372,11 @@ def _separate_words(text: str) -> Separated | None:
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):
             continue
-        thought, found, answer = bare.removeprefix(opening).partition(closing)
-        if found:
+        thought, mark, answer = bare.removeprefix(opening).partition(closing)
+        if mark:
             return Separated(_join([answer]), _thought([thought]))
-    thought, found, answer = text.partition(_FINAL_WORDS)
-    if found:
+    thought, mark, answer = text.partition(_FINAL_WORDS)
+    if mark:
         return Separated(_join([answer]), _thought([thought]))
     return None
 
@@ -391,11 +391,14 @@ def _separate_channels(text: str) -> Separated | None:
         return None
     answers: list[str] = []
     thoughts = [_until_channel_end(before)]
-    ends = [channel.start() for channel in channels[1:]] + [len(text)]
+    ends = [channel.start() for channel in channels[1:]]
+    ends.append(len(text))
     for channel, end in zip(channels, ends, strict=True):
         content = _until_channel_end(text[channel.end() : end])
-        is_final = _is_final(channel)
-        (answers if is_final else thoughts).append(content)
+        if _is_final(channel):
+            answers.append(content)
+        else:
+            thoughts.append(content)
     return Separated(_join(answers), _thought(thoughts), bool(answers))
 
 

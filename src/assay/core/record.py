@@ -198,14 +198,18 @@ def messages_from_plain(
 
 
 def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Part:
-    if plain.get("type") in MEDIA_KINDS and "sha256" in plain:
+    """Return a part from a journal line; `blobs` has its media by digest."""
+    kind = plain.get("type")
+    if kind in MEDIA_KINDS and "sha256" in plain:
         medium = blobs[plain["sha256"]]
-        kind = MEDIA_KINDS[plain["type"]]
         # The same bytes may be audio in one record and video in another; the store only knows the format.
-        return as_part(medium if isinstance(medium, kind) else kind(medium.source))
-    if plain.get("type") == "tool_result":
-        inner = [_part_from_plain(piece, blobs) for piece in plain.get("content", ())]
-        return as_part({**plain, "content": inner})
+        if not isinstance(medium, MEDIA_KINDS[kind]):
+            medium = MEDIA_KINDS[kind](medium.source)
+        return as_part(medium)
+    if kind == "tool_result":
+        content = plain.get("content", ())
+        parts = [_part_from_plain(piece, blobs) for piece in content]
+        return as_part({**plain, "content": parts})
     return as_part(plain)
 
 

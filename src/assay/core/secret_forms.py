@@ -12,36 +12,54 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus, unquote
 
 SHORTEST_FORM = 8
+_SERVICE_KEYS = "|".join(
+    (
+        r"[spr]k-[\w-]{8,}",  # sk-proj-abcdefgh of OpenAI, Anthropic, Stripe
+        r"hf_\w{8,}",  # hf_abcdefgh of Hugging Face
+        r"gh[opsu]_\w{8,}",  # ghp_abcdefgh of GitHub
+        r"github_pat_\w{8,}",  # github_pat_abcdefgh
+        r"glpat-[\w-]{8,}",  # glpat-abcdefgh of GitLab
+        r"xox[a-z]-[\w-]{8,}",  # xoxb-abcdefgh of Slack
+        r"AKIA\w{12,}",  # AKIAABCDEFGHIJKL of Amazon
+        r"AIza[\w-]{20,}",  # AIzaSyA-abcdefghijklmnopq of Google
+        r"eyJ[\w-]{8,}\.[\w.-]{8,}",  # eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx, a JSON web token
+    )
+)
+_AFTER_SCHEME = r"[^\s$\[]\S{7,}"
+"""A credential, but neither `${env:NAME}` nor `[redacted]`."""
 _KEY = re.compile(
-    r"(?<![\w-])(?:[spr]k-[\w-]{8,}|hf_\w{8,}|gh[opsu]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}|xox[a-z]-[\w-]{8,}"
-    r"|AKIA\w{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,})|(?<=\bBearer )[^\s$\[]\S{7,}|(?<=\bBasic )[^\s$\[]\S{7,}"
+    r"(?<![\w-])(?:"
+    + _SERVICE_KEYS
+    + r")|(?<=\bBearer )"
+    + _AFTER_SCHEME
+    + r"|(?<=\bBasic )"
+    + _AFTER_SCHEME
 )
 _KNOWN = r"(?!\[redacted|\$\{env:)"
 """Already redacted, or a reference to an environment variable."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
-_QUERY = re.compile(
-    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)"
-    + _KNOWN
-    + r"[^&\s\"'#]{8,}",
-    re.IGNORECASE,
+# "?api_key=abcdefgh", "&access_token=abcdefgh", "&signature=abcdefgh"
+_MEMBER = r"[?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)="
+_QUERY = re.compile(rf"({_MEMBER}){_KNOWN}[^&\s\"'#]{{8,}}", re.IGNORECASE)
+# "Proxy-Authorization", "x-api-key", "X-Auth-Token", "access-token"
+_HEADER_NAME = (
+    r"(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)"
 )
+_COLON = r"[\"']?\s*[:=]\s*[\"']?"
+_VALUE = r"[^\s\"',;}]"
+# "Bearer abcd", or "abcdefgh" without a scheme
+_SCHEME = rf"(?:(?:bearer|basic|token)\s+{_KNOWN}(?={_VALUE}{{4}})|(?={_VALUE}{{8}}))"
 _HEADER = re.compile(
-    r"(\b(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)[\"']?\s*[:=]\s*[\"']?"
-    r"(?:(?:bearer|basic|token)\s+"
-    + _KNOWN
-    + r"(?=[^\s\"',;}]{4})|(?=[^\s\"',;}]{8})))"
-    + _KNOWN
-    + r"[^\s\"',;}]+",
-    re.IGNORECASE,
+    rf"(\b{_HEADER_NAME}{_COLON}{_SCHEME}){_KNOWN}{_VALUE}+", re.IGNORECASE
 )
+# "Bearer abcdefgh" in any text; in lower case only with a digit or sign: "bearer abc.def"
+_TOKEN = r"[^\s\"',;]"
 _BEARER = re.compile(
-    r"(?<=Bearer )"
-    + _KNOWN
-    + r"[^\s\"',;]{8,}|(?<=bearer )"
-    + _KNOWN
-    + r"(?=\S*[\d._~+/-])[^\s\"',;]{6,}"
+    rf"(?<=Bearer ){_KNOWN}{_TOKEN}{{8,}}"
+    rf"|(?<=bearer ){_KNOWN}(?=\S*[\d._~+/-]){_TOKEN}{{6,}}"
 )
-_UP_TO, _FROM = re.compile(r"[^\s\"'(),;]*\Z"), re.compile(r"[^\s\"'(),;]*")
+_UP_TO = re.compile(r"[^\s\"'(),;]*\Z")
+_FROM = re.compile(r"[^\s\"'(),;]*")
 """Text around a match up to blanks and quotes, which may be the path of a file."""
 
 
@@ -55,18 +73,26 @@ def without_forms(
 ) -> str:
     """Replace such keys in a text. A file name that looks like a key stays if `is_file` confirms it."""
 
-    def replaced(found: re.Match[str]) -> str:
+    def replaced(key: re.Match[str]) -> str:
         if is_file is not None and "/" in text:
-            before, after = (
-                _UP_TO.search(text[: found.start()]),
-                _FROM.match(text, found.end()),
-            )
-            path = f"{before[0] if before else ''}{found[0]}{after[0] if after else ''}"
-            if "/" in path and is_file(re.sub(r"(?::\d+)?[:.]?$", "", path)):
-                return found[0]
-        return hide(found[0])
+            path = _path_around(text, key)
+            if "/" in path and is_file(path):
+                return key[0]
+        return hide(key[0])
 
     return _KEY.sub(replaced, text)
+
+
+def _path_around(text: str, match: re.Match[str]) -> str:
+    """Return a match with the text around it, without a line number: `/runs/sk-abcdefgh/log.txt:12`."""
+    before = _UP_TO.search(text[: match.start()])
+    after = _FROM.match(text, match.end())
+    path = match[0]
+    if before is not None:
+        path = before[0] + path
+    if after is not None:
+        path = path + after[0]
+    return re.sub(r"(?::\d+)?[:.]?$", "", path)
 
 
 def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
@@ -86,11 +112,13 @@ def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
 @lru_cache(maxsize=64)
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
     """Return all spellings of the secrets, longest first because one may be a prefix of another."""
-    # A password in a URL is percent-encoded there and sent decoded.
-    spelled = secrets | {
-        plain for secret in secrets if len(plain := unquote(secret)) >= SHORTEST_FORM
-    }
-    forms = {form for secret in spelled for form in _spellings(secret)}
+    forms: set[str] = set()
+    for secret in secrets:
+        forms |= _spellings(secret)
+        # A password in a URL is percent-encoded there and sent decoded.
+        decoded = unquote(secret)
+        if len(decoded) >= SHORTEST_FORM:
+            forms |= _spellings(decoded)
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
@@ -105,7 +133,7 @@ def json_forms(text: str) -> list[bytes]:
 def _spellings(secret: str) -> set[str]:
     """Return a secret as is, and as written in URLs, JSON, HTML, CSV, Python and base64."""
     escaped = quote(secret, safe="", errors="surrogatepass")
-    lower = re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), escaped)
+    lower = re.sub(r"%[0-9A-F]{2}", lambda code: code[0].lower(), escaped)
     others = {
         escaped,
         lower,
@@ -130,12 +158,20 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """Return the base64 text of a secret, alone or at each alignment inside longer data."""
+    """Return the base64 text of a secret, alone or at each alignment inside longer data.
+
+    Characters that also encode bytes before or after the secret are left out.
+    """
     data = secret.encode("utf-8", "surrogatepass")
     whole = base64.b64encode(data).decode("ascii")
     encodings = {whole, whole.rstrip("=")}
-    for before, cut in enumerate((0, 2, 3)):
-        text = base64.b64encode(b"\0" * before + data).decode("ascii")
-        left_over = (before + len(data)) % 3
-        encodings.add(text[cut : len(text) - (0, 3, 2)[left_over]])
-    return encodings | {form.replace("+", "-").replace("/", "_") for form in encodings}
+    for before, first in ((0, 0), (1, 2), (2, 3)):
+        padded = b"\0" * before + data
+        text = base64.b64encode(padded).decode("ascii")
+        left_over = len(padded) % 3
+        last = len(text) - (0, 3, 2)[left_over]
+        encodings.add(text[first:last])
+    for encoding in list(encodings):
+        url_safe = encoding.replace("+", "-").replace("/", "_")
+        encodings.add(url_safe)
+    return encodings

@@ -96,7 +96,9 @@ def secrets_of(options: Any) -> dict[str, bool]:
 
 def left_out(options: Any) -> Iterator[str]:
     """Yield the option paths, such as `headers.X-Gate`, where a stored run lacks a secret."""
-    return (place for place, text in _texts(options) if HIDDEN.search(text))
+    for path, text in _texts(options):
+        if HIDDEN.search(text):
+            yield path
 
 
 _is_given: dict[str, bool] = {}
@@ -272,31 +274,50 @@ def _in_text(text: str, hide: Hide) -> str:
     ):
         return _in_url(text, hide)
     if has_known_form(text) and not os.path.exists(text):
-        return without_forms(text, lambda key: hide(key, True))
+        return _without_keys(text, hide)
     return text
 
 
 def _in_url(url: str, hide: Hide) -> str:
-    start = url.find("://") + 3 if "://" in url else 0
-    before, rest = url[:start], url[start:]
-    place, mark, fragment = rest.partition("#")
-    place, question, query = place.partition("?")
-    authority, slash, path = place.partition("/")
-    user, at, host = authority.rpartition("@")
+    """Redact the password, the query and keys in the path of a URL, or of a local path with loader options."""
+    scheme, mark, rest = url.partition("://")
+    is_local = not mark
+    if is_local:
+        scheme, rest = "", url
+    rest, hash_sign, fragment = rest.partition("#")
+    rest, question, query = rest.partition("?")
+    authority, slash, path = rest.partition("/")
+    user, at_sign, host = authority.rpartition("@")
     if HIDDEN.sub("", user).strip(":"):
-        user = ":".join(_hidden(part, hide, True) for part in user.split(":", 1))
-    is_local = "://" not in url
-    query = "&".join(_member(member, hide, is_local) for member in query.split("&"))
-    path, fragment = (
-        without_forms(part, lambda key: hide(key, True)) for part in (path, fragment)
+        parts = [_hidden(part, hide, True) for part in user.split(":", 1)]
+        user = ":".join(parts)
+    members = [_member(member, hide, is_local) for member in query.split("&")]
+    return "".join(
+        (
+            scheme,
+            mark,
+            user,
+            at_sign,
+            host,
+            slash,
+            _without_keys(path, hide),
+            question,
+            "&".join(members),
+            hash_sign,
+            _without_keys(fragment, hide),
+        )
     )
-    return f"{before}{user}{at}{host}{slash}{path}{question}{query}{mark}{fragment}"
+
+
+def _without_keys(text: str, hide: Hide) -> str:
+    """Redact all keys of known services in a text."""
+    return without_forms(text, lambda key: hide(key, True))
 
 
 def _member(member: str, hide: Hide, is_local: bool) -> str:
     name, equals, value = member.partition("=")
     if not equals:
-        return without_forms(member, lambda key: hide(key, True))
+        return _without_keys(member, hide)
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
         return member
     # A local path may be followed by loader options, such as the folder of its images.
@@ -311,23 +332,23 @@ def _member(member: str, hide: Hide, is_local: bool) -> str:
 
 
 def _references(options: Any) -> Iterator[str]:
-    for place, text in _texts(options):
-        yield from (
-            [text] if place.endswith("_env") else ()
-        )  # `api_key_env`: the name of the variable itself
+    """Yield the names of environment variables in options."""
+    for path, text in _texts(options):
+        if path.endswith("_env"):
+            yield text  # `api_key_env`: the name of the variable itself
         yield from REFERENCE.findall(text)
 
 
-def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in some options with its path, such as `headers.X-Gate`."""
     if isinstance(value, str):
-        yield place, value
+        yield path, value
     elif isinstance(value, Mapping):
         for name, entry in value.items():
-            yield from _texts(entry, f"{place}.{name}" if place else str(name))
+            yield from _texts(entry, f"{path}.{name}" if path else str(name))
     elif isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _texts(entry, place)
+            yield from _texts(entry, path)
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,6 @@
 """Tasks: a dataset, a template, options, scorers and summarizers under one protocol id."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -177,6 +177,8 @@ class Suite:
     tasks: tuple[Any, ...]
     """Task names or tasks."""
     description: str = ""
+    weights: Callable[[Mapping[str, int]], Mapping[str, float]] | None = None
+    """From the number of samples by task to the weight of each task in the overall score; None if there is none."""
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

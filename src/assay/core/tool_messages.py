@@ -51,19 +51,29 @@ class ToolTurn:
 
 
 def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
-    """Return the contents of a turn with calls or results, or of one in ShareGPT's or Gemini's spelling; else None."""
+    """Return the contents of a turn with calls or results; None if it has neither.
+
+    The turn may be in the spelling of ShareGPT, Gemini, OpenAI or Anthropic:
+
+        {"from": "gpt", "value": "<tool_call>…"}
+        {"role": "model", "parts": [{"functionCall": …}]}
+        {"role": "assistant", "tool_calls": [{"function": …}]}
+        {"role": "user", "content": [{"type": "tool_result", …}]}
+    """
     if "from" in turn and "value" in turn and "role" not in turn:
         return _sharegpt_turn(turn)
     role = str(turn.get("role", "user"))
-    if "content" not in turn and isinstance(turn.get("parts"), Sequence):
-        return _gemini_turn(role, turn["parts"])
+    parts = turn.get("parts")
+    if "content" not in turn and isinstance(parts, Sequence):
+        return _gemini_turn(role, parts)
     if turn.get("tool_calls") or turn.get("function_call"):
         return ToolTurn(role, (*_contents(turn), *_openai_calls(turn)))
     if role in RESULT_TURNS and ("tool_call_id" in turn or "name" in turn):
-        return ToolTurn("tool", (_openai_result(turn),))
+        result = _openai_result(turn)
+        return ToolTurn("tool", (result,))
     content = turn.get("content")
     if isinstance(content, (list, tuple)) and any(map(_is_block, content)):
-        return ToolTurn(role, tuple(read_block(piece) for piece in content))
+        return ToolTurn(role, tuple(map(read_block, content)))
     return None
 
 
@@ -91,6 +101,7 @@ def _openai_calls(turn: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def _openai_call(call: Any) -> ToolCall:
+    """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without that frame."""
     if not isinstance(call, Mapping):
         raise ValueError(f"a tool call is an object, got {shorten(call)}")
     function = call.get("function")
@@ -98,10 +109,14 @@ def _openai_call(call: Any) -> ToolCall:
     name = body.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call without a name: {shorten(dict(call))}")
-    arguments = body.get("arguments", body.get("parameters"))
     call_id = call.get("id", call.get("call_id"))
-    signature = str(call.get("signature") or "")
-    return ToolCall(str(call_id or ""), name, read_arguments(arguments), signature)
+    arguments = body.get("arguments", body.get("parameters"))
+    return ToolCall(
+        str(call_id or ""),
+        name,
+        read_arguments(arguments),
+        str(call.get("signature") or ""),
+    )
 
 
 def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
@@ -158,17 +173,21 @@ def _gemini_turn(role: str, pieces: Sequence[Any]) -> ToolTurn | None:
 
 
 def _gemini_part(piece: Mapping[str, Any]) -> ToolCall | ToolResult | None:
+    """Read `{"functionCall": …}` or `{"functionResponse": …}`, in camel or snake case."""
     call = piece.get("functionCall", piece.get("function_call"))
     if isinstance(call, Mapping):
-        arguments = read_arguments(call.get("args"))
-        signature = str(piece.get("thoughtSignature") or "")
-        call_id = str(call.get("id") or "")
-        return ToolCall(call_id, str(call["name"]), arguments, signature)
+        return ToolCall(
+            str(call.get("id") or ""),
+            str(call["name"]),
+            read_arguments(call.get("args")),
+            str(piece.get("thoughtSignature") or ""),
+        )
     response = piece.get("functionResponse", piece.get("function_response"))
     if isinstance(response, Mapping):
-        name = _UNLINKED + str(response.get("name") or "")
-        call_id = response.get("id") or name
-        return ToolResult(str(call_id), _gemini_result(response.get("response")))
+        name = str(response.get("name") or "")
+        call_id = response.get("id") or _UNLINKED + name
+        result = _gemini_result(response.get("response"))
+        return ToolResult(str(call_id), result)
     return None
 
 
@@ -185,20 +204,24 @@ def _sharegpt_turn(turn: Mapping[str, Any]) -> ToolTurn:
     """Return a turn of ShareGPT's spelling, in which Hermes writes calls and results between tags."""
     speaker = str(turn["from"])
     role = SHAREGPT_ROLES.get(speaker.lower(), speaker)
-    value = turn["value"]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = turn["value"]
+    if not isinstance(text, str):
+        text = json.dumps(text, ensure_ascii=False)
+    contents: list[Any] = []
     if speaker.lower() in CALL_TURNS:
-        return ToolTurn(role, tuple(_hermes_calls(text)))
-    if role == "tool":
-        results = _HERMES_RESULT.findall(text) or [text]
-        return ToolTurn(role, tuple(_hermes_result(result) for result in results))
-    if role == "assistant" and "<tool_call>" in text:
+        contents += _hermes_calls(text)
+    elif role == "tool":
+        for result_text in _HERMES_RESULT.findall(text) or [text]:
+            contents.append(_hermes_result(result_text))
+    elif role == "assistant" and "<tool_call>" in text:
         words = _HERMES_CALL.sub("", text).strip()
-        contents: list[Any] = [words] if words else []
+        if words:
+            contents.append(words)
         for call_text in _HERMES_CALL.findall(text):
             contents += _hermes_calls(call_text)
-        return ToolTurn(role, tuple(contents))
-    return ToolTurn(role, (text,) if text else ())
+    elif text:
+        contents.append(text)
+    return ToolTurn(role, tuple(contents))
 
 
 def _hermes_calls(text: str) -> list[ToolCall]:

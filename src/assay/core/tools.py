@@ -143,6 +143,7 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
 
 
 def _decode(text: str) -> Any:
+    """Parse tools that are given as JSON text."""
     try:
         return json.loads(text)
     except ValueError as error:

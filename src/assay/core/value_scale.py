@@ -28,14 +28,13 @@ class ValueScale:
         bounds = getattr(thing, "bounds", SHARE)
         directions = {}
         if isinstance(better, Mapping):
-            directions = {str(name): bool(one) for name, one in better.items()}
+            for name, is_better in better.items():
+                directions[str(name)] = bool(is_better)
             better = True
         ends = {}
         if isinstance(bounds, Mapping):
-            ends = {
-                str(name): _checked(pair, f"{what}, bounds of {name!r}")
-                for name, pair in bounds.items()
-            }
+            for name, pair in bounds.items():
+                ends[str(name)] = _checked(pair, f"{what}, bounds of {name!r}")
             bounds = SHARE
         return cls(bool(better), _checked(bounds, what), directions, ends)
 

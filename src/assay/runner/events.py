@@ -28,6 +28,8 @@ class TaskProgress:
     """Progress of the model inside its current batches."""
     tokens: Mapping[str, float] = field(default_factory=dict)
     """Tokens of the answers so far, as counted by backends: `input_tokens`, `output_tokens`."""
+    batches: str = ""
+    """State of the batches at a batch API, such as `batch_1: 120 of 500 done`."""
     restarts: int = 0
     """Replicas that died and were replaced."""
 

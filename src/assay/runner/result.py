@@ -74,6 +74,8 @@ class RunResult(Sequence[Result]):
         return f"{plain_table(self.results)}\n{self.status} · {self.folder}"
 
     def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        """Return the table that notebooks show."""
         from ..report import html_table
 
         return html_table(self.results)

@@ -60,7 +60,9 @@ def score(
 ) -> RunResult:
     """Score a run again from its journal, without asking the model. `scorers=` replaces the task's own."""
     recorded = recorded_run(folder, settings)
-    options, models, ways = recorded.options, recorded.models, recorded.ways
+    options = recorded.options
+    models = recorded.models
+    ways = recorded.ways
     # Judges of the run may have been for the scorers that are now replaced; those given here are for the new ones.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
     is_own = options.trust_code or recorded.gate is None
@@ -85,18 +87,16 @@ def _options(
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
-        entries = (
-            [tasks]
-            if isinstance(tasks, str) or not isinstance(tasks, (list, tuple))
-            else list(tasks)
-        )
+        if isinstance(tasks, str) or not isinstance(tasks, (list, tuple)):
+            entries = [tasks]
+        else:
+            entries = list(tasks)
         chosen = chosen.but(tasks=tuple(entries))
     if model is not None:
-        entries = (
-            [model]
-            if isinstance(model, str) or not isinstance(model, (list, tuple))
-            else list(model)
-        )
+        if isinstance(model, str) or not isinstance(model, (list, tuple)):
+            entries = [model]
+        else:
+            entries = list(model)
         names = []
         for entry in entries:
             if isinstance(entry, str):
@@ -197,9 +197,10 @@ async def _planned_run(
     for planned in planned_tasks:
         if hasattr(planned.model, "write_under"):
             planned.model.write_under(folder)
-    cache = (
-        ResponseCache(options.cache, redactor) if options.cache and ask_model else None
-    )
+    if options.cache and ask_model:
+        cache = ResponseCache(options.cache, redactor)
+    else:
+        cache = None
     try:
         with RunWriter(
             folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own

@@ -13,6 +13,10 @@ _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
 """Execute and read files; list folders."""
 _WRITE_DEVICE = 1 << 1
+_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+"""Rights that a file can have; the others are those of folders."""
+_MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 11
+"""Make character devices, sockets and block devices."""
 _NETWORK, _SCOPES = 3, 3
 _PARENT_DEATH, _KILL = 1, 9
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
@@ -53,12 +57,16 @@ def end_with(parent: int) -> None:
 
 
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
-    """Confine this process and its children to these files (None for all) and to the calls of a filter."""
+    """Confine this process and its children.
+
+    They can use these files (None for all), and the system calls of a seccomp filter.
+    """
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:
         _open_only(readable, writable)
     code = ctypes.create_string_buffer(calls, len(calls))
-    program = _Program(len(calls) // 8, ctypes.cast(code, ctypes.c_void_p))
+    address = ctypes.cast(code, ctypes.c_void_p)
+    program = _Program(len(calls) // 8, address)
     _checked(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
 
 
@@ -80,7 +88,7 @@ def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg
         )
     for path in writable:
         # Neither devices nor sockets can be made there.
-        _allow(ruleset, path, _FILES & ~(1 << 6 | 1 << 9 | 1 << 11))
+        _allow(ruleset, path, _FILES & ~_MAKE_SPECIAL)
     _checked(_libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
 
@@ -89,9 +97,16 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
     """Allow access to one file or folder."""
     folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):
-        allowed &= 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+        allowed &= _OF_FILES
+    beneath = _Beneath(allowed, folder)
     _checked(
-        _libc.syscall(_ADD, ruleset, 1, ctypes.byref(_Beneath(allowed, folder)), 0)
+        _libc.syscall(
+            _ADD,
+            ruleset,
+            1,
+            ctypes.byref(beneath),
+            0,
+        )
     )
     os.close(folder)
 

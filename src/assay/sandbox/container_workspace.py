@@ -5,6 +5,7 @@ processes are ended by starting the container again, which keeps its files.
 """
 
 import os
+import re
 import secrets
 import shlex
 import socket
@@ -44,6 +45,9 @@ CLIENT_MEMORY_MB = 4096
 WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$1"'
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
+NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: .*OCI)")
+"""How the message of an engine begins that cannot start a command."""
+MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
 """Changed files that are skipped because of their size, before the rest is left out, too."""
 
@@ -279,6 +283,7 @@ class ContainerWorkspace:
             return replace(done, ending="killed") if was_stopped else done
         if not done.succeeded:
             self._check_running()
+            check_started(done)
         return done
 
     def _as_root(self, argv: Sequence[str], path: str) -> None:
@@ -362,6 +367,19 @@ class ContainerWorkspace:
                 files[entry.name] = content.read()
                 left -= entry.size
         return None
+
+
+def check_started(done: Execution) -> None:
+    """Raise if a command failed because its program is not in the container, or may not be run by its user."""
+    for output in (done.stdout, done.stderr):
+        text = output[:MOST_FAULT].decode("utf-8", "replace").strip()
+        if done.returncode in (126, 127) and NOT_STARTED.match(text):
+            reason = text.rpartition("exec: ")[2]
+            raise UsageError(
+                f"the command cannot be started in the container: {reason}",
+                fix="install its program in the image or in a folder that all users"
+                " may enter, such as /opt",
+            )
 
 
 class _Archive:

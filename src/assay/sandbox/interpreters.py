@@ -34,9 +34,13 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     # Not the prefix itself: other environments and caches may be beside it.
     folders = ["lib", "lib64"]
     if prefix in _SHARED:
-        folders = [f"lib/python{sys.version_info.major}.{sys.version_info.minor}"]
-    places = (program, *(prefix / folder for folder in folders), *_linked(program))
-    return tuple(path for path in places if path.exists())
+        major, minor = sys.version_info[:2]
+        folders = [f"lib/python{major}.{minor}"]
+    paths = [program]
+    for folder in folders:
+        paths.append(prefix / folder)
+    paths += _linked(program)
+    return tuple(path for path in paths if path.exists())
 
 
 @cache

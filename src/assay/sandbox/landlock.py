@@ -144,11 +144,10 @@ def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
             path.write_bytes(data)
             path.chmod(0o444)
         if uid is not None:
-            for place in (
-                folder,
-                *(path for path in folder.rglob("*") if path.is_dir()),
-            ):
-                os.chown(place, uid, uid)
+            os.chown(folder, uid, uid)
+            for path in folder.rglob("*"):
+                if path.is_dir():
+                    os.chown(path, uid, uid)
     except OSError as error:
         raise SandboxError(
             f"no temporary folder can be made: {error.strerror}",

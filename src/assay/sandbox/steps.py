@@ -30,12 +30,14 @@ def become_user(uid: int) -> None:
 
 def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-arg]
     """Set limits of the kernel. `others` are processes of the same user outside this execution."""
+    seconds = settings["cpu"]
+    processes = settings["processes"] + others
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NOFILE, settings.get("open_files", OPEN_FILES))
     limit(resource.RLIMIT_FSIZE, settings["file"])
-    limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
+    limit(resource.RLIMIT_CPU, seconds, seconds + 1)
     limit(resource.RLIMIT_AS, settings["memory"])
-    limit(resource.RLIMIT_NPROC, settings["processes"] + others)
+    limit(resource.RLIMIT_NPROC, processes)
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]

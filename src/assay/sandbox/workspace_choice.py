@@ -71,7 +71,11 @@ def with_folders(tier: Tier, visible: Sequence[str], folders: Sequence[str]) -> 
     """Return the tier with folders that its workspaces also see, and folders that they can also write to."""
     if not isinstance(tier, Bubblewrap) or not (visible or folders):
         return tier
-    wider = replace(tier, visible=tuple(dict.fromkeys(visible)), folders=tuple(folders))
+    wider = replace(
+        tier,
+        visible=tuple(dict.fromkeys(visible)),
+        folders=tuple(folders),
+    )
     if has_forks(wider) and not wider.can_fork:
         return replace(wider, forks=False)
     return wider

@@ -261,7 +261,9 @@ class Streams:
 
 def read(path: str, most_bytes: int) -> tuple:  # type: ignore[type-arg]
     """Return the bytes of a file."""
-    number = os.open(os.path.join(home, path), os.O_RDONLY | os.O_NONBLOCK)
+    # Without O_NONBLOCK, a pipe would be waited for.
+    flags = os.O_RDONLY | os.O_NONBLOCK
+    number = os.open(os.path.join(home, path), flags)
     with os.fdopen(number, "rb") as file:
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise Refused(f"{path} is not a file")

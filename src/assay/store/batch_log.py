@@ -19,7 +19,7 @@ LAST_STEPS = ("finished", "dropped")
 
 @dataclass(slots=True)
 class LoggedBatch:
-    """One batch, as the log has it."""
+    """One batch in the log."""
 
     marker: str
     """Chosen before anything is sent, and part of what is sent."""

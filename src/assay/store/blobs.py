@@ -73,7 +73,9 @@ class Blobs(Mapping[str, Media]):
         files = self._files(digest)
         if not files:
             return "missing"
-        return "whole" if _digest(files[0]) == digest else "changed"
+        if _digest(files[0]) == digest:
+            return "whole"
+        return "changed"
 
     def remove(self, digest: str) -> None:
         """Delete a medium, and its folder if it was the last file in it."""

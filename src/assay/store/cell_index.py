@@ -63,7 +63,8 @@ class TextColumn:
         return self._packed[start : start + self._width] == text.encode()
 
     def __setitem__(self, number: int, text: str) -> None:
-        width, packed = self._width, self._packed
+        width = self._width
+        packed = self._packed
         start = number * width
         if len(packed) < start:
             packed += bytes(start - len(packed))
@@ -86,11 +87,14 @@ class TextColumn:
                 ),
                 default=NOWHERE,
             )
-        encoded, width = text.encode(), self._width
+        encoded = text.encode()
+        width = self._width
         position = self._packed.find(encoded, start * width)
         while position >= 0 and position % width:
             position = self._packed.find(encoded, position + 1)
-        return position // width if position >= 0 else NOWHERE
+        if position >= 0:
+            return position // width
+        return NOWHERE
 
     def append(self, number: int, text: str) -> None:
         """Set the text of the next number."""
@@ -137,7 +141,8 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         return len(self._offsets) - self._offsets.count(NOWHERE) + unasked
 
     def __iter__(self) -> Iterator[Place]:
-        places, later = self._places, self._later
+        places = self._places
+        later = self._later
         return (
             places[number]
             for number, offset in enumerate(self._offsets)
@@ -153,9 +158,17 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         if later is None and self._offsets[number] < 0:
             return otherwise
         first = self._first(number)
-        return [first] if later is None else [first, *later]
+        if later is None:
+            return [first]
+        return [first, *later]
 
-    def append(self, number: int, key: str, offset: int, failed: bool) -> None:
+    def append(
+        self,
+        number: int,
+        key: str,
+        offset: int,
+        failed: bool,
+    ) -> None:
         """Record the first answer at the next place."""
         self._offsets.append(offset)
         self._failed.append(failed)
@@ -218,7 +231,9 @@ class Answers(ByPlace[Sequence[Answered | None]]):
         number = self._keys.find(key)
         while number >= 0 and (self._offsets[number] < 0 or self._failed[number]):
             number = self._keys.find(key, number + 1)
-        return self._offsets[number] if number >= 0 else NOWHERE
+        if number >= 0:
+            return self._offsets[number]
+        return NOWHERE
 
     def that_came(self) -> Iterator[tuple[str, int]]:
         """Yield key and offset of every answer that did not fail."""
@@ -226,9 +241,9 @@ class Answers(ByPlace[Sequence[Answered | None]]):
             if offset >= 0 and not self._failed[number]:
                 yield self._keys[number], offset
         for rounds in self._later.values():
-            yield from (
-                (a.key, a.offset) for a in rounds if a is not None and not a.failed
-            )
+            for a in rounds:
+                if a is not None and not a.failed:
+                    yield (a.key, a.offset)
 
     def _first(self, number: int) -> Answered | None:
         offset = self._offsets[number]
@@ -315,8 +330,10 @@ class CellIndex:
 
     def append(self, id: str, key: str, offset: int) -> bool:
         """Record the only answer of a new sample. Return False if the sample is not new."""
-        numbers, answers = self.places.numbers, self.answers
-        offsets, number = answers._offsets, len(numbers)
+        numbers = self.places.numbers
+        answers = self.answers
+        offsets = answers._offsets
+        number = len(numbers)
         if number != len(offsets) or numbers.setdefault(id, number) != number:
             return False
         # This is `answers.append` without its calls, because most lines of a long journal come here.
@@ -328,7 +345,13 @@ class CellIndex:
             answers._keys[number] = key
         return True
 
-    def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
+    def add_output(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+        answer: Answered,
+    ) -> None:
         """Record an answer. The same round may occur again after a restart."""
         number = self._number(id, epoch)
         before = self.answers.put(number, round, answer)
@@ -342,8 +365,8 @@ class CellIndex:
     def _number(self, id: str, epoch: int) -> int:
         """Return the number of a place, adding the place if it is new."""
         numbers = self.places.numbers
-        place = (id, epoch) if epoch else id
-        return numbers.setdefault(place, len(numbers))
+        key = (id, epoch) if epoch else id
+        return numbers.setdefault(key, len(numbers))
 
     def add_score(
         self, scorer: str, id: str, epoch: int, offset: int, digest: str
@@ -352,7 +375,8 @@ class CellIndex:
         scored = self.scores.get(scorer)
         if scored is None:
             scored = self.scores[scorer] = Scored(self.places)
-        numbers, offsets = self.places.numbers, scored._offsets
+        numbers = self.places.numbers
+        offsets = scored._offsets
         number = numbers.setdefault((id, epoch) if epoch else id, len(numbers))
         if number == len(offsets) and len(digest) == DIGEST_LENGTH and digest.isascii():
             offsets.append(offset)

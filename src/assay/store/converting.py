@@ -22,7 +22,12 @@ SAME = 1e-6
 """Relative difference below which the file's number is the mean of its samples."""
 
 
-def write_run(run: ForeignRun, folder: Path, path: Path, stamp: str) -> None:
+def write_run(
+    run: ForeignRun,
+    folder: Path,
+    path: Path,
+    stamp: str,
+) -> None:
     """Write the samples, then the numbers and what is known of the run.
 
     `path` is what the user named; `stamp` changes when its files do.
@@ -173,6 +178,10 @@ def _means(
     task: ForeignTask, scorer: str, protocol: str, expected: int, reader: RunReader
 ) -> list[Result]:
     records = reader.scores(task.task, task.model, scorer)
+    if scorer in task.shares:
+        bounds = (0.0, 1.0)
+    else:
+        bounds = None
     context = SummaryContext(
         task=task.task,
         model=task.model,
@@ -181,7 +190,7 @@ def _means(
         n_expected=expected,
         seed=0,
         higher_is_better=task.higher_is_better.get(scorer, True),
-        bounds=(0.0, 1.0) if scorer in task.shares else None,
+        bounds=bounds,
     )
     return list(Mean()(Attempts(records), context))
 
@@ -211,7 +220,8 @@ def _as_stated(row: Result, number: ForeignNumber) -> Result:
 
 def _stated(number: ForeignNumber, blank: Result, tool: str) -> Result:
     """Return a number that a tool states, which is not the mean of values of samples."""
-    ci, interval = number.ci, number.interval
+    ci = number.ci
+    interval = number.interval
     if ci is None and number.stderr and number.value is not None:
         margin = NORMAL * number.stderr
         ci = number.value - margin, number.value + margin

@@ -50,11 +50,10 @@ def _refuse_foreign(files: Any, root: str, url: str) -> None:
         }
         if not names:
             return
-        plain = (
-            json.loads(files.cat_file(f"{root.rstrip('/')}/run.json"))
-            if "run.json" in names
-            else None
-        )
+        if "run.json" in names:
+            plain = json.loads(files.cat_file(f"{root.rstrip('/')}/run.json"))
+        else:
+            plain = None
     except (FileNotFoundError, NotADirectoryError):
         return  # Nothing is there. A target that cannot be written fails when the first file is sent.
     except (OSError, ValueError):

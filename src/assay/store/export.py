@@ -35,10 +35,9 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
 
     An answer without a score has no scorer.
     """
-    protocols = {
-        (row["task"], row["model"]): row.get("protocol")
-        for row in reader.summary.get("results", ())
-    }
+    protocols = {}
+    for row in reader.summary.get("results", ()):
+        protocols[(row["task"], row["model"])] = row.get("protocol")
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # The requests to a judge are stored under `task#role`.
@@ -46,14 +45,14 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
             continue
         view = reader.view(task, model)
         counted = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
-        for place in filter(view.__contains__, places_of(cell)):
-            rounds = reader.rounds(task, model, place)
-            verdicts = [scored[place][0] for scored in counted if place in scored]
+        for key in filter(view.__contains__, places_of(cell)):
+            rounds = reader.rounds(task, model, key)
+            verdicts = [scored[key][0] for scored in counted if key in scored]
             common = {
                 "task": task,
                 "model": model,
-                "id": place[0],
-                "epoch": place[1],
+                "id": key[0],
+                "epoch": key[1],
                 **_asked(rounds),
             }
             common["protocol"] = protocols.get((task, model))
@@ -75,10 +74,10 @@ def places_of(cell: CellIndex) -> list[tuple[str, int]]:
 
 
 def _natural(id: str) -> list[tuple[int, str]]:
-    return [
-        (int(piece), "") if piece.isdecimal() else (-1, piece)
-        for piece in re.split(r"(\d{1,18})", id)
-    ]
+    keys = []
+    for piece in re.split(r"(\d{1,18})", id):
+        keys.append((int(piece), "") if piece.isdecimal() else (-1, piece))
+    return keys
 
 
 def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:
@@ -140,16 +139,19 @@ def content_text(content: Any) -> str:
 
 def part_text(part: Mapping[str, Any]) -> str:
     """Return one part of a record as text."""
+    kind = part.get("type")
     if "sha256" in part:
-        return f"[{part.get('type')} {str(part['sha256'])[:12]}]"
-    if part.get("type") == "json":
+        digest = str(part["sha256"])
+        return f"[{kind} {digest[:12]}]"
+    if kind == "json":
         return json.dumps(part.get("value"), ensure_ascii=False)
-    if part.get("type") == "tool_call":
+    if kind == "tool_call":
         arguments = as_text(part.get("arguments"))
         return f"[call] {part.get('name')}({arguments})\n"
-    if part.get("type") == "tool_result":
+    if kind == "tool_result":
         error = f" {part['error']}" if part.get("error") else ""
-        return f"[result{error}] {content_text(part.get('content'))}\n"
+        content = content_text(part.get("content"))
+        return f"[result{error}] {content}\n"
     return str(part.get("text", ""))
 
 
@@ -175,21 +177,23 @@ def candidate_text(candidate: Mapping[str, Any]) -> str:
 
 def as_text(value: Any) -> str | None:
     """Return a value of a record as text; anything but text as JSON."""
-    return (
-        value
-        if value is None or isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, default=str)
-    )
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def safe_cell(text: str) -> str:
     """Return a text as a CSV cell that no spreadsheet evaluates."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    if text.startswith(_FORMULA):
+        return f"'{text}"
+    return text
 
 
 def plain_cell(cell: str) -> str:
     """Return the text that `safe_cell` received."""
-    return cell[1:] if cell.startswith("'") else cell
+    if cell.startswith("'"):
+        return cell[1:]
+    return cell
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -226,7 +230,9 @@ def write_csv(reader: RunReader, path: Path) -> int:
 def _cell(name: str, value: Any) -> Any:
     if value is None:
         return ""
-    return value if name in NUMBER_COLUMNS else safe_cell(str(value))
+    if name in NUMBER_COLUMNS:
+        return value
+    return safe_cell(str(value))
 
 
 def write_parquet(reader: RunReader, path: Path) -> int:
@@ -256,8 +262,6 @@ def write_parquet(reader: RunReader, path: Path) -> int:
 
 def _valid(value: Any) -> Any:
     """Return text without lone surrogates, which UTF-8 cannot represent."""
-    return (
-        value.encode("utf-8", "backslashreplace").decode()
-        if isinstance(value, str)
-        else value
-    )
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value

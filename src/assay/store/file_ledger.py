@@ -79,11 +79,9 @@ class FileLedger:
         return self._digests[name]
 
     def _name(self, path: Path) -> str:
-        return (
-            path.relative_to(self.root).as_posix()
-            if path.is_relative_to(self.root)
-            else str(path)
-        )
+        if path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        return str(path)
 
     def _knows(self, name: str) -> bool:
         if (

@@ -16,7 +16,7 @@ from .layout import Layout, disk_error, safe_name
 from .lock import is_locked
 from .runs import RunReader
 
-CONVERSION = 1
+CONVERSION = 2
 """Raised when converted folders have to be written again."""
 IMPORTED = "imported"
 """Key of `run.json` that says which tool's results these are."""
@@ -97,7 +97,9 @@ def _stamp_of(folder: Path) -> str:
     except UnusablePath:
         return ""
     imported = manifest.get(IMPORTED)
-    return str(imported.get("stamp")) if isinstance(imported, Mapping) else ""
+    if isinstance(imported, Mapping):
+        return str(imported.get("stamp"))
+    return ""
 
 
 def _remove_drafts(folder: Path) -> None:

@@ -70,11 +70,10 @@ class AnswersByKey:
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
         self._index = index
         self._cells = cells
-        self._searches = (
-            SEARCHES
-            if any(cell.replaced or cell.answers.is_dialogue for cell in cells)
-            else 0
-        )
+        if any(cell.replaced or cell.answers.is_dialogue for cell in cells):
+            self._searches = SEARCHES
+        else:
+            self._searches = 0
         self._table: HashTable | None = None
         self._offsets = array("q")
 
@@ -101,7 +100,9 @@ class AnswersByKey:
                     self._table.add(hash(answer_key))
                     self._offsets.append(offset)
         number = self._table.find(hash(key))
-        return self._offsets[number] if number >= 0 else NOWHERE
+        if number >= 0:
+            return self._offsets[number]
+        return NOWHERE
 
 
 class Index:
@@ -132,11 +133,10 @@ class Index:
         """A one-line description of the damaged lines; empty if there are none."""
         if self.damaged_range is None:
             return ""
-        lines = (
-            "1 damaged line was"
-            if self.damaged == 1
-            else f"{self.damaged} damaged lines were"
-        )
+        if self.damaged == 1:
+            lines = "1 damaged line was"
+        else:
+            lines = f"{self.damaged} damaged lines were"
         return f"records.jsonl: {lines} skipped (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
 
     def cell(self, task: str, model: str) -> CellIndex:
@@ -225,7 +225,8 @@ class Index:
     def _add_media(self, round: "Round", line: bytes) -> None:
         for digest in self._media_of.pop(round, ()):
             self.media[digest].discard(round)
-        if digests := tuple(made_media(line)):
+        digests = tuple(made_media(line))
+        if digests:
             self._media_of[round] = digests
             for digest in digests:
                 self.media.setdefault(digest, set()).add(round)
@@ -333,10 +334,15 @@ class Scores(Sequence[ScoreRecord]):
             block, start = b"", 0
             for offset in self._offsets:
                 position = offset - start
-                end = block.find(b"\n", position) if 0 <= position < len(block) else -1
+                if 0 <= position < len(block):
+                    end = block.find(b"\n", position)
+                else:
+                    end = -1
                 if end < 0:
                     file.seek(offset)
-                    block, start, position = file.read(BLOCK_BYTES), offset, 0
+                    block = file.read(BLOCK_BYTES)
+                    start = offset
+                    position = 0
                     end = block.find(b"\n")
                     if end < 0:
                         block += file.readline()

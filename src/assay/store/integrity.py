@@ -101,4 +101,6 @@ def _samples(ids: Iterable[str]) -> str:
     named = ", ".join(repr(id) for id in listed[:NAMED]) + (
         ", …" if len(listed) > NAMED else ""
     )
-    return f"sample {named}" if len(listed) == 1 else f"{len(listed)} samples: {named}"
+    if len(listed) == 1:
+        return f"sample {named}"
+    return f"{len(listed)} samples: {named}"

@@ -39,7 +39,9 @@ def as_plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, float):
         return float(value)
-    return int(value) if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return int(value)
+    return str(value)
 
 
 _encode = msgspec.json.Encoder(enc_hook=as_plain).encode
@@ -66,7 +68,8 @@ def seal(record: Any, redactor: Redactor | None = None) -> bytes:
 
 def _members(line: msgspec.Struct) -> dict[str, Any]:
     """Return the members that the fast encoder writes, for the slower one."""
-    kind, members = type(line), msgspec.structs.asdict(line)
+    kind = type(line)
+    members = msgspec.structs.asdict(line)
     required = len(kind.__struct_fields__) - len(kind.__struct_defaults__)
     defaults = dict(
         zip(kind.__struct_fields__[required:], kind.__struct_defaults__, strict=True)
@@ -92,14 +95,12 @@ class Repair:
         if self.torn_bytes:
             parts.append(f"a torn last line of {self.torn_bytes} bytes was cut off")
         if self.damaged_lines:
-            where = (
-                " (bytes {} to {})".format(*self.damaged_range)
-                if self.damaged_range
-                else ""
-            )
-            parts.append(
-                f"{plural(self.damaged_lines, 'damaged line')} passed over{where}"
-            )
+            if self.damaged_range:
+                where = " (bytes {} to {})".format(*self.damaged_range)
+            else:
+                where = ""
+            part = f"{plural(self.damaged_lines, 'damaged line')} passed over{where}"
+            parts.append(part)
         return "; ".join(parts)
 
 
@@ -246,7 +247,10 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     with open(path, "rb") as file:
         offset = 0
         for line in file:
-            body = line[:-1] if line[-1] == 10 else line
+            if line[-1] == 10:
+                body = line[:-1]
+            else:
+                body = line
             # Written inline, because it takes most of the time of reading a long journal.
             sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
             yield (
@@ -260,10 +264,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
 
 def part_of(record: type[Any], *names: str, **others: Any) -> Any:
     """Return a structure with some fields of a record, as declared there. `others` gives fields another type."""
-    hints, declared = (
-        get_type_hints(record),
-        {field.name: field for field in fields(record)},
-    )
+    hints = get_type_hints(record)
+    declared = {field.name: field for field in fields(record)}
     members: list[Any] = [
         (name, hints[name], *_default(declared[name])) for name in names
     ]
@@ -295,7 +297,9 @@ def _line_of(record: type[Any]) -> Any:
 def _default(field: "Field[Any]") -> tuple[Any, ...]:
     if field.default_factory is not MISSING:
         return (field.default_factory(),)
-    return () if field.default is MISSING else (field.default,)
+    if field.default is MISSING:
+        return ()
+    return (field.default,)
 
 
 if TYPE_CHECKING:

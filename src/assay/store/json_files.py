@@ -47,19 +47,22 @@ def read_run_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON object to a file, completely or not at all."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    write_whole(path, f"{text}\n".encode("utf-8", "replace"))
+    document = f"{text}\n".encode("utf-8", "replace")
+    write_whole(path, document)
 
 
 def fault_of_manifest(manifest: Mapping[str, Any]) -> str:
     """Return what is wrong with a `run.json`; empty if nothing is."""
     for name in _MAPPINGS:
-        if not isinstance(manifest.get(name, {}), Mapping):
+        entry = manifest.get(name, {})
+        if not isinstance(entry, Mapping):
             return f"`{name}` is not a mapping"
     cells = manifest.get("cells", [])
     if not isinstance(cells, list):
         return "`cells` is not a list"
     for cell in cells:
-        if fault := _fault_of_cell(cell):
+        fault = _fault_of_cell(cell)
+        if fault:
             return fault
     return ""
 
@@ -72,6 +75,7 @@ def _fault_of_cell(cell: Any) -> str:
         if not isinstance(cell.get(name), str):
             return f"an entry of `cells` has no {name}"
     for name in _MAPPINGS_OF_CELL:
-        if not isinstance(cell.get(name) or {}, Mapping):
+        entry = cell.get(name) or {}
+        if not isinstance(entry, Mapping):
             return f"`{name}` of task {cell['task']!r} is not a mapping"
     return ""

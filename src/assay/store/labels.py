@@ -74,7 +74,9 @@ def add_labels(layout: Layout, labels: list[Label]) -> None:
 
 def read_labels(layout: Layout) -> list[Label]:
     """Return all labels in the order they were given, without damaged lines."""
-    return list(_labels(layout)) if layout.labels.exists() else []
+    if layout.labels.exists():
+        return list(_labels(layout))
+    return []
 
 
 def standing_labels(

@@ -4,6 +4,7 @@ run.json        what was run: options, versions, digests
 records.jsonl   the journal: what was answered and scored; the truth
 summary.json    the numbers, derived from the journal
 media/          images and audio by content hash
+batches.jsonl   which batches were sent to a batch API; written before each step
 labels.jsonl    what people said of answers, line by line; never overwritten
 view.index      what pages need of a long journal, derived from it; may be removed
 .lock           who writes here
@@ -29,6 +30,7 @@ class Layout:
         self.journal = folder / "records.jsonl"
         self.summary = folder / "summary.json"
         self.media = folder / "media"
+        self.batches = folder / "batches.jsonl"
         self.labels = folder / "labels.jsonl"
         self.view_index = folder / "view.index"
         self.lock = folder / ".lock"

@@ -71,7 +71,8 @@ def _check_apart(readers: Sequence[RunReader]) -> None:
         folder = reader.layout.folder
         where = str(folder)
         for cell in reader.manifest.get("cells", ()):
-            task, model = cell["task"], cell["model"]
+            task = cell["task"]
+            model = cell["model"]
             digests = cell.get("digests", {})
             part = digests.get("view") or folder.resolve()
             name = (task, model, part)
@@ -88,7 +89,8 @@ def _check_alike(readers: Sequence[RunReader]) -> None:
     for reader in readers:
         where = str(reader.layout.folder)
         for cell in reader.manifest.get("cells", ()):
-            task, model = cell["task"], cell["model"]
+            task = cell["task"]
+            model = cell["model"]
             digests = cell.get("digests", {})
             other, before = cells.setdefault((task, model), (where, digests))
             differing = []

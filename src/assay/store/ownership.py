@@ -80,13 +80,12 @@ def _refuse_special(path: Path, *, is_folder: bool) -> None:
     except FileNotFoundError:
         return
     if not (stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)):
-        description = (
-            "a link"
-            if stat.S_ISLNK(mode)
-            else "not a folder"
-            if is_folder
-            else "not a file"
-        )
+        if stat.S_ISLNK(mode):
+            description = "a link"
+        elif is_folder:
+            description = "not a folder"
+        else:
+            description = "not a file"
         raise UsageError(
             f"{path.name} is {description}, and a run would be written through it",
             where=str(path.parent),

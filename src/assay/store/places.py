@@ -32,7 +32,9 @@ class HashTable:
 
     def find(self, hash: int) -> int:
         """Return the number that was added under a hash, or -1."""
-        table, hashes, mask = self._table, self._hashes, self._mask
+        table = self._table
+        hashes = self._hashes
+        mask = self._mask
         slot = hash & mask
         while (number := table[slot]) >= 0:
             if hashes[number] == hash:
@@ -54,7 +56,9 @@ class HashTable:
                 self._set(earlier, number)
 
     def _set(self, hash: int, number: int) -> None:
-        table, hashes, mask = self._table, self._hashes, self._mask
+        table = self._table
+        hashes = self._hashes
+        mask = self._mask
         slot = hash & mask
         while (other := table[slot]) >= 0 and hashes[other] != hash:
             slot = (slot + 1) & mask
@@ -77,7 +81,7 @@ class Places:
 
     def __init__(self) -> None:
         self.numbers: dict[str | Place, int] = {}
-        """Numbers by place while a journal is read. Epoch 0 is left out, because mostly there is no other."""
+        """Numbers by sample and epoch while a journal is read. Epoch 0, usually the only one, is not stored."""
         self._ids = b"\0"
         self._starts = array("Q", [1])
         self._epochs: array[int] | None = None
@@ -112,9 +116,10 @@ class Places:
                 "Q", accumulate(map((1).__add__, map(len, numbers)), initial=1)
             )
             return
-        ids, epochs = bytearray(b"\0"), array("q")
-        for place in numbers:
-            id, epoch = (place, 0) if isinstance(place, str) else place
+        ids = bytearray(b"\0")
+        epochs = array("q")
+        for key in numbers:
+            id, epoch = (key, 0) if isinstance(key, str) else key
             ids += id.encode("utf-8", "surrogatepass")
             ids.append(0)
             self._starts.append(len(ids))
@@ -165,7 +170,8 @@ class Places:
 
     def _hashed(self, table: HashTable, id: str, epoch: int) -> tuple[int, int]:
         """Return the number of a place and its hash. If another place has this hash, use the next hash in turn."""
-        hashed, tries = hash((id, epoch)), 0
+        hashed = hash((id, epoch))
+        tries = 0
         while (number := table.find(hashed)) >= 0 and not self._is(number, id, epoch):
             tries += 1
             hashed = hash((id, epoch, tries))

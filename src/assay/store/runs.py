@@ -162,18 +162,23 @@ class RunReader:
     @property
     def manifest_if_any(self) -> dict[str, Any]:
         """What was run; empty if a damaged folder has lost it."""
-        return self.manifest if self.layout.manifest.exists() else {}
+        if self.layout.manifest.exists():
+            return self.manifest
+        return {}
 
     @cached_property
     def results(self) -> list[Result]:
         """The numbers of the table, without fields that only another version knows."""
-        fields, rows = Result.__dataclass_fields__, self.summary.get("results", ())
-        return [
-            result_from_plain(
-                {name: value for name, value in row.items() if name in fields}
+        fields = Result.__dataclass_fields__
+        rows = self.summary.get("results", ())
+        rebuilt = []
+        for row in rows:
+            rebuilt.append(
+                result_from_plain(
+                    {name: value for name, value in row.items() if name in fields}
+                )
             )
-            for row in rows
-        ]
+        return rebuilt
 
     def outputs(
         self, task: str | None = None, model: str | None = None
@@ -181,12 +186,10 @@ class RunReader:
         """Yield the output records in the order of their samples' ids, with rounds in order."""
         for (own_task, own_model), cell in self.index.cells.items():
             if task in (None, own_task) and model in (None, own_model):
-                for place in sorted(cell.answers):
-                    yield from (
-                        self.index.output(a)
-                        for a in cell.answers[place]
-                        if a is not None
-                    )
+                for key in sorted(cell.answers):
+                    for a in cell.answers[key]:
+                        if a is not None:
+                            yield self.index.output(a)
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
         """Return the score records of one scorer that the last summary counted, in the order of the samples' ids."""
@@ -196,8 +199,8 @@ class RunReader:
         view = self.view(task, model)
         counts_all = view == View()
         offsets = []
-        for place, offset in sorted(scored.located()):
-            if counts_all or place in view:
+        for key, offset in sorted(scored.located()):
+            if counts_all or key in view:
                 offsets.append(offset)
         return Scores(self.index, offsets)
 
@@ -215,11 +218,11 @@ class RunReader:
         )
         if not is_known_damage or not len(answers):
             return records
-        return [
-            record
-            for record in records
-            if (record.id, record.epoch) in answers or record.outcome in UNRESOLVED
-        ]
+        counted = []
+        for record in records:
+            if (record.id, record.epoch) in answers or record.outcome in UNRESOLVED:
+                counted.append(record)
+        return counted
 
     def lost_answers(self) -> int:
         """Return how many samples have a verdict in the journal whose answer was lost, and not asked for again."""
@@ -231,9 +234,9 @@ class RunReader:
                 continue
             for scorer in self.scorers(task, model):
                 for record in self.scores(task, model, scorer):
-                    place = (record.id, record.epoch)
-                    if place not in cell.answers and record.outcome not in UNRESOLVED:
-                        lost.add((task, model, *place))
+                    key = (record.id, record.epoch)
+                    if key not in cell.answers and record.outcome not in UNRESOLVED:
+                        lost.add((task, model, *key))
         return len(lost)
 
     def view(self, task: str, model: str) -> "View":
@@ -261,7 +264,9 @@ class RunReader:
         """
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
-        return [scorer for scorer in spoken if scorer in named] if named else spoken
+        if named:
+            return [scorer for scorer in spoken if scorer in named]
+        return spoken
 
     def sample_values(
         self, result: Result, model: str = ""
@@ -276,22 +281,21 @@ class RunReader:
         from ..summarizers.mean import UNREAD_LEFT_OUT
         from ..summarizers.sample_values import value_reader, values_by_sample
 
-        task, model = result.task, model or result.model
-        scorers = [
-            s
-            for s in self.scorers(task, model)
-            if result.metric == s or result.metric.startswith(f"{s}.")
-        ]
+        task = result.task
+        model = model or result.model
+        scorers = []
+        for s in self.scorers(task, model):
+            if result.metric == s or result.metric.startswith(f"{s}."):
+                scorers.append(s)
         records = (
             record
             for scorer in scorers
             for record in Attempts(self.counted_scores(task, model, scorer))
         )
-        unread = (
-            None
-            if UNREAD_LEFT_OUT in result.flags
-            else float(result.details.get("unread_counts_as", 0.0))
-        )
+        if UNREAD_LEFT_OUT in result.flags:
+            unread = None
+        else:
+            unread = float(result.details.get("unread_counts_as", 0.0))
         try:
             return values_by_sample(
                 records, value_reader(result.metric, unread), result.reducer
@@ -314,11 +318,10 @@ class RunReader:
         """Return the scorers of each task × model of the last run; empty for a model that scores itself."""
         if self._counted is None:
             cells = self.manifest_if_any.get("cells", ())
-            described = [
-                cell
-                for cell in cells
-                if isinstance(cell, Mapping) and "task" in cell and "model" in cell
-            ]
+            described = []
+            for cell in cells:
+                if isinstance(cell, Mapping) and "task" in cell and "model" in cell:
+                    described.append(cell)
             self._counted = {
                 (c["task"], c["model"]): frozenset(c.get("scorers") or ())
                 for c in described
@@ -341,7 +344,7 @@ class RunWriter:
     ) -> None:
         """Open a folder for a run.
 
-        `signs` marks `run.json` as this user's own. It is False if the settings come from somebody else.
+        `signs` marks `run.json` as this user's own. It is False if another user made the settings.
         """
         self.layout = Layout(Path(folder))
         self._signs = signs
@@ -489,7 +492,9 @@ class RunWriter:
 
     def read_summary(self) -> dict[str, Any]:
         """Return `summary.json` of an earlier run in this folder; empty if there is none."""
-        return read_json(self.layout.summary) if self.layout.summary.exists() else {}
+        if self.layout.summary.exists():
+            return read_json(self.layout.summary)
+        return {}
 
     def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
         """Write the numbers, then mark the run as ended. A kill in between leaves it unfinished."""

@@ -91,7 +91,12 @@ class Redactor:
             if secret in body:
                 self._has_echoed = True
                 return True
-        answer = body if is_answer else self._echo(body) if self._encoded else b""
+        if is_answer:
+            answer = body
+        elif self._encoded:
+            answer = self._echo(body)
+        else:
+            answer = b""
         for form in self._encoded if answer else ():
             if form in answer:
                 self._has_echoed = True
@@ -106,7 +111,9 @@ class Redactor:
         if self._has_echoed or b'"error"' in body:
             return body
         start = body.find(b'"output":')
-        return body[start:] if start >= 0 else b""
+        if start >= 0:
+            return body[start:]
+        return b""
 
     def line(self, body: bytes) -> bytes:
         """Return a line of JSON without the secrets. Mark an answer that contained one as `redacted`."""
@@ -129,21 +136,17 @@ class Redactor:
     def _without(self, value: Any, name: str = "") -> Any:
         """Return part of a record without the secrets. Words of the record format stay."""
         if isinstance(value, str):
-            return (
-                value
-                if name in _WORDED and value in _WORDS
-                else cleared(value, self._searched)
-            )
+            if name in _WORDED and value in _WORDS:
+                return value
+            return cleared(value, self._searched)
         if isinstance(value, dict):
             return {
                 cleared(key, _odd(self._searched)): self._without(entry, key)
                 for key, entry in value.items()
             }
-        return (
-            [self._without(entry) for entry in value]
-            if isinstance(value, list)
-            else value
-        )
+        if isinstance(value, list):
+            return [self._without(entry) for entry in value]
+        return value
 
     def text(self, text: str) -> str:
         """Return a message without the secrets and without text that looks like one."""
@@ -165,11 +168,9 @@ class Redactor:
         return value
 
     def _plain_name(self, name: Any) -> Any:
-        return (
-            hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
-            if isinstance(name, str)
-            else name
-        )
+        if isinstance(name, str):
+            return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN)
+        return name
 
     def hide(self, error: Exception) -> None:
         """Remove secrets from an error's message. Drop its cause if that shows one."""

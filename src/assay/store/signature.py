@@ -21,7 +21,7 @@ _LABEL = b"assay run.json 1\n"
 
 
 class NoKey(Exception):
-    """There is no usable key; the message says why."""
+    """Raised if no key can be used; the message says why."""
 
 
 def key_file() -> Path:
@@ -45,7 +45,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Return why a run counts as made by somebody else, or `None` for this user's own."""
+    """Return why a run counts as another user's, or `None` for this user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_lack()}"
@@ -66,11 +66,9 @@ def _lack() -> str:
     except NoKey as error:
         return f" ({error})"
     folder = next((parent for parent in path.parents if parent.exists()), path.parent)
-    return (
-        ""
-        if path.exists() or os.access(folder, os.W_OK)
-        else f" (no key can be kept: {folder} cannot be written)"
-    )
+    if path.exists() or os.access(folder, os.W_OK):
+        return ""
+    return f" (no key can be kept: {folder} cannot be written)"
 
 
 def _code(bare: Mapping[str, Any], key: bytes) -> str:

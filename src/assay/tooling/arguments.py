@@ -34,7 +34,13 @@ def find_faults(arguments: Any, schema: Mapping[str, Any]) -> list[str]:
     return faults[:MOST_FAULTS]
 
 
-def _check(value: Any, schema: Any, path: str, faults: list[str], depth: int) -> None:
+def _check(
+    value: Any,
+    schema: Any,
+    path: str,
+    faults: list[str],
+    depth: int,
+) -> None:
     """Add what is wrong with a value to a list."""
     if not isinstance(schema, Mapping) or depth > MOST_DEPTH:
         return
@@ -89,9 +95,8 @@ def _check_object(
             _check(member, properties[name], f"{prefix}{name}", faults, depth + 1)
         elif others is False:
             listed = ", ".join(properties) or "none"
-            faults.append(
-                f"there is no parameter `{prefix}{name}` (there are: {listed})"
-            )
+            fault = f"there is no parameter `{prefix}{name}` (there are: {listed})"
+            faults.append(fault)
         elif isinstance(others, Mapping):
             _check(member, others, f"{prefix}{name}", faults, depth + 1)
 
@@ -121,13 +126,13 @@ def _described(schema: Any) -> str:
     if isinstance(kind, (list, tuple)):
         return " or ".join(str(entry) for entry in kind)
     if isinstance(kind, str):
-        return f"an {kind}" if kind[:1] in "aeio" else f"a {kind}"
+        if kind[:1] in "aeio":
+            return f"an {kind}"
+        return f"a {kind}"
     allowed = schema.get("enum") if isinstance(schema, Mapping) else None
-    return (
-        f"one of {shorten(list(allowed))}"
-        if isinstance(allowed, Sequence)
-        else "another value"
-    )
+    if isinstance(allowed, Sequence):
+        return f"one of {shorten(list(allowed))}"
+    return "another value"
 
 
 def smallest_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:

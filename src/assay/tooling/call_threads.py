@@ -91,12 +91,10 @@ class CallThreads:
             except CallOverrun:
                 raise
             except BaseException as error:  # noqa: BLE001 - carried over to the caller
-                # A future takes no StopIteration.
-                carried = (
-                    RuntimeError(repr(error))
-                    if isinstance(error, StopIteration)
-                    else error
-                )
+                carried = error
+                if isinstance(error, StopIteration):
+                    # A future refuses StopIteration.
+                    carried = RuntimeError(repr(error))
                 _hand_over(loop, future, future.set_exception, carried)
             else:
                 _hand_over(loop, future, future.set_result, value)

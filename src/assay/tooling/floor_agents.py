@@ -1,7 +1,7 @@
 """Agents that do nothing, for floors: what a task with tools gives to a model without any skill.
 
 `null` says "Hello." and calls nothing. `spam` calls each tool once with the smallest arguments that its schema
-allows, and then says "Hello.".
+allows, and then says "Hello.". `brief_user` plays a simulated user in their runs, so that a floor costs nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from ..core import Abilities, Candidate, Output, Request, Text
 from ..core.tools import Tool, ToolCall
 from .arguments import smallest_arguments
+from .simulated_user import STOP_MARKS
 
 WORDS = "Hello."
 ANY = frozenset({"text", "image", "audio", "video"})
@@ -35,7 +36,9 @@ class Null:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
-        return Output((Candidate((Text(WORDS),), "stop"),))
+        """Return the same words to every request."""
+        candidate = Candidate((Text(WORDS),), "stop")
+        return Output((candidate,))
 
 
 @dataclass
@@ -50,8 +53,23 @@ class Spam(Null):
             _smallest_call(number, tool)
             for number, tool in enumerate(request.prompt.tools, start=1)
         )
-        return Output((Candidate(tuple(calls), "tool_calls"),))
+        candidate = Candidate(tuple(calls), "tool_calls")
+        return Output((candidate,))
+
+
+@dataclass
+class BriefUser(Null):
+    """A simulated user that says "Hello.", and ends the conversation after the first answer."""
+
+    def _answer(self, request: Request) -> Output:
+        has_spoken = any(message.role == "assistant" for message in request.messages)
+        words = STOP_MARKS[0] if has_spoken else WORDS
+        candidate = Candidate((Text(words),), "stop")
+        return Output((candidate,))
 
 
 def _smallest_call(number: int, tool: Tool) -> ToolCall:
-    return ToolCall(f"spam_{number}", tool.name, smallest_arguments(tool.parameters))
+    """Return a call with the smallest arguments that the tool's schema accepts."""
+    arguments = smallest_arguments(tool.parameters)
+    call_id = f"spam_{number}"
+    return ToolCall(call_id, tool.name, arguments)

@@ -91,7 +91,9 @@ class _Bound:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        subject = function if inspect.isroutine(function) else type(function).__call__
+        subject = function
+        if not inspect.isroutine(function):
+            subject = type(function).__call__
         self.is_async = inspect.iscoroutinefunction(subject)
         self.takes_state = STATE in inspect.signature(function).parameters
         hints = get_type_hints(subject)
@@ -115,7 +117,8 @@ def needs_conversion(hint: Any) -> bool:
 
 def converted(value: Any, hint: Any) -> Any:
     """Return a JSON value as the type that a function names: enums, dataclasses, tuples, sets, whole numbers."""
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin is Annotated:
         return converted(value, arguments[0])
     if origin in (Union, types.UnionType):

@@ -18,12 +18,13 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 def as_result(call: ToolCall, value: Any) -> ToolResult:
     """Return what a tool returned as the result of a call: text as it is, media as parts, anything else as JSON."""
     if isinstance(value, ToolResult):
-        return (
-            value
-            if value.call_id == call.id
-            else ToolResult(call.id, value.parts, value.error)
-        )
-    pieces = value if isinstance(value, (list, tuple)) else (value,)
+        if value.call_id == call.id:
+            return value
+        return ToolResult(call.id, value.parts, value.error)
+    if isinstance(value, (list, tuple)):
+        pieces = value
+    else:
+        pieces = (value,)
     has_parts = any(isinstance(piece, (Media, Text)) for piece in pieces)
     if not has_parts:
         return ToolResult(call.id, (Text(_words(value)),))
@@ -78,7 +79,9 @@ def spell_controls(text: str) -> str:
 
 def _spelled(match: re.Match[str]) -> str:
     code = ord(match.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"
 
 
 def cut_text(text: str, size: int) -> str:
@@ -103,4 +106,6 @@ def is_cut(result: ToolResult) -> bool:
 
 def plain_arguments(call: ToolCall) -> Mapping[str, Any]:
     """Return the arguments of a call that has been checked."""
-    return {} if isinstance(call.arguments, str) else call.arguments
+    if isinstance(call.arguments, str):
+        return {}
+    return call.arguments

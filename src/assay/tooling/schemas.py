@@ -128,7 +128,8 @@ def schema_of(hint: Any) -> dict[str, Any]:
         return {}
     if hint in SIMPLE_TYPES:
         return {"type": SIMPLE_TYPES[hint]}
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin is Annotated:
         return _annotated(arguments)
     if origin is Literal:
@@ -146,7 +147,9 @@ def _annotated(arguments: Sequence[Any]) -> dict[str, Any]:
     """Return the schema of `Annotated[int, "what it is"]`."""
     schema = schema_of(arguments[0])
     for note in arguments[1:]:
-        text = note if isinstance(note, str) else getattr(note, "description", None)
+        text = note
+        if not isinstance(note, str):
+            text = getattr(note, "description", None)
         if isinstance(text, str):
             schema = {**schema, "description": text}
     return schema
@@ -232,7 +235,8 @@ def _read_entries(section: str) -> dict[str, str]:
         entry = _ENTRY.match(line)
         is_new = entry is not None and (not name or depth <= indent)
         if entry is not None and is_new:
-            name, indent = entry.group(1), depth
+            name = entry.group(1)
+            indent = depth
             notes[name] = entry.group(2).strip()
         elif name:
             notes[name] = f"{notes[name]} {line.strip()}"

@@ -92,7 +92,9 @@ class UserTalk:
 
 
 def _words(output: Output) -> tuple[Text, ...]:
-    return (Text(output.text),) if output.text else ()
+    if output.text:
+        return (Text(output.text),)
+    return ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,9 @@ class UserSession:
         if self.talk.has_ended or self._exchanges >= MOST_EXCHANGES:
             return None
         words = await self.talk.say()
-        return None if words is None else [Message("user", (Text(words),))]
+        if words is None:
+            return None
+        return [Message("user", (Text(words),))]
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Raise: the user offers no tools."""

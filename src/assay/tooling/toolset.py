@@ -185,7 +185,10 @@ def _as_spec(entry: str | Mapping[str, Any]) -> Any:
 def _is_factory(function: Callable[..., Any]) -> bool:
     """Return True if a registered function returns a toolbox, rather than being a tool."""
     result = inspect.signature(function).return_annotation
-    named = result if isinstance(result, str) else getattr(result, "__name__", "")
+    if isinstance(result, str):
+        named = result
+    else:
+        named = getattr(result, "__name__", "")
     return named.endswith(("Toolbox", "Tools"))
 
 

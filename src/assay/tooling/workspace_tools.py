@@ -236,11 +236,19 @@ def _read_file(
         return text
     start = max(0, first_line - 1)
     every_line = text.splitlines(keepends=True)
-    end = None if lines is None else start + max(0, lines)
+    if lines is None:
+        end = None
+    else:
+        end = start + max(0, lines)
     return "".join(every_line[start:end])
 
 
-def _write_file(workspace: Workspace, seconds: float, path: str, content: str) -> str:
+def _write_file(
+    workspace: Workspace,
+    seconds: float,
+    path: str,
+    content: str,
+) -> str:
     """Write a file."""
     workspace.write(path, content)
     return f"wrote {len(content):,} characters to {path}"

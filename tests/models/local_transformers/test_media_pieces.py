@@ -30,7 +30,7 @@ def test_a_row_of_each_tensor_is_an_image():
 
     one, other = pieces_of(inputs([1, 9, 9, 2, 9, 9, 3], pixel_values=pixels), MARKS)
 
-    assert (one.places, other.places) == ((1, 2), (4, 5))
+    assert (one.positions, other.positions) == ((1, 2), (4, 5))
     assert torch.equal(other.tensors["pixel_values"], pixels[1:])
     assert one.digest != other.digest
 
@@ -46,7 +46,7 @@ def test_patches_are_told_apart_by_their_grids():
     )
 
     assert [len(piece.tensors["pixel_values"]) for piece in (one, other)] == [4, 8]
-    assert (one.places, other.places) == ((0,), (2, 3))
+    assert (one.positions, other.positions) == ((0,), (2, 3))
 
 
 def test_neighbours_of_one_shape_have_as_many_tokens_each():
@@ -54,7 +54,7 @@ def test_neighbours_of_one_shape_have_as_many_tokens_each():
 
     pieces = pieces_of(inputs([9] * 6, pixel_values=torch.zeros(3, 1, 2, 2)), MARKS)
 
-    assert [piece.places for piece in pieces] == [(0, 1), (2, 3), (4, 5)]
+    assert [piece.positions for piece in pieces] == [(0, 1), (2, 3), (4, 5)]
     assert len({piece.digest for piece in pieces}) == 1
 
 
@@ -67,8 +67,8 @@ def test_what_cannot_be_told_apart_is_one_piece():
         MARKS,
     )
 
-    assert whole.places == (0, 1, 2, 3, 4)
-    assert tiled.places == (0, 1, 3)
+    assert whole.positions == (0, 1, 2, 3, 4)
+    assert tiled.positions == (0, 1, 3)
 
 
 def test_all_images_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
@@ -79,7 +79,7 @@ def test_all_images_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
 
     one, other = pieces_of(inputs([9, 9, 1, 9, 9], **given), MARKS)
 
-    assert (one.places, other.places) == ((0, 1), (3, 4))
+    assert (one.positions, other.positions) == ((0, 1), (3, 4))
     assert torch.equal(other.tensors["pixel_values"], pixels[:, 1:])
 
 
@@ -92,7 +92,12 @@ def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
 
     seen, heard = pieces_of(given, MARKS)
 
-    assert (seen.mark, seen.places, heard.mark, heard.places) == (9, (0, 1), 8, (3,))
+    assert (seen.mark, seen.positions, heard.mark, heard.positions) == (
+        9,
+        (0, 1),
+        8,
+        (3,),
+    )
     assert seen.digest != heard.digest
     assert alike_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
 

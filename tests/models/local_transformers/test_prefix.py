@@ -89,7 +89,7 @@ def test_tokens_see_their_own_way_up_and_nothing_beside_it():
     layout = lay_out(subtree, sequences)
 
     for row, sequence in enumerate(sequences):
-        last = layout.place(row, len(sequence) - 1)
+        last = layout.offset_of(row, len(sequence) - 1)
         seen = [layout.tokens[at] for at in range(last + 1) if last < layout.ends[at]]
         assert seen == sequence
         assert layout.positions[last] == len(sequence) - 1

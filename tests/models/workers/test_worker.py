@@ -344,7 +344,7 @@ def test_options_and_abilities_are_read_without_running_the_file(tmp_path):
 
     worker = build_model(f"worker/{tmp_path / 'w.py'}:W", {"model": "m"})
 
-    assert worker.source.known == {"model", "size"} and worker.source.required == (
+    assert worker.source.options == {"model", "size"} and worker.source.required == (
         "model",
     )
     assert (worker.abilities.accepts, worker.abilities.produces) == (

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import assay
 from assay.cli.main import main
 from assay.comparison.gate import judge_run
 from assay.comparison.policy import read_policy
 from assay.models.scripted import Scripted
 from assay.report import plain_table
+from assay.sandbox import choose
 
 HALF = '''"""Half of the samples are right for an agent that does nothing."""
 dataset = [{"id": f"s{n}", "question": "open?", "answer": "yes" if n %% 2 else "no"} for n in range(%d)]
@@ -98,6 +101,24 @@ def test_a_floor_that_costs_something_is_left_out_and_the_run_says_so(tmp_path: 
     )
 
 
+def test_a_simulated_user_of_a_floor_costs_nothing(tmp_path: Path):
+    file = tmp_path / "talk.py"
+    text = HALF % 4
+    file.write_text(text + "user = 'You want {{ answer }}.'\n")
+    (tmp_path / "customer.py").write_text(
+        "def customer(messages):\n    return 'Bye. ###STOP###'\n"
+    )
+    result = assay.run(
+        str(file), Scripted("done"), output=str(tmp_path / "run"),
+        judges={"user": f"{tmp_path}/customer.py:customer"},
+    )  # fmt: skip
+
+    assert result.results[0].details["floor"]["value"] == 0.5
+    floors = assay.RunReader(tmp_path / "run" / "floors")
+    assert ("talk#user", "brief_user") in floors.index.cells
+    assert {name for _, name in floors.index.cells} == {"null", "spam", "brief_user"}
+
+
 def test_a_gate_can_require_a_distance_from_the_floor(tmp_path: Path):
     file = tmp_path / "policy.yaml"
     file.write_text("min_above_floor: 0.3\n")
@@ -135,6 +156,31 @@ def test_multiple_choice_shows_the_chance_level(tmp_path: Path):
     )  # fmt: skip
 
     assert result.results[0].details["floor"] == {"value": 0.375, "agent": "chance"}
+
+
+@pytest.mark.skipif(choose("bubblewrap").tier is None, reason="bubblewrap does not run")
+def test_an_agent_program_is_compared_with_one_that_ends_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"s{n}", "question": "?", "answer": "no"} for n in range(4)]
+    (tmp_path / "agent.py").write_text("def run(instruction):\n    return 'no'\n")
+    task = assay.Task("mine", rows, scorers=(says_nothing_or_no,))
+
+    result = assay.run(task, "scripted", agent="agent.py:run", output="run")
+    off = assay.run(task, "scripted", agent="agent.py:run", output="off", floors="off")
+    null = assay.run(task, "scripted", agent="null", output="null")
+
+    [row] = result.results
+    assert row.value == 1.0
+    assert row.details["floor"] == {"value": 1.0, "agent": "null", "null": 1.0}
+    assert row.flags == ("not above the floor",)
+    assert "floor" not in off.results[0].details and not Path("off/floors").exists()
+    assert "floor" not in null.results[0].details
+
+
+def says_nothing_or_no(sample: Any, output: Any) -> bool:
+    return output.text in ("", "no")
 
 
 def test_null_and_spam_are_models_of_their_own(tmp_path: Path, capsys: Any):

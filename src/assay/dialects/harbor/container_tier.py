@@ -121,7 +121,9 @@ def plan_container(
     network = tiers.build_network or config.allows_network
     bases = base_images(dockerfile)
     ids = [ask_engine(engine.image(name)).output for name in bases]
-    tag = f"{IMAGE_PREFIX}:{digest_of([_files_of(context), bases, ids])[:24]}"
+    how = engine.build(Path(), "", network=False)
+    digest = digest_of([_files_of(context), bases, ids, how])
+    tag = f"{IMAGE_PREFIX}:{digest[:24]}"
     is_built = not ask_engine(engine.image(tag)).fault
     if not network and not is_built:
         for name in bases:

@@ -27,6 +27,8 @@ STATES: Mapping[str, State] = {
     "CANCELLED": "cancelled",
 }
 """Final states, after `BATCH_STATE_` or `JOB_STATE_`; all others are on the way."""
+WITHOUT_RESULTS = ("EXPIRED", "CANCELLED")
+"""States of a batch that may have ended before anything was answered."""
 HTTP_STATUSES = {
     1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409,
     11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
@@ -97,7 +99,7 @@ class GeminiBatches(BatchApi):
         ended = ("successfulRequestCount", "failedRequestCount")
         error = mapping_in(reply, "error")
         return BatchStatus(
-            _state(batch, reply),
+            _state(reply),
             count_in(counts, "requestCount"),
             count_in(counts, *ended),
             count_in(counts, "failedRequestCount"),
@@ -110,8 +112,8 @@ class GeminiBatches(BatchApi):
         """Return the replies in the finished operation."""
         entries = _inlined(status.plain)
         if entries is None:
-            if status.state == "ended" and status.done == status.failed:
-                return BatchResults([])  # it expired before anything was answered
+            if _state_name(status.plain) in WITHOUT_RESULTS:
+                return BatchResults([])
             raise ResultsGone(str(status.plain.get("name")))
         replies = []
         broken = 0
@@ -136,9 +138,14 @@ def _batch_of(operation: Mapping[str, Any]) -> Mapping[str, Any]:
     return mapping_in(operation, "metadata") or operation
 
 
-def _state(batch: Mapping[str, Any], operation: Mapping[str, Any]) -> State:
-    state_name = str(batch.get("state") or operation.get("state") or "")
-    state = STATES.get(state_name.rpartition("_STATE_")[2], "running")
+def _state_name(operation: Mapping[str, Any]) -> str:
+    """Return the state without `BATCH_STATE_`."""
+    state = _batch_of(operation).get("state") or operation.get("state")
+    return str(state or "").rpartition("_STATE_")[2]
+
+
+def _state(operation: Mapping[str, Any]) -> State:
+    state = STATES.get(_state_name(operation), "running")
     is_done = bool(operation.get("done"))
     if state != "running" or not is_done:
         return state

@@ -12,6 +12,7 @@ from ...core.protocols import AsksThroughRun
 from ...models.batching.batch_api import MEGABYTE, BatchApi
 from ...models.batching.choosing import batch_api_of
 from ...store.batch_log import BatchLog
+from ..counts.spending import PRICES
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask
 from .executors.check import is_spread
@@ -137,6 +138,30 @@ def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
 
 def _wants_likelihoods(prompt: Prompt) -> bool:
     return prompt.continuations is not None or prompt.rolling
+
+
+def batch_notes(
+    planned: PlannedTask, run: RunOptions, limits: BatchLimits
+) -> list[str]:
+    """Return what users should know before batches are sent: their price, and what they leave out."""
+    notes = []
+    name = planned.model_name
+    has_prices = all(run.model_args.get(price) is not None for price in PRICES)
+    if not has_prices:
+        listed = ",".join(f"{price}=…" for price in PRICES)
+        notes.append(
+            f"{name}: the cost is not known; the prices of a million tokens count it: -a {listed}"
+        )
+    elif limits.price is None:
+        notes.append(
+            f"{name}: the batch price of this server is not known: the usual one is counted; --batch_args price=SHARE"
+        )
+    roles = {role for scoring in planned.scorings for role in scoring.roles}
+    for role in sorted(roles & run.judges.keys()):
+        notes.append(
+            f"{role} {run.judges[role]} is asked request by request, at the usual price; --predict_only leaves it out"
+        )
+    return notes
 
 
 def refuse_open_batches(log: BatchLog, task: str, model: str) -> None:

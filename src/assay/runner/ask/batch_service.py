@@ -215,6 +215,14 @@ class BatchService:
         self.log.note(logged, "dropped")
         return None
 
+    async def cancel(self, batch: LoggedBatch) -> None:
+        """Cancel a batch. Raise if the service does not know it."""
+        try:
+            await self._call(lambda: self.api.cancel(batch.batch_id))
+        except NotThere:
+            what = f"the service no longer knows batch {batch.batch_id}"
+            raise self._lost(OpenBatch(batch), what) from None
+
     async def _wait_until_ended(self, batch: OpenBatch, batch_id: str) -> None:
         """Ask for the state of a batch until it is final."""
         seconds = min(FIRST_POLL, self.limits.poll)

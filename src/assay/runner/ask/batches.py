@@ -86,6 +86,7 @@ class BatchAsker:
         """Jobs that were taken and not handed on yet."""
         self._handed_on = 0
         self._changed = asyncio.Event()
+        self._is_checked = False
 
     async def run(self, work: Work, sink: Sink) -> None:
         """Work until nothing is left, or until the work is stopped."""
@@ -119,6 +120,7 @@ class BatchAsker:
         while not work.stopped:
             jobs = work.take(AT_ONCE)
             if jobs:
+                await self._check_service()
                 for job in jobs:
                     await self._take(job)
                 await asyncio.sleep(0)
@@ -135,6 +137,12 @@ class BatchAsker:
                 await self._wait(work)
             elif not await work.more():
                 return
+
+    async def _check_service(self) -> None:
+        """Raise if the server has no batch API, once, before requests are collected."""
+        if not self._is_checked:
+            await self.service.check()
+            self._is_checked = True
 
     @property
     def _settle_seconds(self) -> float:

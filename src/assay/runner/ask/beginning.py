@@ -41,7 +41,7 @@ class Beginning:
             self._sent[whose] = now
 
     def left(self, whose: object) -> None:
-        """Record that a request is no longer in flight."""
+        """Remove a request from those in flight."""
         self._sent.pop(whose, None)
 
     def is_hopeless(
@@ -61,14 +61,19 @@ class Beginning:
             self.since = None  # it is there, and busy
             return False
         self.since = now if self.since is None else self.since
-        self.slowest = max(self.slowest, now - started)
-        return now - self.since >= self.seconds - MOMENT and not self._is_awaited(now)
+        duration = now - started
+        self.slowest = max(self.slowest, duration)
+        silence = now - self.since
+        limit = self.seconds - MOMENT
+        is_over_time = silence >= limit
+        return is_over_time and not self._is_awaited(now)
 
     def left_of(self, error: ErrorInfo, now: float, asked_wait: float) -> float:
         """Return the seconds until a server with only wrong replies is given up: a last try is due then."""
         if self.is_over or self.since is None or error.kind not in WRONG or asked_wait:
             return float("inf")
-        return max(0.0, self.since + self.seconds - now)
+        end = self.since + self.seconds
+        return max(0.0, end - now)
 
     def _is_awaited(self, now: float) -> bool:
         """Return True if a request has waited longer than wrong replies took: it may still be answered."""

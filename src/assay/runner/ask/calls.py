@@ -255,6 +255,6 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
 @lru_cache(maxsize=64)
 def _line(kind: str, accepts: frozenset[str]) -> str:
     """Return one line that is the same for all samples with media of this kind."""
-    what = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
+    problem = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
     names = ", ".join([*models_that("accepts", kind), "or your own"])
-    return str(DataError(what, fix=f"models that accept {kind}: {names}"))
+    return str(DataError(problem, fix=f"models that accept {kind}: {names}"))

@@ -56,10 +56,13 @@ class LoadedModels:
     async def close(self) -> None:
         """Close all models."""
         await self._close_replicas()
-        for model in (*self._models, *self.helpers.values()):
+        models = (*self._models, *self.helpers.values())
+        for model in models:
             await close_model(model)
 
     async def _close_replicas(self) -> None:
+        """End the replicas of the current model, if there are any."""
         if self._spread is not None:
-            spread, self._spread = self._spread, None
+            spread = self._spread
+            self._spread = None
             await spread.close()

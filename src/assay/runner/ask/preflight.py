@@ -12,7 +12,9 @@ Say = Callable[[str], None]
 
 def prompt_faults(planned: PlannedTask, prompt: Prompt) -> tuple[str, ...]:
     """Return the warnings about a prompt; none if the model cannot check prompts."""
-    return _faults(planned, Request(prompt, planned.options_for(prompt)))
+    options = planned.options_for(prompt)
+    request = Request(prompt, options)
+    return _faults(planned, request)
 
 
 def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
@@ -53,8 +55,10 @@ class Preflight:
         if self._has_looked:
             return
         self._has_looked = True
-        if spread is None or not getattr(self._planned.model, "preflight_loads", False):
-            await self._tell(in_thread(_faults, self._planned, request))
+        loads = getattr(self._planned.model, "preflight_loads", False)
+        if spread is None or not loads:
+            looking = in_thread(_faults, self._planned, request)
+            await self._tell(looking)
             return
         # The model is not loaded here, and there is no memory for it beside its replicas.
         spread.greet = lambda replica: self._tell(replica.faults(request))
@@ -73,7 +77,8 @@ class Preflight:
             else " (--dry_run shows the first prompt)"
         )
         for fault in faults:
-            self._say(f"warning: {self._planned.model_name}: {fault}{hint}")
+            name = self._planned.model_name
+            self._say(f"warning: {name}: {fault}{hint}")
 
     def _not_looked_at(self, error: Exception) -> None:
         """Report that the prompts could not be checked."""

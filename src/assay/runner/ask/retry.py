@@ -262,10 +262,10 @@ class ServerQueue:
     def _give_up(self, error: ErrorInfo, now: float) -> None:
         """Answer all requests with one failure: the server never gave a proper reply."""
         seconds = now - (self.beginning.since or now)
-        what, _, fix = error.message.partition("; fix: ")
+        problem, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
         message = (
-            f"the server gave only wrong replies for {seconds:.0f} s, the last: {what}; fix: {fix};"
+            f"the server gave only wrong replies for {seconds:.0f} s, the last: {problem}; fix: {fix};"
             f" --give_up_after SECONDS waits longer than {self.policy.wrong_seconds:g} s"
         )
         self._final_output = Output.failed(GIVEN_UP, message, retryable=False)

@@ -46,7 +46,7 @@ class JobQueue(deque[Job]):
         return self.popleft()
 
     def is_empty(self) -> bool:
-        """Return True if there is no job at the moment."""
+        """Return True if no job is waiting."""
         return not self
 
 

@@ -113,37 +113,38 @@ class ErrorBudget:
         count = failures.total()
         if count < min(ALIKE_ERRORS, expected or ALIKE_ERRORS):
             return
-        what, _, own_fix = error.message.partition("; fix: ")
+        problem, _, own_fix = error.message.partition("; fix: ")
         which = f" of the {whose}" if whose else ""
         calls = "the first call" if count == 1 else f"the first {count} calls"
         self._stop(
-            f"stopped: {calls}{which} failed: {what}",
+            f"stopped: {calls}{which} failed: {problem}",
             fix=f"{own_fix or _usual_fix(error)} and rerun the command",
         )
 
     def _count(self, error: ErrorInfo, whose: str) -> None:
         """Count an error. Raise if the server was given up or refused the key too often."""
         self.errors += 1
-        what, _, own_fix = error.message.partition("; fix: ")
+        problem, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
             self._first, self._own_fix = (
-                f"{whose} {error.kind}: {what}".lstrip(),
+                f"{whose} {error.kind}: {problem}".lstrip(),
                 own_fix,
             )
         if error.kind == GIVEN_UP:
             self._stop(
-                f"stopped: {what}"
+                f"stopped: {problem}"
                 if not whose
-                else f"stopped: {what} (the server of the {whose})",
+                else f"stopped: {problem} (the server of the {whose})",
                 fix=f"{own_fix} and rerun the command: what was answered is kept",
             )
-        self._auth_in_a_row[whose] = (
-            self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
-        )
+        if error.kind == "auth":
+            self._auth_in_a_row[whose] = self._auth_in_a_row[whose] + 1
+        else:
+            self._auth_in_a_row[whose] = 0
         if self._auth_in_a_row[whose] >= AUTH_ERRORS:
             server = f"the server of the {whose}" if whose else "the server"
             self._stop(
-                f"stopped: {server} refused the key {AUTH_ERRORS} times in a row ({what})",
+                f"stopped: {server} refused the key {AUTH_ERRORS} times in a row ({problem})",
                 fix="check the key in the environment and rerun the command",
             )
 

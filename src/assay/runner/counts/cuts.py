@@ -28,10 +28,17 @@ class Cuts:
         reasons = [candidate.stop_reason for candidate in output.candidates]
         if output.details or "length" in reasons:
             details = output.details
-            tokens, room = details.get("truncated_tokens"), details.get("answer_room")
+            tokens = details.get("truncated_tokens")
+            room = details.get("answer_room")
             self._note(place, tokens, room, reasons.count("length"))
 
-    def count_stored(self, id: str, epoch: int, round: int, answer: Answered) -> None:
+    def count_stored(
+        self,
+        id: str,
+        epoch: int,
+        round: int,
+        answer: Answered,
+    ) -> None:
         """Count an answer in the journal."""
         remarks = answer.remarks
         self._note(
@@ -41,7 +48,13 @@ class Cuts:
             remarks.cut_answers,
         )
 
-    def _note(self, place: Place, tokens: Any, room: Any, cut: int) -> None:
+    def _note(
+        self,
+        place: Place,
+        tokens: Any,
+        room: Any,
+        cut: int,
+    ) -> None:
         # A user's model may put anything into its details.
         if isinstance(tokens, int) and tokens > 0:
             self._prompts[place] = tokens

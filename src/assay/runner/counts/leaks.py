@@ -53,7 +53,9 @@ class Leaks:
 
     def to_plain(self) -> dict[str, int]:
         """Return the count for `summary.json`; empty if there are no leaks."""
-        return {"targets_in_prompts": len(self._ids)} if self._ids else {}
+        if self._ids:
+            return {"targets_in_prompts": len(self._ids)}
+        return {}
 
     def lines(self, task: str) -> Iterator[str]:
         """Yield a warning for the notes of the run."""
@@ -100,7 +102,8 @@ def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
 def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
     """Return True if a message, other than a solved example, contains the target."""
     target_text = target.strip()
-    is_long = len(target_text) >= LONG_WORD or target_text.count(" ") >= FEW_WORDS - 1
+    words = target_text.count(" ")
+    is_long = len(target_text) >= LONG_WORD or words >= FEW_WORDS - 1
     if not is_long and not target_text.isascii():
         is_long = sum(character >= "\u2e80" for character in target_text) >= LONG_HAN
     if fold:
@@ -128,13 +131,19 @@ def is_whole(wanted: str, text: str) -> bool:
     """Return True if the words occur somewhere that they are not part of longer words."""
     offset = text.find(wanted)
     while offset >= 0:
-        before, after = (
-            text[offset - 1 : offset] if offset else "",
-            text[offset + len(wanted) : offset + len(wanted) + 1],
-        )
-        joined = (before + wanted[0]).isalnum() and before != "" and before < "\u2e80"
-        joins = (wanted[-1] + after).isalnum() and after != "" and after < "\u2e80"
-        if not joined and not joins:
+        end = offset + len(wanted)
+        before = text[offset - 1 : offset] if offset else ""
+        after = text[end : end + 1]
+        joins_before = _are_joined(before, wanted[0])
+        joins_after = _are_joined(after, wanted[-1])
+        if not joins_before and not joins_after:
             return True
         offset = text.find(wanted, offset + 1)
     return False
+
+
+def _are_joined(neighbour: str, edge: str) -> bool:
+    """Return True if the character beside a match makes one word with its edge. CJK characters do not."""
+    if not neighbour or neighbour >= "\u2e80":
+        return False
+    return (neighbour + edge).isalnum()

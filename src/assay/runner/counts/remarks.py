@@ -100,7 +100,8 @@ class ReasonedAnswers:
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """Yield a line for the notes of the run."""
-        if count := len(self._answers):
+        count = len(self._answers)
+        if count:
             answers = "1 answer" if count == 1 else f"{count} answers"
             yield f"{task}: {answers} of {model} had reasoning, which is kept apart and not scored"
 
@@ -139,7 +140,13 @@ class Remarks:
             Spelling(scorings),
         )
 
-    def count(self, sample: Sample, epoch: int, round: int, output: Output) -> None:
+    def count(
+        self,
+        sample: Sample,
+        epoch: int,
+        round: int,
+        output: Output,
+    ) -> None:
         """Count an answer that has just come."""
         key = (sample.id, epoch, round)
         self._cuts.count(key, output)

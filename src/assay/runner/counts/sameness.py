@@ -91,18 +91,15 @@ class Sameness:
                 for part in candidate.parts
                 if isinstance(part, (Text, Json, Media))
             )
-            answer = (
-                ()
-                if all(part.strip("\"'` .").lower() in NOTHING for part in parts)
-                else parts
-            )
+            answer = parts
+            if all(part.strip("\"'` .").lower() in NOTHING for part in parts):
+                answer = ()
             if self._answer is None:
                 self._answer, self._shown = answer, _shown(output)
-                self._text = (
-                    content[0].text
-                    if len(content) == 1 and isinstance(content[0], Text)
-                    else None
-                )
+                if len(content) == 1 and isinstance(content[0], Text):
+                    self._text = content[0].text
+                else:
+                    self._text = None
             elif answer != self._answer:
                 self.may_be = False
                 self._targets.clear()
@@ -114,7 +111,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples with the same answer; 0 if that is no sign of a fault."""
+        """The number of samples with the same answer; 0 if the data can explain that."""
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer
@@ -123,7 +120,9 @@ class Sameness:
         if is_asked_for and is_empty:
             [target] = self._targets
             is_asked_for = target.strip("\"'").lower() in NOTHING
-        return 0 if is_asked_for or len(self._ids) < least else len(self._ids)
+        if is_asked_for or len(self._ids) < least:
+            return 0
+        return len(self._ids)
 
     def to_plain(self) -> dict[str, int]:
         """Return the count for `summary.json`; empty if answers differ."""
@@ -157,8 +156,6 @@ def _content(part: Any) -> str:
 def _shown(output: Output) -> str:
     """Return the first answer in a short form."""
     first = output.candidates[0]
-    return (
-        f"one {first.media[0].kind}"
-        if first.media and not first.text
-        else shorten(first.text)
-    )
+    if first.media and not first.text:
+        return f"one {first.media[0].kind}"
+    return shorten(first.text)

@@ -58,7 +58,8 @@ class Spelling:
         """Count an answer that is in another Unicode form than its target."""
         is_plain = plain_text(answer) == answer
         targets = accepted(sample)
-        if targets and is_plain != all(plain_text(text) == text for text in targets):
+        are_plain = all(plain_text(text) == text for text in targets)
+        if targets and is_plain != are_plain:
             self._other_forms += 1
 
     def _count_equal(self, sample: Sample, answer: str) -> None:
@@ -121,19 +122,19 @@ class Spelling:
                 " counts as different; the scorer `quasi_exact` ignores them"
             )
         if self._other_forms:
-            answers = (
-                "1 answer is"
-                if self._other_forms == 1
-                else f"{self._other_forms} answers are"
-            )
+            if self._other_forms == 1:
+                answers = "1 answer is"
+            else:
+                answers = f"{self._other_forms} answers are"
             yield (
                 f"{task}: {answers} in another Unicode form than the target (NFD, zero-width or no-break characters),"
                 f" which the official rule of {self._official} counts as different"
             )
         if self._listed:
-            targets = (
-                "1 target is" if self._listed == 1 else f"{self._listed} targets are"
-            )
+            if self._listed == 1:
+                targets = "1 target is"
+            else:
+                targets = f"{self._listed} targets are"
             yield (
                 f"{task}: {targets} a list written as text, {self._example[:60]}, and counts as one answer;"
                 " a JSON list accepts each of its entries"
@@ -145,7 +146,9 @@ def are_equal_numbers(answer: str, target: str) -> bool:
     if len(answer) > LONGEST_NUMBER or len(target) > LONGEST_NUMBER:
         return False
     try:
-        return Decimal(answer.replace(",", "")) == Decimal(target.replace(",", ""))
+        answer_number = Decimal(answer.replace(",", ""))
+        target_number = Decimal(target.replace(",", ""))
+        return answer_number == target_number
     except InvalidOperation:
         return False
 
@@ -153,13 +156,15 @@ def are_equal_numbers(answer: str, target: str) -> bool:
 def _is_loosely_equal(answer: str, targets: Sequence[str]) -> bool:
     """Return True if an answer equals a target but for case, punctuation and articles."""
     words = squad_words(answer)
-    return bool(words) and any(words == squad_words(target) for target in targets)
+    has_target = any(words == squad_words(target) for target in targets)
+    return bool(words) and has_target
 
 
 def is_list_text(target: str) -> bool:
     """Return True for the text of a list with texts or numbers in it, as `['x', 'y']`."""
     text = target.strip()
-    if len(text) > 2000 or not (text.startswith("[") and text.endswith("]")):
+    has_brackets = text.startswith("[") and text.endswith("]")
+    if len(text) > 2000 or not has_brackets:
         return False
     try:
         entries = ast.literal_eval(text)
@@ -170,8 +175,11 @@ def is_list_text(target: str) -> bool:
 
 def _narrow(text: str) -> str:
     """Return a text with full-width and other compatibility forms replaced (NFKC)."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text)
 
 
 def _answers(count: int) -> str:
+    """Return the subject of the note, in the singular or the plural."""
     return "1 answer equals" if count == 1 else f"{count} answers equal"

@@ -101,4 +101,6 @@ class UsageMeter:
             **remarks,
         }
         cost = cost_of(usage, prices)
-        return usage if cost is None else {**usage, "cost": cost}
+        if cost is None:
+            return usage
+        return {**usage, "cost": cost}

@@ -46,9 +46,10 @@ def _parse_amount(text: str) -> Allowance:
     """Parse one limit, such as `5usd`, `10min` or `200k_tokens`."""
     match = _AMOUNT.fullmatch(text)
     if match is not None:
-        number, thousands, unit_name = match.groups()
+        number, thousands, unit_name = match.groups(default="")
         unit, size = _UNITS[unit_name.lower()]
-        amount = float(number) * size * _THOUSANDS[(thousands or "").lower()]
+        factor = _THOUSANDS[thousands.lower()]
+        amount = float(number) * size * factor
         if amount and (unit == "tokens" or not thousands):
             return Allowance(text, unit, amount)
     raise UsageError(f"--budget {shorten(text)} is not an amount", fix=EXAMPLES)
@@ -108,11 +109,10 @@ class SpendingLimit:
         for allowance in self._allowances:
             if allowance.unit != "seconds" and self._unknown:
                 return f"--budget {allowance.text}: {self._unknown}"
-            spent = (
-                self.seconds()
-                if allowance.unit == "seconds"
-                else self._spent[allowance.unit]
-            )
+            if allowance.unit == "seconds":
+                spent = self.seconds()
+            else:
+                spent = self._spent[allowance.unit]
             if spent >= allowance.amount:
                 return f"--budget {allowance.text} is spent ({_shown(allowance.unit, spent)})"
         return ""
@@ -124,11 +124,10 @@ def spent_of(
     """Return tokens and cost of one answer; None for what is unknown."""
     if usage is None:
         return None, None
-    counts = [
-        count
-        for count in (usage.input_tokens, usage.output_tokens)
-        if isinstance(count, (int, float))
-    ]
+    counts = []
+    for count in (usage.input_tokens, usage.output_tokens):
+        if isinstance(count, (int, float)):
+            counts.append(count)
     plain = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -141,4 +140,6 @@ def _shown(unit: Unit, amount: float) -> str:
     """Return an amount with its unit."""
     if unit == "usd":
         return f"{amount:.4g} usd"
-    return f"{amount:,.0f} tokens" if unit == "tokens" else f"{amount:.0f} s"
+    if unit == "tokens":
+        return f"{amount:,.0f} tokens"
+    return f"{amount:.0f} s"

@@ -39,7 +39,8 @@ class Until:
         """Return True if a run may end with this estimate of a value or difference, after `count` samples."""
         if self.is_paired:
             return self.verdict(now) != ""
-        return self.schedule.stops(replace(now, n=count), shuffle_seed=seed)
+        estimate = replace(now, n=count)
+        return self.schedule.stops(estimate, shuffle_seed=seed)
 
     def verdict(self, now: Estimate) -> str:
         """Return the decision about a difference: `higher`, `lower`, `alike`; empty if there is none yet."""
@@ -47,20 +48,23 @@ class Until:
             return ""
         if now.low > 0 or now.high < 0:
             return "higher" if now.low > 0 else "lower"
-        return (
-            "alike"
-            if self.margin and -self.margin <= now.low and now.high <= self.margin
-            else ""
-        )
+        if self.margin and -self.margin <= now.low and now.high <= self.margin:
+            return "alike"
+        return ""
 
 
 def parse_until(text: str) -> Until:
     """Parse a rule typed as `ci=0.02`, `decided` or `decided=0.02`."""
-    name, equals, value = str(text).strip().partition("=")
+    rule = str(text).strip()
+    name, equals, value = rule.partition("=")
     if name not in (CI, DECIDED):
         close = nearest(name, (CI, DECIDED))
-        fix = f"did you mean {close}{equals}{value}?" if close else FIX
-        raise UsageError(f"--until {shorten(text)} is not a rule", fix=fix)
+        if close:
+            fix = f"did you mean {close}{equals}{value}?"
+        else:
+            fix = FIX
+        problem = f"--until {shorten(text)} is not a rule"
+        raise UsageError(problem, fix=fix)
     if name == DECIDED and not equals:
         return Until(DECIDED)
     try:
@@ -72,8 +76,7 @@ def parse_until(text: str) -> Until:
             f"--until {text}: {shorten(value)} is not a number from {NARROWEST:g} to 0.5",
             fix=FIX,
         )
-    return (
-        Until(f"{name}={value}", number)
-        if name == CI
-        else Until(f"{name}={value}", None, number)
-    )
+    if name == CI:
+        return Until(f"{name}={value}", number)
+    rule = f"{name}={value}"
+    return Until(rule, None, number)

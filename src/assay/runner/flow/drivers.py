@@ -153,7 +153,8 @@ class RecordingEngine:
 
     def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
         """Count a row that could not become a question. `assay show --failures` lists it."""
-        name, model = self.planned.task.name, self.planned.model_name
+        name = self.planned.task.name
+        model = self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
             more = {"error": message, **details}
             outcome = Outcome.DATA_ERROR.value
@@ -167,7 +168,10 @@ class RecordingEngine:
     def write_score(self, record: ScoreRecord) -> ScoreRecord:
         """Write the verdict of one sample to the journal, unless it has it, and return it."""
         scored = self.asking.index.scores.get(record.scorer)
-        entry = None if scored is None else scored.get((record.id, record.epoch))
+        if scored is None:
+            entry = None
+        else:
+            entry = scored.get((record.id, record.epoch))
         if entry is None or entry[1] != record.digest:
             self.asking.writer.write(record_line(record))
         return record
@@ -188,11 +192,9 @@ class RecordingEngine:
         The option is meant for the driver's own loop. Other models get batches so small that a kill costs little.
         """
         declared = getattr(self.model, "batch_size", None)
-        return (
-            as_number(self.options.batch_size)
-            if declared is not None and declared > 1
-            else None
-        )
+        if declared is not None and declared > 1:
+            return as_number(self.options.batch_size)
+        return None
 
     def _jobs(
         self,
@@ -202,7 +204,8 @@ class RecordingEngine:
         targets: Sequence[Any],
     ) -> list[Job]:
         """Return a job for each prompt. The k-th identical prompt gets repeat index k."""
-        hints, key_of = self.planned.task.hints, self.asking.key_of
+        hints = self.planned.task.hints
+        key_of = self.asking.key_of
         with self._lock:
             jobs = []
             for index, prompt in enumerate(prompts):
@@ -216,7 +219,10 @@ class RecordingEngine:
                     # A seeded model would otherwise give the same answer to every repeat.
                     seed = None if seed is None else repeated(seed, repeat)
                     key = key_of(prompt, chosen, seed, repeat, hints)
-                name = ids[index] if ids else f"call-{self.calls:06d}"
+                if ids:
+                    name = ids[index]
+                else:
+                    name = f"call-{self.calls:06d}"
                 self.calls += 1
                 request = Request(
                     prompt,
@@ -303,9 +309,10 @@ class RecordingEngine:
     def _recall(self, job: Job) -> Output | None:
         """Return a known answer from this run's journal or the shared cache, or None."""
         stored = self.asking.known(job)
-        output = (
-            self.asking.cached(job) if stored is None else self.asking.output(stored)
-        )
+        if stored is None:
+            output = self.asking.cached(job)
+        else:
+            output = self.asking.output(stored)
         if output is None:
             return None
         if stored is not None:
@@ -369,7 +376,8 @@ def record_line(record: ScoreRecord) -> ScoreLine:
 
 async def drive(engine: RecordingEngine) -> list[Result]:
     """Run a task's driver with the recording engine, and return its results; none if it was interrupted."""
-    planned, asking = engine.planned, engine.asking
+    planned = engine.planned
+    asking = engine.asking
     asking.progress.state = "running"
     try:
         returned = await asyncio.to_thread(_call, planned.task.driver, engine)
@@ -393,9 +401,9 @@ async def drive(engine: RecordingEngine) -> list[Result]:
 def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
     """Call a driver. A coroutine gets an event loop of its own, since its calls block."""
     returned = driver(engine)
-    return (
-        asyncio.run(_awaited(returned)) if inspect.isawaitable(returned) else returned
-    )
+    if inspect.isawaitable(returned):
+        return asyncio.run(_awaited(returned))
+    return returned
 
 
 async def _awaited(returned: Awaitable[Any]) -> Any:

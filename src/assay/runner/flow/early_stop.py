@@ -80,7 +80,8 @@ class EarlyStop:
 
     def notes(self, samples: int, *, is_whole: bool) -> Iterator[str]:
         """Yield a note about the result of the rule. `is_whole` means that nothing else ended the run."""
-        name, rule = self._planned.task.name, self._rule.text
+        name = self._planned.task.name
+        rule = self._rule.text
         if self.fault:
             yield f"{name}: --until {rule} was not looked at: {self.fault}"
         elif self._planned.taken is not None:
@@ -105,10 +106,8 @@ class EarlyStop:
             return False
         candidates = 1 if self._scoring.whole_output else self._planned.options.n
         try:
-            attempts, reader = (
-                Attempts(records, candidates),
-                reads(self._scoring, self._metric),
-            )
+            attempts = Attempts(records, candidates)
+            reader = reads(self._scoring, self._metric)
             for id, value in values_by_sample(
                 attempts, reader, self._planned.task.reducer
             )[0].items():
@@ -141,4 +140,6 @@ def early_stop(
 def _metric_of(records: list[ScoreRecord], scoring: Scoring) -> str:
     """Return the first metric of the scorer."""
     names = dict.fromkeys(name for record in records for name in record.values)
-    return scoring.name if scoring.name in names or not names else next(iter(names))
+    if scoring.name in names or not names:
+        return scoring.name
+    return next(iter(names))

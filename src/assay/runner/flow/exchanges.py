@@ -54,16 +54,19 @@ class RecordedConversation:
         number = self._number
         self._number += 1
         try:
-            output = await self.engine.answer(self._job(prompt))
+            job = self._job(prompt)
+            output = await self.engine.answer(job)
         except Stopped:
             raise ConversationStopped from None
-        _, cost = spent_of(output.usage, self.engine.asking.prices)
+        prices = self.engine.asking.prices
+        _, cost = spent_of(output.usage, prices)
         self.used.add_answer(output, cost)
         return number, output
 
     def _job(self, prompt: Prompt) -> Job:
         """Return the request. Its key holds the sample, and how often the program has sent it before."""
-        planned, asking = self.engine.planned, self.engine.asking
+        planned = self.engine.planned
+        asking = self.engine.asking
         options = planned.options_for(prompt)
         hints = planned.task.hints
         first = asking.key_of(prompt, options, None, self.epoch, hints)
@@ -104,6 +107,9 @@ class RecordedConversation:
         last_round, last_messages = self._last
         self._last = (round_number, messages)
         count = len(last_messages)
-        if round_number != last_round + 1 or len(messages) <= count:
+        is_next = round_number != last_round + 1
+        if is_next or len(messages) <= count:
             return 0
-        return count if messages[:count] == last_messages else 0
+        if messages[:count] == last_messages:
+            return count
+        return 0

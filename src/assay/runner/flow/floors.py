@@ -1,19 +1,23 @@
-"""Floors: what agents that do nothing get in a task with tools, shown beside the number of the model.
+"""Floors: the score of agents that do nothing, shown beside the number of the model.
 
-The task is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. That run is in
-the folder `floors` of the run, so that it is measured once, is resumed like any other, and can be looked at.
+A task with tools is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. A task
+given to an agent program is run with the program `null`, which ends at once. That run is in the folder `floors` of
+the run, so that it is measured once, is resumed like any other, and can be looked at.
 
-A kind of task with other agents that do nothing, such as a program that ends at once, brings its own: `floor_copies`
-returns a planned task for each, and `measure_floors` runs whatever it returns.
+A floor must cost nothing. So a simulated user is played by `brief_user`, unless `--floors on` asks the real one, and a
+task that needs a judge or another model has no floor.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...core import EMPTY, Result
+from ...agents.agent_model import AgentModel
+from ...agents.program import NULL, read_agent
+from ...core import EMPTY, Model, Result
 from ...core.record import FLOOR
 from ...registry import models as registered_models
+from ...tooling.simulated_user import USER
 from ..options import SANDBOX, RunOptions
 from ..plan.planned_task import PlannedTask, digests_of
 from ..result import RunResult
@@ -21,6 +25,9 @@ from ..result import RunResult
 FOLDER = "floors"
 """The folder of the floors inside a run."""
 AGENTS = ("null", "spam")
+BRIEF_USER = "brief_user"
+FREE_ROLES = (SANDBOX, USER)
+"""Roles that cost nothing in a floor."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
 """By task and metric: the value of each agent that does nothing."""
@@ -36,7 +43,7 @@ def tasks_with_floors(
         return [], []
     for planned in planned_tasks:
         name = planned.task.name
-        if planned.tools is None or name in chosen or planned.model_name in AGENTS:
+        if name in chosen or not has_floor(planned):
             continue
         paid = paid_roles(planned)
         if paid and options.floors == "auto":
@@ -49,8 +56,15 @@ def tasks_with_floors(
     return list(chosen.values()), list(dict.fromkeys(notes))
 
 
+def has_floor(planned: PlannedTask) -> bool:
+    """Return True if a task has tools or is given to an agent program, and the agent is not a floor agent itself."""
+    if isinstance(planned.model, AgentModel):
+        return not planned.model.program.is_built_in
+    return planned.tools is not None and planned.model_name not in AGENTS
+
+
 def paid_roles(planned: PlannedTask) -> list[str]:
-    """Return the roles of models that a floor would ask besides the program sandbox."""
+    """Return the roles of models that a floor would ask and pay for."""
     roles: list[str] = []
     for scoring in planned.scorings:
         roles += scoring.roles
@@ -60,13 +74,12 @@ def paid_roles(planned: PlannedTask) -> list[str]:
         if not tools.needs and not tools.is_free:
             roles.append("service")
     distinct = dict.fromkeys(roles)
-    return [role for role in distinct if role != SANDBOX]
+    return [role for role in distinct if role not in FREE_ROLES]
 
 
 def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
     """Yield a planned task with each agent that does nothing in place of the model."""
-    for agent in AGENTS:
-        model = registered_models.build(agent)
+    for agent, model in floor_models(planned).items():
         scorings = [replace(scoring, model=agent) for scoring in planned.scorings]
         copy = replace(
             planned,
@@ -82,11 +95,32 @@ def floor_copies(planned: PlannedTask) -> Iterator[PlannedTask]:
         yield copy
 
 
+def floor_models(planned: PlannedTask) -> dict[str, Model]:
+    """Return the agents that do nothing, by name: models, or for an agent program the program that ends at once."""
+    if not isinstance(planned.model, AgentModel):
+        return {agent: registered_models.build(agent) for agent in AGENTS}
+    program = read_agent(NULL, {})
+    unasked = registered_models.build(NULL)
+    idle = replace(planned.model, program=program, inner=unasked, model_name=NULL)
+    return {NULL: idle}
+
+
 def floor_options(run: RunOptions) -> RunOptions:
     """Return the options of a run of floors: the same samples and limits, and nothing that is about the model."""
+    judges: Mapping[str, str] = run.judges
+    judge_args: Mapping[str, Any] = run.judge_args
+    if run.floors != "on":
+        judges = {**judges, USER: BRIEF_USER}
+        judge_args = {
+            name: value
+            for name, value in judge_args.items()
+            if name.partition(".")[0] == SANDBOX
+        }
     return run.but(
         models=AGENTS,
         model_args=EMPTY,
+        judges=judges,
+        judge_args=judge_args,
         batch_size=None,
         concurrency=None,
         replicas=None,
@@ -145,4 +179,6 @@ def _reaches(result: Result, floor: float) -> bool:
     if result.value is None:
         return False
     low, high = result.ci or (result.value, result.value)
-    return low <= floor if result.higher_is_better else high >= floor
+    if result.higher_is_better:
+        return low <= floor
+    return high >= floor

@@ -72,7 +72,8 @@ class Helper(GivenModel):
         """Return the answer, from the journal if there is one. Media are sent without their metadata."""
         job = self._job(*without_metadata(prompt), options)
         key = job.request.key
-        if (calls := helper_calls.get()) is not None:
+        calls = helper_calls.get()
+        if calls is not None:
             calls.append((self.role, key))
         # By key, whatever the model was called then: from another folder its file has another name.
         answer = self._answered.get(key) or self._asking.known(job)
@@ -165,11 +166,14 @@ class Helpers:
 
     def single(self) -> list[str]:
         """Return a note for each helper that exists once, although the model has replicas. Servers need none."""
-        return [
-            f"{role} {helper.name!r} runs once, where this command runs: --replicas are copies of the model only"
-            for role, helper in self._built.items()
-            if not helper.is_served
-        ]
+        notes = []
+        for role, helper in self._built.items():
+            if not helper.is_served:
+                notes.append(
+                    f"{role} {helper.name!r} runs once, where this command runs: "
+                    "--replicas are copies of the model only"
+                )
+        return notes
 
     async def canaries(
         self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None
@@ -194,9 +198,8 @@ class Helpers:
             report = await try_canaries(
                 replace(scoring.scorer, models={"judge": canary}), best, row
             )
-            lines.append(
-                f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
-            )
+            line = f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
+            lines.append(line)
         return lines
 
     def spent(self) -> dict[str, dict[str, Any]]:
@@ -212,7 +215,9 @@ class Helpers:
         """Return the usage of a helper, with its cost if prices are known. Canaries have the judge's prices."""
         spent = helper.spent
         cost = cost_of(spent, self._prices(helper.role))
-        return dict(spent) if cost is None else {**spent, "cost": cost}
+        if cost is None:
+            return dict(spent)
+        return {**spent, "cost": cost}
 
     def _prices(self, role: str) -> Mapping[str, Any]:
         """Return the prices of a role."""
@@ -224,6 +229,9 @@ class Helpers:
         budget = (
             None if role == CANARY else self.budget
         )  # an unjudged canary costs no sample
+        think_tags = think_tags_of(
+            self.planned.task.protocol, model, self._prices(role)
+        )
         asking = Asking(
             task,
             name,
@@ -235,9 +243,7 @@ class Helpers:
             role,
             spending=self.spending,
             prices=self._prices(role),
-            think_tags=think_tags_of(
-                self.planned.task.protocol, model, self._prices(role)
-            ),
+            think_tags=think_tags,
         )
         helper = Helper(
             asking,

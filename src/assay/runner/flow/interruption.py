@@ -73,7 +73,7 @@ class _Interruption:
             self._loop.remove_signal_handler(number)
 
     def _interrupt(self) -> None:
-        """Stop the run as a signal asks. Called by the event loop, or in its place if it is blocked."""
+        """Stop the run after a signal. The event loop calls this; if it is blocked, the signal handler does."""
         self.signals += 1
         if self.signals > 1:
             self._stop_at_once()

@@ -155,7 +155,10 @@ class TaskRun:
 
     def rows(self) -> Iterator[Row]:
         """Yield every sample and epoch of the run in order, until the data end or `--until` is reached."""
-        find = _find_in_empty if self.asking.is_new else self._index.places.find
+        if self.asking.is_new:
+            find = _find_in_empty
+        else:
+            find = self._index.places.find
         count_in_journal = 0
         for position, item in enumerate(self.planned.view()):
             if self._has_enough(position):
@@ -407,16 +410,22 @@ class TaskRun:
                     sample, epoch, round, answer, self.asking.output
                 )
 
-    def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
+    def _count_bad(
+        self,
+        id: str,
+        message: str,
+        order: int,
+        epoch: int = 0,
+    ) -> None:
         """Write a `data_error` score of every scorer for a sample that cannot be asked."""
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
         is_new = (id, epoch) not in self._index.answers
-        for scoring in (
-            self.verdicts.take_known(bad, epoch, order)
-            if is_new
-            else self.planned.scorings
-        ):
+        if is_new:
+            scorings = self.verdicts.take_known(bad, epoch, order)
+        else:
+            scorings = self.planned.scorings
+        for scoring in scorings:
             score = Score(None, Outcome.DATA_ERROR, details={"error": message})
             self.verdicts.write(scoring, bad, score, epoch, order)
         self.progress.done += 1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ...core.protocols import AsksThroughRun
 from ...models.batching.choosing import batch_api_of
 from ...store.batch_log import BatchLog
-from ..ask.batch_limits import BatchLimits, refuse_open_batches
+from ..ask.batch_limits import BatchLimits, batch_notes, refuse_open_batches
 from ..ask.batch_service import BatchService
 from ..ask.batches import BatchAsker
 from ..ask.executors.check import is_spread
@@ -92,6 +92,8 @@ def _batch_asker(
     api = batch_api_of(planned.model, name)
     limits = BatchLimits.of(api, options.batch_args)
     where = f"task {task!r}, model {name!r}"
+    for line in batch_notes(planned, options, limits):
+        whisper(line)
     by_key = task_run.writer.index.by_key(task)
     return BatchAsker(
         planned.model,

@@ -38,6 +38,7 @@ from ..summary.ending import (
     status_of,
     task_results,
 )
+from ..summary.suite_scores import overall_rows
 from ..summary.table_rows import with_cut_answers
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
@@ -176,7 +177,8 @@ class Session:
         self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
     ) -> None:
         """Ask, score and summarize one task × model."""
-        task, name = planned.task.name, planned.model_name
+        task = planned.task.name
+        name = planned.model_name
         if (
             self.ask_model
             and (changed := earlier.changes(planned))
@@ -185,6 +187,9 @@ class Session:
             self._say(
                 f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
             )
+        think_tags = think_tags_of(
+            planned.task.protocol, planned.model, planned.run.model_args
+        )
         asking = Asking(
             task,
             name,
@@ -201,9 +206,7 @@ class Session:
                 planned.task.produces,
                 can_shuffle=lambda sample: can_shuffle_choices(planned, sample),
             ),
-            think_tags=think_tags_of(
-                planned.task.protocol, planned.model, planned.run.model_args
-            ),
+            think_tags=think_tags,
         )
         progress.tokens = asking.tokens
         meter = UsageMeter()
@@ -314,12 +317,12 @@ class Session:
         position = next(
             index for index, other in enumerate(self.planned_tasks) if other is planned
         )
-        return {
-            role
-            for later in self.planned_tasks[position + 1 :]
-            for scoring in later.scorings
-            for role in scoring.roles
-        }
+        roles = set()
+        for later in self.planned_tasks[position + 1 :]:
+            for scoring in later.scorings:
+                for role in scoring.roles:
+                    roles.add(role)
+        return roles
 
     async def _drive(self, planned: PlannedTask, asking: Asking) -> list[Result]:
         """Run the driver of a task."""
@@ -380,8 +383,8 @@ class Session:
             self._is_incomplete = True
             have = "has" if len(task_run.unanswered) == 1 else "have"
             samples = plural(len(task_run.unanswered), "sample")
-            what = f"{task}: {samples} {have} no answer in this run"
-            self._say(f"{what} (run it again to ask for them)")
+            unanswered = f"{task}: {samples} {have} no answer in this run"
+            self._say(f"{unanswered} (run it again to ask for them)")
         whole = not self.stopped and not self._failure
         asked_for = (task_run.progress.expected or 0) // planned.task.epochs
         expected = task_run.expected if whole else max(asked_for, task_run.expected)
@@ -403,6 +406,7 @@ class Session:
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
         """Write the summary and the manifest, and return the result of the run."""
+        self.results += overall_rows(self.options.tasks, self.results)
         manifest[SECONDS] = round(
             self._seconds_before + time.monotonic() - self._started, 3
         )
@@ -420,7 +424,8 @@ class Session:
                     "partial"  # nothing went wrong: there may just be no number yet
                 )
         self.notes += first_errors(self.results, self.progress)
-        if changed := self.writer.redactor.answers_changed:
+        changed = self.writer.redactor.answers_changed
+        if changed:
             self.notes.append(
                 f"{_answers(changed)} written with [redacted] in place of a secret: scoring again sees that instead"
                 " (unset the variable whose value is no secret)"

@@ -74,11 +74,10 @@ class SampleAtWork:
 
     def add_round(self, request: Request, known_messages: int, output: Output) -> None:
         """Keep a round for the scorers."""
-        new = [
-            to_plain(m)
-            for m in request.messages[known_messages:]
-            if m.parts is not None
-        ]
+        new = []
+        for m in request.messages[known_messages:]:
+            if m.parts is not None:
+                new.append(to_plain(m))
         self.spoken += plain_turns(new)
         self.rounds.append(Round(tuple(self.spoken), output))
 
@@ -180,10 +179,11 @@ class ToolRounds:
         """Return notes about calls that were ended."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
-        return [
-            f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
-            for name in sorted(self._hung)
-        ]
+        lines = []
+        for name in sorted(self._hung):
+            line = f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
+            lines.append(line)
+        return lines
 
     def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
@@ -542,4 +542,6 @@ def _with_own_id(call: ToolCall, used_ids: set[str], round_number: int) -> ToolC
         number += 1
         call_id = f"call_{round_number}_{number}"
     used_ids.add(call_id)
-    return call if call_id == call.id else replace(call, id=call_id)
+    if call_id == call.id:
+        return call
+    return replace(call, id=call_id)

@@ -48,7 +48,8 @@ class Tally:
 
     def offsets(self) -> list[int]:
         """Return the offsets in the order of the samples. A later line for the same sample replaces the earlier."""
-        order, offset = self.order, self.offset
+        order = self.order
+        offset = self.offset
         is_ascending = all(map(lt, order, islice(order, 1, None)))
         if is_ascending:
             return offset.tolist()
@@ -75,7 +76,7 @@ class Verdicts:
         self._last_judged: tuple[Sample | None, str] = (None, "")
 
     def is_behind(self) -> bool:
-        """Return True if so many scores are awaited that no more rows should be read."""
+        """Return True if too many scores are pending to read more rows."""
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(self, sample: Sample, epoch: int, order: int) -> list[Scoring]:
@@ -87,7 +88,10 @@ class Verdicts:
         missing = []
         for scoring in self.scorings:
             scored = self.scores.get(scoring.name)
-            entry = scored.get((sample.id, epoch)) if scored is not None else None
+            if scored is not None:
+                entry = scored.get((sample.id, epoch))
+            else:
+                entry = None
             if entry is not None and entry[1] == scoring.digest + judged:
                 self.tallies[scoring.name].add(order, entry[0])
             else:
@@ -100,11 +104,10 @@ class Verdicts:
         offsets = []
         for scoring in self.scorings:
             scored = self.scores.get(scoring.name)
-            offset = (
-                -1
-                if scored is None
-                else scored.offset_of(number, scoring.digest + judged)
-            )
+            if scored is None:
+                offset = -1
+            else:
+                offset = scored.offset_of(number, scoring.digest + judged)
             if offset < 0:
                 return False
             offsets.append(offset)

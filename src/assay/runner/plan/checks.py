@@ -28,10 +28,14 @@ ROWS_SHUFFLED_ON_TRIAL = 5
 def check_abilities(planned: PlannedTask) -> None:
     """Raise if a task sends, or expects, something that the model cannot take or produce."""
     abilities = planned.model.abilities
-    task, model = planned.task.name, planned.model_name
+    task = planned.task.name
+    model = planned.model_name
     prompt = planned.first_prompt()
     needs = set(planned.task.needs)
-    sends = {medium.kind for medium in prompt.media} if prompt else set()
+    if prompt:
+        sends = {medium.kind for medium in prompt.media}
+    else:
+        sends = set()
     needs_likelihoods = prompt is not None and (
         prompt.continuations is not None or prompt.rolling
     )
@@ -41,14 +45,16 @@ def check_abilities(planned: PlannedTask) -> None:
             f"task {task!r} needs likelihoods, which model {model!r} does not have",
             fix=f"{model_fix}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
         )
-    for kind in sorted(
-        (sends | (needs & {"image", "audio", "video"})) - abilities.accepts
-    ):
+    needed_media = needs & {"image", "audio", "video"}
+    kinds = sorted((sends | needed_media) - abilities.accepts)
+    for kind in kinds:
         raise ModalityMismatch(
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
             fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
         )
-    for kind in sorted(set(planned.task.produces) - abilities.produces):
+    produced = set(planned.task.produces)
+    kinds = sorted(produced - abilities.produces)
+    for kind in kinds:
         raise ModalityMismatch(
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
             fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
@@ -74,7 +80,10 @@ def check_abilities(planned: PlannedTask) -> None:
 def _check_carried(planned: PlannedTask, prompt: Prompt | None) -> None:
     """Raise if a request to the model cannot carry every part of the first prompt."""
     refusal = getattr(planned.model, "refusal", None)
-    error = None if refusal is None or prompt is None else refusal(prompt)
+    if refusal is None or prompt is None:
+        error = None
+    else:
+        error = refusal(prompt)
     if prompt is not None and prompt.tools and not planned.model.abilities.tools:
         error = no_tools(planned.model)
     if error is not None:
@@ -94,7 +103,8 @@ def check_repeats(planned: PlannedTask) -> None:
             "--epochs": planned.task.epochs,
             "--n": 1 if scoring.whole_output else planned.options.n,
         }
-        several = [name for name, count in repeats.items() if count > 1]
+        counts = repeats.items()
+        several = [name for name, count in counts if count > 1]
         if several and hasattr(scoring.scorer, "in_run"):
             raise UsageError(
                 f"scorer {scoring.name!r} writes its files for one answer to each sample",
@@ -164,11 +174,10 @@ def _check_shows_order(planned: PlannedTask, sample: Sample, where: str) -> None
 
 def _has_rotations(task: Task) -> bool:
     """Return True if a question counts as right only if it is right under every order of its options."""
-    specs = [
-        Spec.of(entry)
-        for entry in task.summarizers
-        if isinstance(entry, (str, Mapping, Spec))
-    ]
+    specs = []
+    for entry in task.summarizers:
+        if isinstance(entry, (str, Mapping, Spec)):
+            specs.append(Spec.of(entry))
     return any(spec.options.get("expected_size") == "options" for spec in specs)
 
 
@@ -181,7 +190,8 @@ def check_device(planned: PlannedTask) -> None:
         or not isinstance(model.device, str)
     ):
         return
-    if why := missing_device(model.device):
+    why = missing_device(model.device)
+    if why:
         fix = "--device cpu, or leave it out to take what there is"
         raise UsageError(
             f"device={model.device}: {why}", where=planned.model_name, fix=fix
@@ -197,15 +207,16 @@ def check_reducer(planned: PlannedTask) -> None:
     if not not_reduced(planned):
         return
     where = f"task {planned.task.name!r}"
-    entries = [
-        e
-        for s in planned.scorings
-        if not s.is_set_level
-        for e in planned.task.summarizers or s.summarizers
-    ]
+    entries = []
+    for s in planned.scorings:
+        if not s.is_set_level:
+            for e in planned.task.summarizers or s.summarizers:
+                entries.append(e)
     built = [build_summarizer(entry, where) for entry in entries]
-    if built and all(pools_answers(summarizer) for _, summarizer in built):
-        names = " and ".join(dict.fromkeys(name for name, _ in built))
+    are_pooled = all(pools_answers(summarizer) for _, summarizer in built)
+    if built and are_pooled:
+        built_names = dict.fromkeys(name for name, _ in built)
+        names = " and ".join(built_names)
         raise UsageError(
             f"summarizer {names!r} counts every answer to a sample and has no {planned.task.reducer!r} over them",
             where=where,
@@ -218,11 +229,9 @@ def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )
-    return (
-        (f"reducer {planned.task.reducer} not applied: every answer counts",)
-        if is_asked
-        else ()
-    )
+    if is_asked:
+        return (f"reducer {planned.task.reducer} not applied: every answer counts",)
+    return ()
 
 
 def pools_answers(summarizer: Any) -> bool:

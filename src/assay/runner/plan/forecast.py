@@ -36,7 +36,9 @@ def expected_requests(planned: PlannedTask) -> int | None:
         samples = _limited(_lines(planned.samples.files), planned.run.limit)
     if samples is None and _is_quickly_counted(planned):
         samples = sum(1 for _ in chosen)
-    return None if samples is None else samples * planned.task.epochs
+    if samples is None:
+        return None
+    return samples * planned.task.epochs
 
 
 def _is_quickly_counted(planned: PlannedTask) -> bool:
@@ -85,7 +87,9 @@ def _limited(lines: int | None, limit: str | int | float | None) -> int | None:
         number = float(limit)
     except ValueError:
         return None
-    return min(lines, int(number)) if number >= 1 else int(lines * number)
+    if number >= 1:
+        return min(lines, int(number))
+    return int(lines * number)
 
 
 def small_limit_note(
@@ -111,17 +115,17 @@ def small_limit_note(
         if smallest is not None and smallest <= WIDEST:
             return None
         likely = "no difference that is likely"
-        difference = (
-            likely
-            if smallest is None
-            else f"a difference of {smallest * 100:.0f} points"
-        )
+        if smallest is None:
+            difference = likely
+        else:
+            difference = f"a difference of {smallest * 100:.0f} points"
         enough = ENOUGH["difference"]
         return f"--limit {options.limit}: {n} samples show {difference} between models; --limit {enough} shows 5"
     low, high = wilson(n // 2, n)
     if (high - low) / 2 <= WIDEST:
         return None
-    width, enough = (high - low) * 50, ENOUGH["value"]
+    width = (high - low) * 50
+    enough = ENOUGH["value"]
     return f"--limit {options.limit}: {n} samples give a value to ± {width:.0f} points; --limit {enough} to ± 5"
 
 

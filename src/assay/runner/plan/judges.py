@@ -45,11 +45,10 @@ def check_judges(
                 judge_model(run, role)
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
-        faults.append(
-            UsageError(
-                f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix
-            )
+        fault = UsageError(
+            f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix
         )
+        faults.append(fault)
 
 
 def _check_scorer(scoring: Scoring, task: str) -> None:

@@ -32,7 +32,8 @@ def check_known_answers(planned: PlannedTask) -> None:
         return
     common_ids = [id for id in ids if id in counts]
     if not common_ids:
-        prediction_id, sample_id = next(iter(counts)), next(iter(ids))
+        prediction_id = next(iter(counts))
+        sample_id = next(iter(ids))
         raise UsageError(
             "no id of the predictions is one of the task's samples:"
             f" they have {prediction_id!r}, the task has {sample_id!r}",
@@ -41,12 +42,15 @@ def check_known_answers(planned: PlannedTask) -> None:
         )
     most = max(common_ids, key=counts.__getitem__)
     if counts[most] > planned.task.epochs:
-        times = "once" if planned.task.epochs == 1 else f"{planned.task.epochs} times"
+        if planned.task.epochs == 1:
+            times = "once"
+        else:
+            times = f"{planned.task.epochs} times"
         fix = f"--epochs {counts[most]} takes them as repeats, in the order of the file; or leave one for each id"
-        what = (
+        problem = (
             f"{counts[most]} predictions for {most!r}, and each sample is asked {times}"
         )
-        raise UsageError(what, where=where, fix=fix)
+        raise UsageError(problem, where=where, fix=fix)
     planned.notices += tuple(_notices(planned, ids, counts))
     if isinstance(model, Predictions) and len(ids) > 1 and _are_targets(planned, model):
         planned.notices += (

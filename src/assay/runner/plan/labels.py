@@ -46,7 +46,8 @@ def name_apart(
     used_names = {name for name, count in counts.items() if count == 1}
     labels = {index: name for index, (name, _) in enumerate(built) if counts[name] == 1}
     kept_indexes = set(labels)
-    for name in [name for name, count in counts.items() if count > 1]:
+    names = [name for name, count in counts.items() if count > 1]
+    for name in names:
         indexes = [index for index, (other, _) in enumerate(built) if other == name]
         clashing = {
             index: _Clashing(
@@ -65,13 +66,12 @@ def name_apart(
             )
             if identity in identities:
                 fix = "name it once, or give one of them other options"
-                faults.append(
-                    UsageError(
-                        f"scorer {name!r} is named twice with the same options",
-                        where=where,
-                        fix=fix,
-                    )
+                fault = UsageError(
+                    f"scorer {name!r} is named twice with the same options",
+                    where=where,
+                    fix=fix,
                 )
+                faults.append(fault)
             else:
                 kept_indexes.add(index)
             identities.add(identity)
@@ -97,12 +97,14 @@ def metrics_apart(
 ) -> list[Result]:
     """Return the results of one scorer. A metric that another scorer has too is followed by the scorer's name."""
     used = {(result.task, result.model, result.metric) for result in before}
-    return [
-        replace(r, metric=f"{r.metric} ({scorer})")
-        if (r.task, r.model, r.metric) in used
-        else r
-        for r in results
-    ]
+    renamed = []
+    for r in results:
+        renamed.append(
+            replace(r, metric=f"{r.metric} ({scorer})")
+            if (r.task, r.model, r.metric) in used
+            else r
+        )
+    return renamed
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
@@ -168,22 +170,22 @@ def _options(entry: Any) -> dict[str, str]:
             if name != "label"
         }
     elif is_dataclass(entry) and not isinstance(entry, type):
-        options = {
-            f.name: getattr(entry, f.name)
-            for f in fields(entry)
-            if f.init and f.compare
-        }
+        options = {}
+        for f in fields(entry):
+            if f.init and f.compare:
+                options[f.name] = getattr(entry, f.name)
     return {str(name): _text(value) for name, value in veiled(options).items()}
 
 
 def _text(value: Any) -> str:
     """Return an option's value as short text."""
-    text = (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, default=_named)
-    )
-    return shorten(text).strip("'\"") if len(text) > 40 else text
+    if isinstance(value, str):
+        text = value
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=_named)
+    if len(text) > 40:
+        return shorten(text).strip("'\"")
+    return text
 
 
 def _named(value: Any) -> str:
@@ -195,14 +197,11 @@ def _file(entry: Any, scorer: Any) -> str:
     """Return the source file of a scorer; empty for a registered one."""
     if isinstance(entry, (str, Mapping, Spec)):
         name = Spec.of(entry).name
-        return (
-            os.path.abspath(Path(split_reference(name)[0]).expanduser())
-            if is_reference(name)
-            else ""
-        )
-    kind = (
-        scorer
-        if inspect.isroutine(scorer) or isinstance(scorer, type)
-        else type(scorer)
-    )
+        if is_reference(name):
+            return os.path.abspath(Path(split_reference(name)[0]).expanduser())
+        return ""
+    if inspect.isroutine(scorer) or isinstance(scorer, type):
+        kind = scorer
+    else:
+        kind = type(scorer)
     return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")

@@ -93,7 +93,8 @@ def _are_transcripts(rows: Sequence[Sample], targets: Sequence[str]) -> bool:
         if not has_audio or row.input:
             return False
     sentences = [target for target in targets if len(target.split()) >= 3]
-    return len(sentences) / len(targets) > MOST
+    share = len(sentences) / len(targets)
+    return share > MOST
 
 
 def _normalizer_for(targets: Sequence[str]) -> str:

@@ -34,11 +34,10 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
             raise
         if refused is not None:
             refused.setdefault(error.option, {})[name] = error
-        rest = {
-            option: value
-            for option, value in run.model_args.items()
-            if option != error.option
-        }
+        rest = {}
+        for option, value in run.model_args.items():
+            if option != error.option:
+                rest[option] = value
         return trusted_model(name, run.but(model_args=rest), refused)
     if (
         run.trust_remote_code

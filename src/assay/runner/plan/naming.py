@@ -23,11 +23,10 @@ def name_models(
     args: dict[str, Any] = dict(run.model_args)
     for name in run.models:
         try:
-            naming = (
-                None
-                if name in objects or is_reference(name)
-                else in_our_words(name, run.model_args)
-            )
+            if name in objects or is_reference(name):
+                naming = None
+            else:
+                naming = in_our_words(name, run.model_args)
         except AssayError:
             naming = None
         if naming is None or not naming.note:

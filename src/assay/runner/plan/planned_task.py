@@ -135,7 +135,8 @@ class PlannedTask:
                 " question's own); --fewshot_data names another file"
             )
         if isinstance(self.template, FewshotTemplate):
-            yield from (f"{self.task.name}: {line}" for line in self.template.notes())
+            for line in self.template.notes():
+                yield f"{self.task.name}: {line}"
 
     def first_sample(self) -> Sample | None:
         """Return the first usable sample, or None. It is read once, since reading rows may be slow."""
@@ -149,7 +150,9 @@ class PlannedTask:
         """Return the prompt of the first sample; None without a sample, or if its template fails (counted later)."""
         sample = self.first_sample()
         try:
-            return None if sample is None else self.template(sample)
+            if sample is None:
+                return None
+            return self.template(sample)
         except (ComponentError, DataError):
             return None
 

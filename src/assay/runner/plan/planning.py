@@ -206,10 +206,10 @@ def _scorings_of(
         ]
     if prepared is None:
         return []
-    return [
-        (Scoring.of(name, scorer, task.name, ""), task.name)
-        for name, scorer in prepared.scorers
-    ]
+    scorings = []
+    for name, scorer in prepared.scorers:
+        scorings.append((Scoring.of(name, scorer, task.name, ""), task.name))
+    return scorings
 
 
 def _measure_faults(
@@ -238,7 +238,9 @@ class _Models:
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
         """Yield the models a task is asked of: those of the run, else the one the task names."""
-        for name in self._run.models or tuple(task.models)[:1] or (DEFAULT_MODEL,):
+        own_model = tuple(task.models)[:1]
+        names = self._run.models or own_model or (DEFAULT_MODEL,)
+        for name in names:
             built = self._build(name, task.models.get(name))
             if built is not None:
                 with collecting(self._faults):
@@ -253,12 +255,12 @@ class _Models:
     def unknown_options(self) -> list[AssayError]:
         """Return the errors for model options that no model of the run takes."""
         names = set(self._run.models)
-        return [
-            fault
-            for faults in self._refused.values()
-            if faults.keys() == names
-            for fault in faults.values()
-        ]
+        in_all = []
+        for faults in self._refused.values():
+            if faults.keys() == names:
+                for fault in faults.values():
+                    in_all.append(fault)
+        return in_all
 
     def notices(self, name: str) -> Iterator[str]:
         """Yield a note for each option that other models of the run take and this one does not."""
@@ -452,6 +454,7 @@ def _build_questions(
     if task.template is None and samples.kind == "unknown":
         raise _no_question(samples, f"task {task.name!r}")
     is_whole = getattr(task.template, "is_whole", False)
+    hold = holder(samples.own_reach, f"task {task.name!r}")
     template = build_template(
         task.template,
         kind=samples.kind,
@@ -460,7 +463,7 @@ def _build_questions(
         produces=task.produces,
         chat=run.apply_chat_template,
         where=f"task {task.name!r}",
-        hold=holder(samples.own_reach, f"task {task.name!r}"),
+        hold=hold,
     )
     if tools is not None:
         template.offer_tools(tools.tools, task.tool_choice)
@@ -503,7 +506,9 @@ def _source_of(task: Task, run: RunOptions) -> Any:
     if not isinstance(source, DataSource):
         return run.data or source
     path = find_data(task, run.data)
-    return source.read(path) if source.read is not None else path
+    if source.read is not None:
+        return source.read(path)
+    return path
 
 
 def build_scorers(

@@ -50,7 +50,8 @@ class Change:
 def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
     """Return the protocol id of a task × model. `judges` are the identities of helper models by role."""
     base = original(planned.task)
-    name, shots = planned.task.protocol, fewshot_of(planned.task, planned.run).num
+    name = planned.task.protocol
+    shots = fewshot_of(planned.task, planned.run).num
     changes = list(changes_of(planned, judges))
     if not changes:
         return name
@@ -73,14 +74,16 @@ def protocol_of(planned: PlannedTask, judges: Mapping[str, Any]) -> str:
 
 def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Change]:
     """Yield every difference between the run and the task as its author wrote it."""
-    task, run = planned.task, planned.run
+    task = planned.task
+    run = planned.run
     base = original(task)
     yield from _shots(planned, base)
     if _template_source(task, planned.samples) != (
         source := _template_source(base, planned.samples)
     ):
         yield Change("template", [_template_source(task, planned.samples), source])
-    if (system := system_of(task, run)) != base.system and planned.shows_system:
+    system = system_of(task, run)
+    if system != base.system and planned.shows_system:
         yield Change("system" if system else "no_system", system)
     # A generation option of the run overrides those of prompts, whatever the task says.
     has_own_options = (
@@ -143,7 +146,8 @@ def _prompts_tools(planned: PlannedTask) -> bool:
 
 def _chat_differs(planned: PlannedTask) -> bool:
     """Return True if `--apply_chat_template` changes how this task is asked."""
-    setting, sample = planned.run.apply_chat_template, planned.first_sample()
+    setting = planned.run.apply_chat_template
+    sample = planned.first_sample()
     if setting is None or sample is None:
         return setting is not None
     bare = build_template(
@@ -187,12 +191,14 @@ def _scoring(
     if scorers != (base.scorers or usual):
         names = "+".join(scoring.name for scoring in planned.scorings)
         yield Change(f"scorer={names}", [_scorer(entry) for entry in scorers])
-    for role in sorted(
-        {role for scoring in planned.scorings for role in scoring.roles}
-    ):
+    roles: set[str] = set()
+    for scoring in planned.scorings:
+        roles.update(scoring.roles)
+    named = planned.run.judges
+    for role in sorted(roles):
         # The default sandbox of every run is not a change.
-        if role in judges and role in planned.run.judges:
-            name = str(planned.run.judges[role]).rpartition("/")[2]
+        if role in judges and role in named:
+            name = str(named[role]).rpartition("/")[2]
             yield Change(f"{role}={name}", judges[role])
 
 

@@ -89,12 +89,11 @@ def run_faults(run: RunOptions) -> list[AssayError]:
         or not isinstance(seconds, (int, float))
         or not seconds >= 0
     ):
-        faults.append(
-            UsageError(
-                f"--give_up_after {shorten(seconds)} is not a number of seconds",
-                fix="30, or 0",
-            )
+        fault = UsageError(
+            f"--give_up_after {shorten(seconds)} is not a number of seconds",
+            fix="30, or 0",
         )
+        faults.append(fault)
     return faults
 
 
@@ -113,13 +112,12 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
     where = f"task {task.name!r}"
     if task.epochs < 1:
         if run.epochs is None:
-            faults.append(
-                UsageError(
-                    f"epochs is {task.epochs}",
-                    where=where,
-                    fix="ask each sample at least once",
-                )
+            fault = UsageError(
+                f"epochs is {task.epochs}",
+                where=where,
+                fix="ask each sample at least once",
             )
+            faults.append(fault)
         return faults
     try:
         n = task.options.set(**run.generation).n

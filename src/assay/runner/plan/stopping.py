@@ -29,7 +29,8 @@ def prepare_until(options: RunOptions, planned_tasks: Sequence[PlannedTask]) -> 
         )
     for planned in planned_tasks:
         scoring = watched_scoring(planned)
-        if fault := _unfit(planned, scoring):
+        fault = _unfit(planned, scoring)
+        if fault:
             raise UsageError(
                 f"task {planned.task.name!r}: {fault}", where=where, fix="--limit N"
             )
@@ -60,7 +61,8 @@ def _unfit(planned: PlannedTask, scoring: Scoring | None) -> str:
     first = planned.first_sample()
     if first is not None and first.weight is not None:
         return "its samples have weights, and the rule counts them alike"
-    if planned.task.cluster or (first is not None and first.cluster is not None):
+    first_cluster = first is not None and first.cluster is not None
+    if planned.task.cluster or (first_cluster):
         return "its samples go right or wrong together (`cluster`), and the rule needs independent ones"
     return ""
 
@@ -76,20 +78,20 @@ def _earlier_values(
         if row.task == planned.task.name and _is_of(row, scoring)
     ]
     models = {row.model for row in rows}
-    model = (
-        planned.model_name
-        if planned.model_name in models
-        else next(iter(models))
-        if len(models) == 1
-        else None
-    )
-    baseline_row = next((row for row in rows if row.model == model), None)
+    if planned.model_name in models:
+        model = planned.model_name
+    elif len(models) == 1:
+        model = next(iter(models))
+    else:
+        model = None
+    rows_of_model = (row for row in rows if row.model == model)
+    baseline_row = next(rows_of_model, None)
     if baseline_row is None:
-        problem = (
-            "several models"
-            if models
-            else f"no number of {scoring.name!r} for task {planned.task.name!r}"
-        )
+        if models:
+            problem = "several models"
+        else:
+            name = scoring.name
+            problem = f"no number of {name!r} for task {planned.task.name!r}"
         raise UsageError(
             f"the baseline {baseline} has {problem}",
             where=where,
@@ -108,4 +110,6 @@ def _earlier_values(
 
 def _is_of(row: Result, scoring: Scoring) -> bool:
     """Return True if a row of the table belongs to the scorer."""
-    return row.metric == scoring.name or row.metric.startswith(f"{scoring.name}.")
+    part_prefix = f"{scoring.name}."
+    is_whole_number = row.metric == scoring.name
+    return is_whole_number or row.metric.startswith(part_prefix)

@@ -24,7 +24,8 @@ def check_targets(planned: PlannedTask) -> None:
         "target" in scoring.reads for scoring in planned.scorings
     ):
         return
-    if (sample := planned.first_sample()) is not None and sample.target is not None:
+    sample = planned.first_sample()
+    if sample is not None and sample.target is not None:
         return
     first: Sample | None = None
     looked_at = 0
@@ -32,7 +33,8 @@ def check_targets(planned: PlannedTask) -> None:
         if isinstance(item, Sample):
             if item.target is not None:
                 return
-            first, looked_at = first or item, looked_at + 1
+            first = first or item
+            looked_at = looked_at + 1
     if first is None:
         return
     columns = list(first.fields)

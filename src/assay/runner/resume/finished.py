@@ -42,9 +42,11 @@ class EarlierRun:
         if described is None:
             return None
         then = described.get("digests", {})
-        return [
-            name for name, value in planned.digests.items() if then.get(name) != value
-        ]
+        changed = []
+        for name, value in planned.digests.items():
+            if then.get(name) != value:
+                changed.append(name)
+        return changed
 
     def expected(self, planned: PlannedTask) -> int | None:
         """Return the number of samples, if nothing has changed since; else None."""

@@ -37,7 +37,9 @@ def gate_for(
     if trust_code:
         return None
     why = why_foreign(manifest)
-    return None if why is None else Gate(where, why, [dict(changes)])
+    if why is None:
+        return None
+    return Gate(where, why, [dict(changes)])
 
 
 def check_settings(

@@ -75,27 +75,34 @@ def describe_planned(planned: PlannedTask) -> dict[str, Any]:
 
 def _absolute(run: RunOptions) -> RunOptions:
     """Return the options with absolute paths, which hold when the run is repeated from another folder."""
+    tasks = tuple(_absolute_reference(task) for task in run.tasks)
+    models = tuple(_absolute_reference(model) for model in run.models)
+    scorers = tuple(_absolute_reference(scorer) for scorer in run.scorers)
+    judges = {role: _absolute_reference(model) for role, model in run.judges.items()}
+    register = tuple(_absolute_reference(file) for file in run.register)
     return run.but(
-        tasks=tuple(_absolute_reference(task) for task in run.tasks),
-        models=tuple(_absolute_reference(model) for model in run.models),
+        tasks=tasks,
+        models=models,
         data=_absolute_path(run.data),
         fewshot_data=_absolute_path(run.fewshot_data),
         baseline=_absolute_path(run.baseline),
         template=_absolute_reference(run.template) if run.template else None,
-        scorers=tuple(_absolute_reference(scorer) for scorer in run.scorers),
-        judges={role: _absolute_reference(model) for role, model in run.judges.items()},
-        register=tuple(_absolute_reference(file) for file in run.register),
+        scorers=scorers,
+        judges=judges,
+        register=register,
     )
 
 
 def _absolute_reference(name: Any) -> Any:
     """Make the path in `file.py:fn`, `gguf/file` or a data path absolute. Return other names unchanged."""
     if not isinstance(name, str):
-        return str(getattr(name, "reference", None) or getattr(name, "name", name))
+        reference = getattr(name, "reference", None)
+        return str(reference or getattr(name, "name", name))
     path, colon, rest = name, "", ""
     if ".py" in name:
         path, colon, rest = name.partition(":")
-    if not colon and "@" in path and not Path(path).expanduser().exists():
+    has_protocol = not colon and "@" in path and not Path(path).expanduser().exists()
+    if has_protocol:
         path, colon, rest = path.partition("@")  # a protocol after a path
     candidate = Path(path).expanduser()
     looks_like_path = candidate.suffix or "/" in path or candidate.is_dir()
@@ -106,11 +113,10 @@ def _absolute_reference(name: Any) -> Any:
 
 def _absolute_path(path: str | None) -> str | None:
     """Return the path made absolute if it exists."""
-    return (
-        str(Path(path).expanduser().resolve())
-        if path and Path(path).expanduser().exists()
-        else path
-    )
+    if path and Path(path).expanduser().exists():
+        resolved = Path(path).expanduser().resolve()
+        return str(resolved)
+    return path
 
 
 def _versions() -> dict[str, str]:
@@ -146,7 +152,8 @@ def _git_state() -> dict[str, Any] | None:
     )
     if not commit or commit == "(initial)":
         return None
-    return {"commit": commit, "dirty": any(not line.startswith("#") for line in lines)}
+    is_dirty = any(not line.startswith("#") for line in lines)
+    return {"commit": commit, "dirty": is_dirty}
 
 
 def _may_be_repository(folder: Path) -> bool:

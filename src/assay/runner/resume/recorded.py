@@ -50,10 +50,10 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 def recorded_ways(manifest: Mapping[str, Any]) -> RecordedMeasures:
     """Return the measures by which the answers of a finished run were obtained."""
-    return {
-        (str(entry["task"]), str(entry["model"])): way_of(entry)
-        for entry in manifest.get("cells", ())
-    }
+    ways = {}
+    for entry in manifest.get("cells", ()):
+        ways[(str(entry["task"]), str(entry["model"]))] = way_of(entry)
+    return ways
 
 
 def way_of(planned: Mapping[str, Any]) -> str:

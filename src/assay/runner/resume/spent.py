@@ -94,17 +94,18 @@ def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
 def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
     """Return the prices of the model that answered. Calls of helpers have the task `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
-    return (
-        options.judge_args_of("judge" if role == CANARY else role)
-        if role
-        else options.model_args
-    )
+    if role:
+        return options.judge_args_of("judge" if role == CANARY else role)
+    return options.model_args
 
 
 def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:
     """Return the seconds of earlier runs. For a killed run, the time until its last line is added."""
     noted = manifest.get(SECONDS)
-    before = float(noted) if isinstance(noted, (int, float)) else 0.0
+    if isinstance(noted, (int, float)):
+        before = float(noted)
+    else:
+        before = 0.0
     if manifest.get("status") != "running" or not writer.layout.journal.exists():
         return before
     try:

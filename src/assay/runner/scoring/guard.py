@@ -1,11 +1,11 @@
-"""A guard for scorers: a scorer that computes too long on one answer loses that score, and the run goes on.
+"""Limit the CPU time of scorers: one that computes too long on an answer loses that score, and the run continues.
 
 Scorers that compute are called on the main thread, where a signal interrupts even a regular expression that
 backtracks. One timer ticks by CPU time for the whole run, so that scoring costs two assignments and no system call. A
 tick that finds the same scoring as an earlier one, after `seconds` of the thread's CPU time, raises `ScorerOverrun`
 in it.
 
-Off the main thread (a notebook, a `blocking` scorer) there is no guard, since no signal arrives there.
+Other threads (a notebook, a `blocking` scorer) are not limited, because signals do not reach them.
 """
 
 import contextlib

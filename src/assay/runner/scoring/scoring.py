@@ -73,7 +73,13 @@ class Scoring:
     """What an output must have for this scorer: see `readable`. Empty if it does not say."""
 
     @classmethod
-    def of(cls, name: str, scorer: Any, task: str, model: str) -> "Scoring":
+    def of(
+        cls,
+        name: str,
+        scorer: Any,
+        task: str,
+        model: str,
+    ) -> "Scoring":
         """Read the attributes that a scorer declares."""
         call = scorer
         if not inspect.isroutine(scorer):
@@ -377,13 +383,12 @@ def reduce_candidates(
         _counted(score, scale) for score in scores if score.outcome not in UNRESOLVED
     ]
     outcomes = [score.outcome for score in scores]
-    outcome = (
-        lost[0].outcome
-        if lost
-        else Outcome.SCORED
-        if Outcome.SCORED in outcomes
-        else outcomes[0]
-    )
+    if lost:
+        outcome = lost[0].outcome
+    elif Outcome.SCORED in outcomes:
+        outcome = Outcome.SCORED
+    else:
+        outcome = outcomes[0]
     details: dict[str, Any] = {"outcomes": [each.value for each in outcomes]}
     if lost:
         details.update(
@@ -402,12 +407,17 @@ def reduce_candidates(
     if any(score.details for score in scores):
         details["candidates"] = [dict(score.details) for score in scores]
     answers = {score.answer for score in scores}
+    candidates = tuple(_first(score.value) for score in scores)
+    if len(answers) == 1:
+        answer = answers.pop()
+    else:
+        answer = None
     return Score(
         None if lost else _mean(resolved),
         outcome,
-        answers.pop() if len(answers) == 1 else None,
+        answer,
         details,
-        tuple(_first(score.value) for score in scores),
+        candidates,
     )
 
 
@@ -438,7 +448,9 @@ def _mean(
     )
     if not names:
         numbers = [value for value in values if isinstance(value, (int, float))]
-        return sum(numbers) / len(numbers) if numbers else None
+        if numbers:
+            return sum(numbers) / len(numbers)
+        return None
     columns = {
         name: [
             value.get(name) if isinstance(value, Mapping) else value for value in values
@@ -455,4 +467,6 @@ def _mean(
 
 def _first(value: float | Mapping[str, float] | None) -> float | None:
     """Return the single value, or the first of several."""
-    return next(iter(value.values()), None) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return next(iter(value.values()), None)
+    return value

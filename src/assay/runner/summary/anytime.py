@@ -81,7 +81,10 @@ def _relabelled(
     }
     if planned.earlier_values is not None and scoring is watched_scoring(planned):
         details["difference"] = difference_of(values, planned, scoring, rule)
-    ci = None if now.low is None or now.high is None else (now.low, now.high)
+    if now.low is None or now.high is None:
+        ci = None
+    else:
+        ci = (now.low, now.high)
     return replace(
         result,
         ci=ci,
@@ -112,9 +115,9 @@ def difference_of(
 def decision_of(verdict: str, scoring: Scoring) -> str:
     """Return a decision in words. Whether higher is better depends on the scorer."""
     if verdict in ("higher", "lower"):
-        return (
-            "better" if (verdict == "higher") == scoring.higher_is_better else "worse"
-        )
+        if (verdict == "higher") == scoring.higher_is_better:
+            return "better"
+        return "worse"
     return verdict or "not decided"
 
 
@@ -122,11 +125,10 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
     """Return a line for each number that was compared with the baseline."""
     lines = []
     for result in results:
-        difference = (
-            result.details.get("until", {}).get("difference")
-            if isinstance(result.details, Mapping)
-            else None
-        )
+        if isinstance(result.details, Mapping):
+            difference = result.details.get("until", {}).get("difference")
+        else:
+            difference = None
         if difference and difference.get("ci"):
             low, high = difference["ci"]
             decision = difference["decision"]
@@ -134,10 +136,11 @@ def decided_lines(results: Sequence[Result]) -> list[str]:
             baseline = difference["baseline"]
             value = difference["value"]
             count = difference["n"]
-            lines.append(
+            line = (
                 f"{result.task}.{result.metric}: {decision} {against} {baseline}: {value:+.3f}, "
                 f"anytime interval [{low:+.3f}, {high:+.3f}], {count} samples"
             )
+            lines.append(line)
     return lines
 
 
@@ -165,7 +168,8 @@ def _estimate(
     """Return the estimate of the confidence sequence, with the same looks as in the run."""
     if not values or scoring.bounds is None:
         return None
-    sequence, schedule = sequence_of(scoring, is_paired=is_paired), StoppingRule(0.0)
+    sequence = sequence_of(scoring, is_paired=is_paired)
+    schedule = StoppingRule(0.0)
     for count, value in enumerate(values, 1):
         sequence.add(value)
         if schedule.looks_at(count):

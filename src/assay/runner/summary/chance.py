@@ -21,7 +21,7 @@ class ChanceLevel:
     """The sum of what a guess gets in each sample."""
     count: int = 0
     has_others: bool = False
-    """True if a sample has no options, or several right ones. There is no chance level then."""
+    """True if a sample has no options, or several right ones. The task has no chance level then."""
 
     def add(self, item: Sample | BadSample) -> None:
         """Count a sample."""
@@ -30,7 +30,8 @@ class ChanceLevel:
         if len(item.choices) < 2 or len(item.targets) != 1:
             self.has_others = True
             return
-        self.guesses += 1 / len(item.choices)
+        share = 1 / len(item.choices)
+        self.guesses += share
         self.count += 1
 
     @property
@@ -50,17 +51,27 @@ def with_chance(
     if value is None:
         return results
     names = {s.name for s in scorings if _is_choice(s.scorer)}
-    floor: dict[str, Any] = {"value": round(value, 6), "agent": CHANCE}
-    return [
-        replace(result, details={**result.details, FLOOR: floor})
-        if result.metric in names and result.reducer == "mean"
-        else result
-        for result in results
-    ]
+    rounded = round(value, 6)
+    floor: dict[str, Any] = {"value": rounded, "agent": CHANCE}
+    rows = []
+    for result in results:
+        is_mean = result.reducer == "mean"
+        if result.metric in names and is_mean:
+            details = {**result.details, FLOOR: floor}
+            row = replace(result, details=details)
+        else:
+            row = result
+        rows.append(row)
+    return rows
 
 
 def _is_choice(scorer: Any) -> bool:
     """Return True if a scorer that ships reads one option in an answer."""
-    kind = scorer if isinstance(scorer, type) or callable(scorer) else type(scorer)
-    modules = (getattr(kind, "__module__", ""), type(scorer).__module__)
-    return any(str(module).startswith(CHOICE_SCORERS) for module in modules)
+    if isinstance(scorer, type) or callable(scorer):
+        kind = scorer
+    else:
+        kind = type(scorer)
+    own_module = getattr(kind, "__module__", "")
+    modules = (own_module, type(scorer).__module__)
+    matches = (str(module).startswith(CHOICE_SCORERS) for module in modules)
+    return any(matches)

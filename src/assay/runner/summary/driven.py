@@ -62,32 +62,32 @@ def driven_results(
     rows: list[Result] = []
     for name, number in numbers.items():
         low_high, interval = _interval(name, numbers)
-        rows.append(
-            Result(
-                task=planned.task.name,
-                model=planned.model_name,
-                metric=name or "value",
-                value=number if math.isfinite(number) else None,
-                n=n,
-                n_expected=expected,
-                protocol=driven.protocol or planned.task.protocol,
-                higher_is_better=(name or "value") not in driven.lower_is_better,
-                ci=low_high,
-                interval=interval,
-                outcomes=unresolved,
-                bounds=_bounds(name, numbers, unresolved),
-                flags=flags
-                if math.isfinite(number)
-                else (*flags, f"not a finite number: {number}"),
-                details=EMPTY if rows else driven.details,
-            )
+        row = Result(
+            task=planned.task.name,
+            model=planned.model_name,
+            metric=name or "value",
+            value=number if math.isfinite(number) else None,
+            n=n,
+            n_expected=expected,
+            protocol=driven.protocol or planned.task.protocol,
+            higher_is_better=(name or "value") not in driven.lower_is_better,
+            ci=low_high,
+            interval=interval,
+            outcomes=unresolved,
+            bounds=_bounds(name, numbers, unresolved),
+            flags=flags
+            if math.isfinite(number)
+            else (*flags, f"not a finite number: {number}"),
+            details=EMPTY if rows else driven.details,
         )
+        rows.append(row)
     return [*driven.results, *rows]
 
 
 def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
-    """Return True if a number is `correct / total` of the counts beside it."""
-    correct, total = numbers.get("correct"), numbers.get("total")
+    """Return True if a number equals `correct / total` of the counts in the same row."""
+    correct = numbers.get("correct")
+    total = numbers.get("total")
     if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
         return False
     return math.isclose(numbers[name], correct / total, rel_tol=1e-9, abs_tol=1e-12)
@@ -99,7 +99,8 @@ def _interval(
     """Return the interval of a number and how it was computed."""
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
-    correct, total = float(numbers["correct"]), float(numbers["total"])
+    correct = float(numbers["correct"])
+    total = float(numbers["total"])
     if not (correct.is_integer() and total.is_integer()):
         return None, "none: correct and total are not whole numbers"
     low_high, method = share_interval(int(correct), int(total))
@@ -112,10 +113,8 @@ def _bounds(
     """Return worst and best case. Rows that were not asked are not in the total; failed requests are, as wrong."""
     if not unresolved or not _is_share(name, numbers):
         return None
-    unasked, unanswered = (
-        unresolved.get("data_error", 0),
-        unresolved.get("model_error", 0),
-    )
+    unasked = unresolved.get("data_error", 0)
+    unanswered = unresolved.get("model_error", 0)
     everyone = numbers["total"] + unasked
     best = min(numbers["correct"] + unasked + unanswered, everyone)
     return numbers["correct"] / everyone, best / everyone

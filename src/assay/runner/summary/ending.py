@@ -123,9 +123,10 @@ def close_manifest(
     for described, planned, task_progress in zip(
         manifest["cells"], planned_tasks, progress, strict=True
     ):
-        described["n_expected"] = (
-            task_progress.done if status == "complete" else task_progress.expected
-        )
+        if status == "complete":
+            described["n_expected"] = task_progress.done
+        else:
+            described["n_expected"] = task_progress.expected
         described["data_sha256"] = planned.samples.digest()
         if not planned.unchecked:
             described.pop("unchecked", None)

@@ -58,13 +58,14 @@ def summarize(
     `beside` has the records of all scorers, for numbers that need several of them.
     """
     candidates = 1 if scoring.whole_output else planned.options.n
+    seed = _seed_of(f"{planned.task.protocol}/{planned.model_name}")
     context = SummaryContext(
         task=planned.task.name,
         model=planned.model_name,
         protocol=planned.task.protocol,
         scorer=scoring.name,
         n_expected=n_expected,
-        seed=_seed_of(f"{planned.task.protocol}/{planned.model_name}"),
+        seed=seed,
         higher_is_better=scoring.higher_is_better,
         bounds=scoring.bounds,
         scale=scoring.scale if scoring.scale.names else None,
@@ -78,7 +79,9 @@ def summarize(
         name, summarizer = build_summarizer(entry, f"task {planned.task.name!r}")
         unreduced: tuple[str, ...] = ()
         if pools_answers(summarizer):
-            unreduced = (*not_reduced(planned), *_not_weighted(records))
+            unreduced = not_reduced(planned)
+            if not getattr(summarizer, "applies_weights", False):
+                unreduced = (*unreduced, *_not_weighted(records))
         try:
             with blame(
                 SummarizerError, f"summarizer {name!r} of task {planned.task.name!r}"
@@ -151,16 +154,15 @@ async def set_level(
             ScorerError, f"scorer {scoring.name!r} of task {planned.task.name!r}"
         ):
             # A scorer that writes files or asks judges gets the run, task and model.
-            scorer = (
-                scoring.scorer.in_run(planned, writer)
-                if hasattr(scoring.scorer, "in_run")
-                else scoring.scorer
-            )
+            if hasattr(scoring.scorer, "in_run"):
+                scorer = scoring.scorer.in_run(planned, writer)
+            else:
+                scorer = scoring.scorer
             # User code may take long, or wait for judges: the event loop runs meanwhile.
-            values += [
-                flatten(await in_thread(scorer.score_all, samples_of_set))
-                for samples_of_set in sets
-            ]
+            for samples_of_set in sets:
+                values.append(
+                    flatten(await in_thread(scorer.score_all, samples_of_set))
+                )
     return set_level_results(planned, scoring, values, len(judged), expected, outcomes)
 
 
@@ -203,10 +205,16 @@ def _sets(rows: Rows) -> list[Rows]:
     if width < 2:
         return [rows]
     singles = [(sample, singles_of(output)) for sample, output in rows]
-    return [
-        [(sample, single[index]) for sample, single in singles if index < len(single)]
-        for index in range(width)
-    ]
+    sets = []
+    for index in range(width):
+        sets.append(
+            [
+                (sample, single[index])
+                for sample, single in singles
+                if index < len(single)
+            ]
+        )
+    return sets
 
 
 def set_level_results(
@@ -237,32 +245,40 @@ def set_level_results(
             if n is not None and not math.isfinite(n)
         )
         per_set = [number if number in numbers else None for number in column]
-        results.append(
-            Result(
-                task=planned.task.name,
-                model=planned.model_name,
-                metric=f"{scoring.name}.{name}" if name else scoring.name,
-                value=sum(numbers) / len(numbers) if numbers else None,
-                n=n,
-                n_expected=expected,
-                protocol=planned.task.protocol,
-                interval="none: a set-level metric",
-                outcomes=outcomes,
-                flags=(
-                    *flags,
-                    *dict.fromkeys(strange),
-                    *_lacking(len(values) - len(numbers), len(values)),
-                ),
-                higher_is_better=scoring.scale.of(name).higher_is_better,
-                details={"sets": per_set} if len(values) > 1 else EMPTY,
-            )
+        if name:
+            metric = f"{scoring.name}.{name}"
+        else:
+            metric = scoring.name
+        details: Mapping[str, Any] = EMPTY
+        if len(values) > 1:
+            details = {"sets": per_set}
+        result = Result(
+            task=planned.task.name,
+            model=planned.model_name,
+            metric=metric,
+            value=sum(numbers) / len(numbers) if numbers else None,
+            n=n,
+            n_expected=expected,
+            protocol=planned.task.protocol,
+            interval="none: a set-level metric",
+            outcomes=outcomes,
+            flags=(
+                *flags,
+                *dict.fromkeys(strange),
+                *_lacking(len(values) - len(numbers), len(values)),
+            ),
+            higher_is_better=scoring.scale.of(name).higher_is_better,
+            details=details,
         )
+        results.append(result)
     return results
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
     """Return a flag if some sets have no value."""
-    return (f"{without} of {sets} sets have no value",) if without and sets > 1 else ()
+    if without and sets > 1:
+        return (f"{without} of {sets} sets have no value",)
+    return ()
 
 
 def flatten(values: Any, prefix: str = "") -> dict[str, float]:

@@ -27,17 +27,24 @@ class Made:
     result: Result
 
     @classmethod
-    def of(cls, name: str, entry: Any, summarizer: Any, result: Result) -> "Made":
+    def of(
+        cls,
+        name: str,
+        entry: Any,
+        summarizer: Any,
+        result: Result,
+    ) -> "Made":
         """Build from the name and the entry under which a task has the summarizer."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
         else:
             is_built = is_dataclass(entry) and not isinstance(entry, type)
-            options = (
-                {field.name: getattr(entry, field.name) for field in fields(entry)}
-                if is_built
-                else {}
-            )
+            if is_built:
+                options = {
+                    field.name: getattr(entry, field.name) for field in fields(entry)
+                }
+            else:
+                options = {}
         return cls(
             name, options, getattr(summarizer, "function", None), checked_result(result)
         )
@@ -119,14 +126,14 @@ def finite(value: Any) -> Any:
         return _finite_result(value)
     if isinstance(value, Mapping):
         inner = {name: finite(member) for name, member in value.items()}
-        return value if all(inner[name] is value[name] for name in inner) else inner
+        if all(inner[name] is value[name] for name in inner):
+            return value
+        return inner
     if isinstance(value, (list, tuple)):
         listed = [finite(member) for member in value]
-        return (
-            value
-            if all(a is b for a, b in zip(listed, value, strict=True))
-            else type(value)(listed)
-        )
+        if all(a is b for a, b in zip(listed, value, strict=True)):
+            return value
+        return type(value)(listed)
     return value
 
 
@@ -135,7 +142,8 @@ def _finite_result(result: Result) -> Result:
     changes: dict[str, Any] = {}
     for name in _NUMBERS:
         value = getattr(result, name)
-        if (number := finite(value)) is not value:
+        number = finite(value)
+        if number is not value:
             # Half an interval is none.
             changes[name] = None if name in ("ci", "bounds") else number
     if "value" in changes:
@@ -146,8 +154,8 @@ def _finite_result(result: Result) -> Result:
 def _unresolved(result: Result) -> float:
     """Return the share of samples without a score."""
     total = sum(result.outcomes.values())
-    return (
-        sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED) / total
-        if total
-        else 0.0
-    )
+    if total:
+        return (
+            sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED) / total
+        )
+    return 0.0

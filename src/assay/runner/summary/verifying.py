@@ -80,7 +80,8 @@ def _add(
     recomputed: Recomputed, reader: RunReader, planned: PlannedTask, scoring: Scoring
 ) -> None:
     """Add the numbers of one scorer."""
-    task, model = planned.task.name, planned.model_name
+    task = planned.task.name
+    model = planned.model_name
     name = f"{task} · {model} · {scoring.name}"
     if scoring.is_set_level:
         recomputed.unchecked.append(f"{name}: it judges all samples at once")
@@ -95,11 +96,10 @@ def _add(
         return
     faults: list[AssayError] = []
     records = _in_order(reader, task, model, scoring.name)
-    beside = {
-        other.name: _in_order(reader, task, model, other.name)
-        for other in planned.scorings
-        if other.name in judged and not other.is_set_level
-    }
+    beside = {}
+    for other in planned.scorings:
+        if other.name in judged and not other.is_set_level:
+            beside[other.name] = _in_order(reader, task, model, other.name)
     expected = _expected(reader, planned)
     scorer_results = summarize(
         planned, scoring, records, expected, faults.append, beside
@@ -125,12 +125,13 @@ def _in_order(
 def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
     """Return the number of samples in the summary of the run."""
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
-    counts = [
-        row["n_expected"]
-        for row in rows
-        if (row["task"], row["model"]) == (planned.task.name, planned.model_name)
-    ]
-    return max((n for n in counts if n is not None), default=None)
+    counts = []
+    for row in rows:
+        is_of_task = row["task"] == planned.task.name
+        is_of_model = row["model"] == planned.model_name
+        if is_of_task and is_of_model and row["n_expected"] is not None:
+            counts.append(row["n_expected"])
+    return max(counts, default=None)
 
 
 def _name(result: Result) -> tuple[str, str, str]:

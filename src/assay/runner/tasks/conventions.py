@@ -77,10 +77,10 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
         if value is None or _is_helper(field, value):
             continue
         if field in values:
-            what = f"`{name}` gives the {field} a second time"
+            problem = f"`{name}` gives the {field} a second time"
             faults.append(
                 UsageError(
-                    what,
+                    problem,
                     where=str(path),
                     fix=f"keep one of `{field}` and its short names",
                 )
@@ -126,7 +126,12 @@ def _is_helper(field: str, value: Any) -> bool:
     return is_code and (field not in CALLABLE or inspect.ismodule(value))
 
 
-def _wrong_kind(name: str, field: str, value: Any, path: Path) -> UsageError | None:
+def _wrong_kind(
+    name: str,
+    field: str,
+    value: Any,
+    path: Path,
+) -> UsageError | None:
     """Return an error if the value of a field has the wrong type."""
     kinds, expected = KINDS.get(field, ((object,), ""))
     is_code = callable(value) and field in CALLABLE
@@ -166,7 +171,9 @@ def _placed(field: str, value: Any, path: Path) -> Any:
             _reference(entry, path) if isinstance(entry, str) else entry
             for entry in listed
         ]
-        return placed[0] if isinstance(value, str) else placed
+        if isinstance(value, str):
+            return placed[0]
+        return placed
     return value
 
 
@@ -175,7 +182,9 @@ def _reference(entry: str, path: Path) -> str:
     is_here = (
         is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
     )
-    return str(path.parent / entry) if is_here else entry
+    if is_here:
+        return str(path.parent / entry)
+    return entry
 
 
 def _beside(source: Any, path: Path) -> Any:
@@ -201,9 +210,9 @@ def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
             or value is None
         ):
             continue
-        meant = _meant(name, value)
-        if meant is not None and not _has(module, meant):
-            fix = f"did you mean {meant!r}? Call it _{name} if it is your own"
+        likely_name = _meant(name, value)
+        if likely_name is not None and not _has(module, likely_name):
+            fix = f"did you mean {likely_name!r}? Call it _{name} if it is your own"
             if name in OPTION_NAMES:
                 fix = f'write options = {{"{name}": …}}'
             yield UsageError(
@@ -216,12 +225,13 @@ def _meant(name: str, value: Any) -> str | None:
     if inspect.ismodule(value) or inspect.isclass(value):
         return None
     if inspect.isroutine(value):
-        first = (
-            next(iter(inspect.signature(value).parameters), "")
-            if inspect.isfunction(value)
-            else ""
-        )
-        return _nearest(name, FUNCTIONS) if first in PARAMETERS else None
+        if inspect.isfunction(value):
+            first = next(iter(inspect.signature(value).parameters), "")
+        else:
+            first = ""
+        if first in PARAMETERS:
+            return _nearest(name, FUNCTIONS)
+        return None
     if name in OPTION_NAMES:
         return "options"
     return SYNONYMS.get(name) or _nearest(
@@ -236,11 +246,14 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
         is_similar_length = abs(len(candidate) - len(name)) <= 2
         if candidate[0] == name[0] and is_similar_length:
             alike.append(candidate)
-    return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
+    matches = difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)
+    if not matches:
+        return None
+    return matches[0]
 
 
 def _has(module: ModuleType, meant: str) -> bool:
-    """Return True if the file has the field under one of its names: then the other name is no misspelling."""
+    """Return True if the file has the field under one of its names: a similar name is then not a misspelling."""
     field = SHORT.get(meant, meant)
     return meant != "options" and any(
         hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))
@@ -252,11 +265,10 @@ def _unread(path: Path) -> Iterator[tuple[str, int]]:
     tree = parsed(path.expanduser())
     if tree is None:
         return
-    read = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
-    }
+    read = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            read.add(node.id)
     for statement in tree.body:
         targets: list[ast.expr] = []
         if (
@@ -269,8 +281,6 @@ def _unread(path: Path) -> Iterator[tuple[str, int]]:
             targets = statement.targets
         elif isinstance(statement, ast.AnnAssign):
             targets = [statement.target]
-        yield from (
-            (t.id, statement.lineno)
-            for t in targets
-            if isinstance(t, ast.Name) and t.id not in read
-        )
+        for t in targets:
+            if isinstance(t, ast.Name) and t.id not in read:
+                yield (t.id, statement.lineno)

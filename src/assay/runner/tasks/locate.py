@@ -31,7 +31,10 @@ def find_data(task: Task, data: str | None) -> str | Path:
         return PACKAGE / source.package
     for variable in FOLDERS:
         root = os.environ.get(variable)
-        path = _first_existing(Path(root).expanduser(), source) if root else None
+        if root:
+            path = _first_existing(Path(root).expanduser(), source)
+        else:
+            path = None
         if path is not None:
             return path
     if source.hub:
@@ -59,11 +62,12 @@ def saying_where(task: Task, data: str | None) -> Iterator[None]:
             looked = [
                 line for variable in FOLDERS if (line := _looked_into(variable, source))
             ]
-            error.fix = (
-                "; ".join([*looked, "or pass --data PATH with a local copy"])
-                if looked
-                else error.fix
-            )
+            if looked:
+                error.fix = "; ".join(
+                    [*looked, "or pass --data PATH with a local copy"]
+                )
+            else:
+                error.fix = error.fix
         raise
 
 
@@ -91,8 +95,8 @@ def _mini_set(source: DataSource, task: Task) -> Path:
 def _inside(path: Path, source: DataSource, task: Task) -> Path:
     """Return the data file inside a path that `--data` names."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        what, fix = why_no_data(path)
-        raise UsageError(what, where=str(path), fix=f"--data: {fix}")
+        problem, fix = why_no_data(path)
+        raise UsageError(problem, where=str(path), fix=f"--data: {fix}")
     if path.is_file():
         return path
     file = _first_existing(path, source)

@@ -80,7 +80,9 @@ def measured(
             for way in ways
             if can_serve(abilities, way) and not way.needs & abilities.unsure
         ]
-        return _taken(task, sure[0]) if sure else Measured(task)
+        if sure:
+            return _taken(task, sure[0])
+        return Measured(task)
     by_name = {way.name: way for way in _ways(original(task))} or dict(STANDARD)
     name = spelled(wanted, by_name)
     if name not in by_name:
@@ -118,8 +120,10 @@ def usual_measure(abilities: Abilities) -> str | None:
     A base model has not learned to write a letter, so its likelihoods decide.
     """
     is_sure = "likelihood" not in abilities.unsure
-    is_base = abilities.likelihood and is_sure and abilities.chat is not True
-    return f"letter_{LIKELIHOOD}" if is_base else None
+    is_base = abilities.chat is not True
+    if abilities.likelihood and is_sure and is_base:
+        return f"letter_{LIKELIHOOD}"
+    return None
 
 
 def is_plain(task: Task) -> bool:
@@ -131,7 +135,8 @@ def spelled(name: str, names: Mapping[str, Any]) -> str:
     """Return the current name of a measure."""
     if name != LIKELIHOOD or name in names:
         return name
-    return next((now for now in names if now.endswith(f"_{LIKELIHOOD}")), name)
+    likelihood_names = (now for now in names if now.endswith(f"_{LIKELIHOOD}"))
+    return next(likelihood_names, name)
 
 
 def _keeps_prompt(way: Measure) -> bool:
@@ -171,10 +176,12 @@ def _taken(task: Task, way: Measure) -> Measured:
     """
     changes = _changes(task, way)
     if task.origin is not None:
-        changes["origin"] = task.origin.but(**_changes(task.origin, way))
+        origin_changes = _changes(task.origin, way)
+        changes["origin"] = task.origin.but(**origin_changes)
         if task.scorers != task.origin.scorers:
             changes |= {"scorers": task.scorers, "summarizers": task.summarizers}
-    return Measured(task.but(**changes), way.name)
+    changed = task.but(**changes)
+    return Measured(changed, way.name)
 
 
 def _changes(task: Task, way: Measure) -> dict[str, Any]:
@@ -189,9 +196,10 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
         changes["template"] = way.template
     if way.scorers:
         changes["scorers"] = way.scorers
-        changes["summarizers"] = (
-            way.summarizers if way.summarizers is not None else task.summarizers
-        )
+        if way.summarizers is not None:
+            changes["summarizers"] = way.summarizers
+        else:
+            changes["summarizers"] = task.summarizers
     if way.options:
         changes["options"] = task.options.set(**way.options)
     return changes
@@ -199,4 +207,6 @@ def _changes(task: Task, way: Measure) -> dict[str, Any]:
 
 def _named(protocol: str, measure: str) -> str:
     """Return the protocol id with the name of the measure."""
-    return f"{protocol}-{measure}" if "@" in protocol else f"{protocol}@{measure}"
+    if "@" in protocol:
+        return f"{protocol}-{measure}"
+    return f"{protocol}@{measure}"

@@ -30,7 +30,9 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
     if run.reducer is not None:
         changes["reducer"] = run.reducer
     if run.tags:
-        changes["tags"] = tuple(dict.fromkeys((*task.tags, *run.tags)))
+        tags = (*task.tags, *run.tags)
+        different = dict.fromkeys(tags)
+        changes["tags"] = tuple(different)
     return changed(task, **changes) if changes else task
 
 
@@ -48,26 +50,30 @@ def without_scores(task: Task, run: RunOptions) -> Task:
 
 def with_shots(task: Task, shots: int | None) -> Task:
     """Return the task with the number of shots in its reference: `gsm8k|3`."""
-    return (
-        task
-        if shots is None
-        else changed(task, fewshot=replace(task.fewshot, num=shots))
-    )
+    if shots is None:
+        return task
+    fewshot = replace(task.fewshot, num=shots)
+    return changed(task, fewshot=fewshot)
 
 
 def changed(task: Task, **changes: Any) -> Task:
     """Return a copy with some fields changed by a run. `origin` stays what the author wrote."""
-    return task.but(**changes, origin=original(task))
+    origin = original(task)
+    return task.but(**changes, origin=origin)
 
 
 def original(task: Task) -> Task:
     """Return the task as its author wrote it."""
-    return task if task.origin is None else task.origin
+    if task.origin is None:
+        return task
+    return task.origin
 
 
 def system_of(task: Task, run: RunOptions) -> str | None:
     """Return the system text of the prompts. An empty one removes the task's own."""
-    return task.system if run.system is None else run.system or None
+    if run.system is None:
+        return task.system
+    return run.system or None
 
 
 def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
@@ -78,20 +84,27 @@ def columns_of(task: Task, run: RunOptions) -> Mapping[str, str]:
 def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
     """Return the generation options."""
     options = task.options.set(**run.generation)
-    return (
-        options.set(seed=run.seed)
-        if run.seed is not None and options.seed is None
-        else options
-    )
+    has_no_seed = options.seed is None
+    if run.seed is not None and has_no_seed:
+        return options.set(seed=run.seed)
+    return options
 
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
     """Return how many few-shot examples are shown, and how they are drawn."""
     fewshot = task.fewshot
+    if run.num_fewshot is None:
+        num = fewshot.num
+    else:
+        num = run.num_fewshot
+    if run.seed is None:
+        seed = fewshot.seed
+    else:
+        seed = run.seed
     return replace(
         fewshot,
-        num=fewshot.num if run.num_fewshot is None else run.num_fewshot,
-        seed=fewshot.seed if run.seed is None else run.seed,
+        num=num,
+        seed=seed,
         multiturn=fewshot.multiturn
         if run.fewshot_as_multiturn is None
         else run.fewshot_as_multiturn,

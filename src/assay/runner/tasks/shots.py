@@ -48,7 +48,8 @@ def with_shots(
     source = run.fewshot_data or fewshot.source
     is_own = source is None and fewshot.split is None
     if isinstance(source, DataSource):
-        source = find_data(task.but(dataset=source), run.data)
+        task_with_source = task.but(dataset=source)
+        source = find_data(task_with_source, run.data)
     # Worked answers of examples may name letters, so examples keep the order of the data.
     pool_samples = samples.with_shuffled_choices(None)
     if not is_own:
@@ -71,7 +72,8 @@ def with_shots(
 
 def _is_same_data(pool: Samples, samples: Samples) -> bool:
     """Return True if examples are drawn from rows that are asked: the same rows, and not another split of them."""
-    are_apart = None not in (pool.split, samples.split) and pool.split != samples.split
+    have_splits = None not in (pool.split, samples.split)
+    are_apart = have_splits and pool.split != samples.split
     return not are_apart and bool(
         set(map(_place, pool.shards)) & set(map(_place, samples.shards))
     )
@@ -82,4 +84,6 @@ def _place(shard: Shard) -> Any:
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)
-    return shard.name if in_memory is None else id(in_memory)
+    if in_memory is None:
+        return shard.name
+    return id(in_memory)

@@ -26,11 +26,12 @@ def find_subset(name: str) -> Task | None:
         if folded.startswith(f"{alias}_"):
             folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
     names = {folded_value(task_name): task_name for task_name in registry.tasks.names()}
-    for head in sorted(
+    heads = sorted(
         (task_name for task_name in names if folded.startswith(f"{task_name}_")),
         key=len,
         reverse=True,
-    ):
+    )
+    for head in heads:
         task = registry.tasks.get(names[head])
         if isinstance(task, Task) and task.tags and task.driver is None:
             return _subset_of(task, folded.removeprefix(f"{head}_"))
@@ -39,12 +40,16 @@ def find_subset(name: str) -> Task | None:
 
 def _subset_of(task: Task, subset: str) -> Task:
     """Return the task that asks one subset."""
-    head, at, tail = task.protocol.partition("@")
+    head, sign, tail = task.protocol.partition("@")
+    description = (
+        f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}"
+    )
+    protocol = f"{head}_{subset}{sign}{tail}"
     return task.but(
         name=f"{task.name}_{subset}",
         subset=subset,
-        protocol=f"{head}_{subset}{at}{tail}",
-        description=f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}",
+        protocol=protocol,
+        description=description,
     )
 
 
@@ -56,16 +61,18 @@ def part_of(samples: Samples, task: Task) -> Samples:
     if any(isinstance(sample, Sample) for sample in samples):
         return samples
     samples.subset = ""
-    values = {
-        folded_value(str(value))
-        for s in samples
-        if isinstance(s, Sample)
-        for value in s.tags.values()
-    }
+    values = set()
+    for s in samples:
+        if isinstance(s, Sample):
+            for value in s.tags.values():
+                values.add(folded_value(str(value)))
     whole = task.name.removesuffix(f"_{task.subset}")
     close = nearest(task.subset, values)
     listed = ", ".join(sorted(values)[:MOST_LISTED]) + (
         ", …" if len(values) > MOST_LISTED else ""
     )
-    fix = f"did you mean {whole}_{close}?" if close else f"its data has {listed}"
+    if close:
+        fix = f"did you mean {whole}_{close}?"
+    else:
+        fix = f"its data has {listed}"
     raise UsageError(f"task {whole!r} has no subset {task.subset!r}", fix=fix)

@@ -129,7 +129,10 @@ def load_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None) or getattr(
             error, "context_mark", None
         )
-        location = f"{path}:{mark.line + 1}" if mark else str(path)
+        if mark:
+            location = f"{path}:{mark.line + 1}"
+        else:
+            location = str(path)
         raise UsageError(
             f"not valid YAML: {getattr(error, 'problem', error)}", where=location
         ) from error
@@ -173,7 +176,12 @@ def read_task_file(path: Path) -> Task:
     return task
 
 
-def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
+def _read(
+    name: str,
+    value: Any,
+    path: Path,
+    faults: list[AssayError],
+) -> Any:
     """Convert the value of one key. Errors in parts of it are listed, and those parts left out."""
     if name == "dataset":
         return _beside(value, path)
@@ -182,7 +190,9 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
     if name == "options":
         return _generation(value, path, faults)
     if name == "tags":
-        return (value,) if isinstance(value, str) else tuple(value)
+        if isinstance(value, str):
+            return (value,)
+        return tuple(value)
     if name == "needs":
         return frozenset(value)
     if name == "produces":
@@ -195,7 +205,9 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
         return tuple(
             _prompt_beside(_reference_beside(entry, path), path) for entry in entries
         )
-    return _reference_beside(value, path) if name == "template" else value
+    if name == "template":
+        return _reference_beside(value, path)
+    return value
 
 
 def _generation(
@@ -233,9 +245,10 @@ def _fewshot(
     names = {f.name for f in fields(Fewshot)}
     for key in [key for key in plain if key not in names]:
         fix = suggest(str(key), sorted(names), "known keys:")
-        faults.append(
-            UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix)
+        fault = UsageError(
+            f"unknown key {key!r} under fewshot", where=str(path), fix=fix
         )
+        faults.append(fault)
     values = {name: value for name, value in plain.items() if name in names}
     if "pick" in values:
         values["pick"] = _reference_beside(values["pick"], path)
@@ -272,7 +285,13 @@ def _prompt_beside(entry: Any, path: Path) -> Any:
     return {**entry, "prompt": str(path.parent / prompt)}
 
 
-def _refuse_outside(file: str, typed: str, path: Path, what: str, which: str) -> None:
+def _refuse_outside(
+    file: str,
+    typed: str,
+    path: Path,
+    what: str,
+    which: str,
+) -> None:
     """Raise if a file is outside the folder of the task file."""
     folder = path.parent.resolve()
     if not (folder / file).resolve().is_relative_to(folder):

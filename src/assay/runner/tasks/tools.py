@@ -24,7 +24,9 @@ def build_tools(task: Task) -> ToolSet | None:
     servers = [{"name": "mcp", "command": command} for command in task.mcp]
     entries = [*task.tools, *servers]
     if task.user is not None:
-        entries.append(SimulatedUser(task.user, f"{where}, key `user`"))
+        user_place = f"{where}, key `user`"
+        user = SimulatedUser(task.user, user_place)
+        entries.append(user)
     if entries:
         return ToolSet.of(entries, task.state, where)
     if task.state is not None:
@@ -42,9 +44,12 @@ def limits_of(task: Task, run: RunOptions) -> SampleLimits:
     values: dict[str, Any] = {}
     for name, value in task.limits.items():
         if name not in LIMIT_FLAGS:
-            fix = suggest(str(name), sorted(LIMIT_FLAGS), "known:")
-            raise UsageError(f"there is no limit {name!r}", where=where, fix=fix)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            known_limits = sorted(LIMIT_FLAGS)
+            fix = suggest(str(name), known_limits, "known:")
+            problem = f"there is no limit {name!r}"
+            raise UsageError(problem, where=where, fix=fix)
+        is_number = isinstance(value, (int, float))
+        if isinstance(value, bool) or not is_number:
             raise UsageError(
                 f"the limit {name!r} is {value!r}", where=where, fix="write a number"
             )

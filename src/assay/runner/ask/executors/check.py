@@ -83,7 +83,7 @@ def _has_ray() -> bool:
 def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
     """Raise if a replica could not build the same model."""
     where = f"model {planned.model_name!r}"
-    what, fix = (
+    machine, fix = (
         "a replica builds its model from its name, and",
         "name it as file.py:name, or run without replicas",
     )
@@ -96,10 +96,10 @@ def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
         ) from error
     except AssayError as error:
         raise UsageError(
-            f"{what} cannot build this one", where=where, fix=fix
+            f"{machine} cannot build this one", where=where, fix=fix
         ) from error
     if digest_of(dict(copy.identity)) != digest_of(dict(planned.model.identity)):
-        raise UsageError(f"{what} gets another one", where=where, fix=fix)
+        raise UsageError(f"{machine} gets another one", where=where, fix=fix)
 
 
 async def make_spread(

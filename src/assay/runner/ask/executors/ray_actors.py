@@ -97,12 +97,12 @@ class RayActors:
         last_seen = dict.fromkeys(self.needed, clock())
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            for what, address in self.needed.items():
+            for needed_part, address in self.needed.items():
                 if await _answers(address):
-                    last_seen[what] = clock()
-                elif clock() - last_seen[what] >= LONGEST_ABSENCE:
+                    last_seen[needed_part] = clock()
+                elif clock() - last_seen[needed_part] >= LONGEST_ABSENCE:
                     raise ClusterLost(
-                        f"stopped: {what} has not answered for {LONGEST_ABSENCE:g} s",
+                        f"stopped: {needed_part} has not answered for {LONGEST_ABSENCE:g} s",
                         fix="run the same command again once the cluster is back: what was answered is kept",
                     )
 

@@ -128,7 +128,8 @@ async def _ask(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Send a frame to a replica. Return the answer, or raise the error that it reports."""
     frame = pack(head, blobs)
-    answer, media = unpack(await channel.ask(frame))
+    reply = await channel.ask(frame)
+    answer, media = unpack(reply)
     if "fault" in answer:
         raise_fault(answer["fault"], where)
     return answer, media

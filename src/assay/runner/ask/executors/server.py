@@ -60,9 +60,9 @@ class Server:
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [
-            place
-            for place in head["path"]
-            if place not in sys.path and os.path.exists(place)
+            folder
+            for folder in head["path"]
+            if folder not in sys.path and os.path.exists(folder)
         ]
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)
@@ -132,8 +132,8 @@ class Server:
 def _fault(error: AssayError) -> dict[str, Any]:
     """Return an error as data."""
     kind = "usage" if isinstance(error, UsageError) else "model"
-    what = error.what if error.where is None else f"{error.where}: {error.what}"
-    return {"kind": kind, "what": what, "fix": error.fix}
+    problem = error.what if error.where is None else f"{error.where}: {error.what}"
+    return {"kind": kind, "what": problem, "fix": error.fix}
 
 
 def raise_fault(fault: Mapping[str, Any], where: str) -> None:

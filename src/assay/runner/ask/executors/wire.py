@@ -30,6 +30,9 @@ HEAD = struct.Struct("!QQ")
 Blobs = dict[str, Any]
 """Media by digest: their kind, and their bytes or their path."""
 
+_LAYOUT = tuple[str, bytes, dict[str, Any]]
+"""A frame: how the head is encoded (`m` for MessagePack, `j` for JSON), the head, the media."""
+
 
 def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
     """Return one frame."""
@@ -53,11 +56,12 @@ def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the head and the media of a frame."""
     import msgspec
 
-    layout = tuple[str, bytes, dict[str, Any]]
-    kind, head, blobs = msgspec.msgpack.decode(frame, type=layout)
+    kind, encoded_head, blobs = msgspec.msgpack.decode(frame, type=_LAYOUT)
     if kind == "m":
-        return msgspec.msgpack.decode(head), blobs
-    return json.loads(head), blobs
+        head = msgspec.msgpack.decode(encoded_head)
+    else:
+        head = json.loads(encoded_head)
+    return head, blobs
 
 
 def request_to_plain(

@@ -20,13 +20,16 @@ async def serve(channel: socket.socket) -> None:
     calls: set[asyncio.Task[None]] = set()
 
     async def answer(number: int, frame: bytes) -> None:
+        """Run one request and write its reply under the same number."""
         reply = await server.handle(frame)
-        writer.write(HEAD.pack(number, len(reply)))
+        head = HEAD.pack(number, len(reply))
+        writer.write(head)
         writer.write(reply)
 
     try:
         while True:
-            number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
+            head = await reader.readexactly(HEAD.size)
+            number, length = HEAD.unpack(head)
             call = asyncio.ensure_future(
                 answer(number, await reader.readexactly(length))
             )
@@ -42,7 +45,8 @@ async def serve(channel: socket.socket) -> None:
 
 def _end_if_broken(call: "asyncio.Task[None]") -> None:
     """End the replica after an error in assay itself: the driver then gives its requests to another."""
-    if not call.cancelled() and (error := call.exception()) is not None:
+    error = None if call.cancelled() else call.exception()
+    if error is not None:
         sys.stderr.write(
             f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n"
         )
@@ -53,7 +57,8 @@ def _end_if_broken(call: "asyncio.Task[None]") -> None:
 def main() -> None:
     """Serve the socket whose number is the only argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(serve(socket.socket(fileno=int(sys.argv[1]))))
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    asyncio.run(serve(channel))
 
 
 if __name__ == "__main__":
