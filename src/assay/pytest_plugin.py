@@ -79,7 +79,9 @@ class CheckedRun:
 def _check_line(check: "Check") -> str:
     """Return a check in one line: the number with its interval, the limit, and what would decide it."""
     line = f"{check.name}: {check.found}, {check.limit}: {check.decision}"
-    return f"{line}; {check.reason}" if check.reason else line
+    if check.reason:
+        return f"{line}; {check.reason}"
+    return line
 
 
 @pytest.fixture

@@ -326,12 +326,17 @@ def _parameter_types(thing: Any) -> dict[str, frozenset[type]]:
 
 
 def _plain_types(hint: Any) -> frozenset[type]:
-    """Return the plain types in an annotation, or an empty set if it has others, which may accept anything."""
-    if get_origin(hint) is Literal:
+    """Return the plain types in an annotation, or an empty set if it has others, which may accept anything.
+
+    `int | None` has int and NoneType, `Literal["a", 1]` has str and int.
+    """
+    origin = get_origin(hint)
+    if origin is Literal:
         return frozenset(type(choice) for choice in get_args(hint))
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    is_union = origin in (Union, UnionType)
+    members = get_args(hint) if is_union else (hint,)
     plain = {member for member in members if member is not NoneType}
-    if plain and all(member in _PLAIN for member in plain):
+    if plain and plain <= set(_PLAIN):
         return frozenset(members)
     return frozenset()
 

@@ -32,9 +32,12 @@ def _target_folders(
     """Return the folders of Python's path that pip installed into, each with the names it put there."""
     targets = []
     for folder in dict.fromkeys(search_path):
-        if folder and (names := _installed_in(Path(folder))):
-            targets.append((os.path.join(folder, ""), names))
-            targets.append((os.path.join(os.path.realpath(folder), ""), names))
+        if not folder:
+            continue
+        names = _installed_in(Path(folder))
+        if names:
+            for path in (folder, os.path.realpath(folder)):
+                targets.append((os.path.join(path, ""), names))
     return tuple(targets)
 
 

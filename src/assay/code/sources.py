@@ -71,9 +71,11 @@ def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
 
 def _digest_behind(file: str, libraries: bool) -> str:
     files, imported = behind(Path(file))
-    lines = sorted(f"{path.name} {_digest(path)}" for path in files)
+    lines = [f"{path.name} {_digest(path)}" for path in files]
+    lines.sort()
     if libraries:
-        lines += sorted(f"{name} {version_of(name)}" for name in imported)
+        versions = [f"{name} {version_of(name)}" for name in imported]
+        lines += sorted(versions)
     text = "\n".join(lines)
     content = text.encode("utf-8", "surrogateescape")
     return hashlib.sha256(content).hexdigest()

@@ -66,7 +66,9 @@ def _has_mean(board: Leaderboard) -> bool:
 
 def _overall(board: Leaderboard, entry: Entry) -> str:
     ranks = board.overall
-    return str(ranks[entry.name]) if entry.name in ranks else MISSING
+    if entry.name in ranks:
+        return str(ranks[entry.name])
+    return MISSING
 
 
 def _cell(board: Leaderboard, entry: Entry, column: Column) -> str:
@@ -89,12 +91,17 @@ def _mean(entry: Entry) -> str:
     mean = entry.mean
     if mean is None:
         return MISSING
-    ends = None if mean.low is None or mean.high is None else (mean.low, mean.high)
+    if mean.low is None or mean.high is None:
+        ends = None
+    else:
+        ends = (mean.low, mean.high)
     return f"{format_value(mean.value)} {_interval(ends)}".rstrip()
 
 
 def _interval(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f"[{format_value(ends[0])}, {format_value(ends[1])}]"
+    if ends is None:
+        return ""
+    return f"[{format_value(ends[0])}, {format_value(ends[1])}]"
 
 
 def remarks(board: Leaderboard) -> Iterator[str]:
@@ -123,7 +130,9 @@ def _is_flagged(entry: Entry) -> bool:
 def _listed(names: list[str]) -> str:
     more = len(names) - MOST_NAMED
     listed = ", ".join(names[:MOST_NAMED])
-    return f"{listed} and {more} more" if more > 0 else listed
+    if more > 0:
+        return f"{listed} and {more} more"
+    return listed
 
 
 def text(board: Leaderboard, width: int = TEXT_WIDTH) -> str:
@@ -186,7 +195,9 @@ def csv_text(board: Leaderboard) -> str:
             result, reader = entry.numbers[column]
             low, high = result.ci or ("", "")
             rank = board.ranks.get(column, {}).get(entry.name)
-            rank_cells = ["", ""] if rank is None else [rank.best, rank.worst]
+            rank_cells: list[int | str] = ["", ""]
+            if rank is not None:
+                rank_cells = [rank.best, rank.worst]
             rows.append(
                 [
                     *head,

@@ -58,7 +58,10 @@ def compare_runs(
         notes += [*_reducer_notes(rows), *differing_ways(*manifests)]
         settings = differing_settings(*manifests)
     adjust(rows)
-    notes += [note for reader in (before, after) if (note := _early_note(reader))]
+    for reader in (before, after):
+        note = _early_note(reader)
+        if note:
+            notes.append(note)
     folders = str(before.source), str(after.source)
     return Comparison(
         folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage)
@@ -82,7 +85,12 @@ def _early_note(reader: RunReader) -> str:
     return ""
 
 
-def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
+def _row(
+    result: Result,
+    before: RunReader,
+    after: RunReader,
+    values: Values,
+) -> Row:
     """Return the comparison of one number, or a row that says why there is none."""
     models = [model for task, model in before.cells if task == result.task]
     row = Row(
@@ -236,7 +244,10 @@ def _compare_counts(
         return
     row.before, row.after = _each(theirs, recipe), _each(ours, recipe)
     try:
-        grouped = clusters if len(set(clusters.values())) < len(clusters) else None
+        if len(set(clusters.values())) < len(clusters):
+            grouped = clusters
+        else:
+            grouped = None
         row.paired = compare_corpus(ours, theirs, recipe.function(), grouped)
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
@@ -248,19 +259,23 @@ def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, fl
 
     with np.errstate(divide="ignore", invalid="ignore"):
         values = recipe.function()(np.asarray(list(counts.values()), float))
-    return {
-        id: float(value)
-        for id, value in zip(counts, values, strict=True)
-        if np.isfinite(value)
-    }
+    finite = {}
+    for id, value in zip(counts, values, strict=True):
+        if np.isfinite(value):
+            finite[id] = float(value)
+    return finite
 
 
-def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
+def _unscored(
+    result: Result,
+    before: RunReader,
+    after: RunReader,
+    model: str,
+) -> str:
     """Return which scorer of this run the baseline lacks, and how to add it; empty if something else is missing."""
-    ways = [
-        _way(reader, result.task, of)
-        for reader, of in ((before, model), (after, result.model))
-    ]
+    ways = []
+    for reader, of in ((before, model), (after, result.model)):
+        ways.append(_way(reader, result.task, of))
     if ways[0] != ways[1]:
         return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
     scorers = before.scorers(result.task, model)
@@ -287,7 +302,9 @@ def _scale(*results: Result | None) -> tuple[float, float] | None:
         (r.details["scale"] for r in results if r is not None and "scale" in r.details),
         None,
     )
-    return None if scale is None else (float(scale[0]), float(scale[1]))
+    if scale is None:
+        return None
+    return (float(scale[0]), float(scale[1]))
 
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
@@ -308,9 +325,12 @@ def _is_mean(values: Mapping[str, float], result: Result) -> bool:
 
 
 def _reducer_notes(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"{row.task}.{row.metric}: not the same number: {row.reducers[0]} of the answers to a sample there, "
-        f"{row.reducers[1]} here"
-        for row in rows
-        if row.reducers is not None
-    ]
+    notes = []
+    for row in rows:
+        if row.reducers is not None:
+            note = (
+                f"{row.task}.{row.metric}: not the same number: {row.reducers[0]} of the answers to a sample there, "
+                f"{row.reducers[1]} here"
+            )
+            notes.append(note)
+    return notes

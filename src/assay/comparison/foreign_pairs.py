@@ -55,11 +55,15 @@ def find_partner(
     models = list(dict.fromkeys(row.model for row in rows))
     if result.model not in models and len(models) > 1:
         return Partner(refused=f"the baseline has several models: {', '.join(models)}")
-    model = result.model if result.model in models else models[0]
+    if result.model in models:
+        model = result.model
+    else:
+        model = models[0]
     theirs = [row for row in rows if row.model == model]
-    own_rows = [
-        r for r in after.results if (r.task, r.model) == (result.task, result.model)
-    ]
+    own_rows = []
+    for r in after.results:
+        if (r.task, r.model) == (result.task, result.model):
+            own_rows.append(r)
     table = _same_metric(result, own_rows, theirs)
     if table is None:
         names = ", ".join(row.metric for row in theirs[:5])
@@ -69,9 +73,8 @@ def find_partner(
     pairs = pair_samples(before, (task, model), after, (result.task, result.model))
     notes = []
     if (table.task, table.metric) != (result.task, result.metric):
-        notes.append(
-            f"{result.task}.{result.metric} is compared with {table.task}.{table.metric}"
-        )
+        note = f"{result.task}.{result.metric} is compared with {table.task}.{table.metric}"
+        notes.append(note)
     if pairs.fault and not is_forced:
         return Partner(task, model, table, refused=f"{pairs.fault}; {FORCE}")
     if pairs.fault:
@@ -87,7 +90,9 @@ def _same_task(name: str, tasks: Sequence[str]) -> str | None:
     if name in tasks:
         return name
     fitting = [task for task in tasks if _folded_task(task) == _folded_task(name)]
-    return fitting[0] if len(fitting) == 1 else None
+    if len(fitting) == 1:
+        return fitting[0]
+    return None
 
 
 def _folded_task(name: str) -> str:
@@ -110,7 +115,9 @@ def _same_metric(
         return fitting[0]
     has_common_name = any(row.metric in by_name for row in own_rows)
     is_first = bool(own_rows) and own_rows[0].metric == result.metric
-    return theirs[0] if theirs and is_first and not has_common_name else None
+    if theirs and is_first and not has_common_name:
+        return theirs[0]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,8 @@ def pair_samples(
     cell: tuple[str, str],
 ) -> Pairs:
     """Return how the samples of two runs are paired, and why they may be different data."""
-    theirs, ours = _asked(before, *baseline_cell), _asked(after, *cell)
+    theirs = _asked(before, *baseline_cell)
+    ours = _asked(after, *cell)
     if not theirs or not ours:
         return Pairs(fault="one of them has no samples")
     common = theirs.keys() & ours.keys()
@@ -167,8 +175,12 @@ def _plain(target: Any) -> Any:
     """Return a reference in a form that tools agree on: text without case and outer blanks; None if unknown."""
     if isinstance(target, (list, tuple)):
         entries = tuple(_plain(entry) for entry in target)
-        return entries[0] if len(entries) == 1 else entries or None
-    return None if target in (None, "") else str(target).strip().casefold()
+        if len(entries) == 1:
+            return entries[0]
+        return entries or None
+    if target in (None, ""):
+        return None
+    return str(target).strip().casefold()
 
 
 def _fault_of_ids(

@@ -53,7 +53,7 @@ class Check:
     is_anytime: bool = False
     """True if the interval is valid at every look of a run that stopped early."""
     reason: str = ""
-    """The reason why there is no decision, and what would decide it."""
+    """Why the rule could not be decided, and what would decide it."""
     needed: int | None = None
     """About how many samples would decide."""
 
@@ -77,7 +77,8 @@ class Check:
             return "not compared"
         text = f"{self.difference:+.3f}"
         if self.baseline_value is not None:
-            before, after = format_value(self.baseline_value), format_value(self.value)
+            before = format_value(self.baseline_value)
+            after = format_value(self.value)
             text = f"{before} → {after}, {text}"
         if self.ci is None:
             return text
@@ -286,7 +287,8 @@ def _drop(
     if row is None or row.paired is None:
         reason = row.refused if row is not None else ""
         return replace(check, reason=reason or "the baseline does not have it")
-    paired, difference = row.paired, row.paired.difference
+    paired = row.paired
+    difference = row.paired.difference
     check = replace(
         check,
         value=paired.mean_a,
@@ -346,7 +348,12 @@ def _early_drop(
     return _decide(check, difference, -limit, result, together)
 
 
-def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
+def _floor(
+    name: str,
+    rule: Rule,
+    result: Result,
+    together: int,
+) -> Check:
     """Return the check of the number itself."""
     if result.higher_is_better:
         kind, bound = "min_value", rule.min_value
@@ -356,7 +363,12 @@ def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
     return _decide_value(name, kind, bound, result, together)
 
 
-def _above_floor(name: str, rule: Rule, result: Result, together: int) -> Check:
+def _above_floor(
+    name: str,
+    rule: Rule,
+    result: Result,
+    together: int,
+) -> Check:
     """Return the check of the distance between the number and its floor."""
     distance = rule.min_above_floor
     assert distance is not None
@@ -366,7 +378,10 @@ def _above_floor(name: str, rule: Rule, result: Result, together: int) -> Check:
         reason = "no floor was measured: run the task again without --floors off"
         return replace(check, value=result.value, n=result.n, reason=reason)
     level = float(floor["value"])
-    bound = level + distance if result.higher_is_better else level - distance
+    if result.higher_is_better:
+        bound = level + distance
+    else:
+        bound = level - distance
     check = _decide_value(name, "min_above_floor", bound, result, together)
     reason = f"floor {format_value(level)} ({floor['agent']})"
     if check.reason:

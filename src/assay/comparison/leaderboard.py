@@ -65,17 +65,20 @@ class Leaderboard:
     @cached_property
     def missing(self) -> list[tuple[str, Column]]:
         """Models and the columns in which they have no number."""
-        return [
-            (entry.name, column)
-            for entry in self.entries
-            for column in self.columns
-            if column not in entry.numbers
-        ]
+        gaps = []
+        for entry in self.entries:
+            for column in self.columns:
+                if column not in entry.numbers:
+                    gaps.append((entry.name, column))
+        return gaps
 
     @property
     def overall(self) -> Mapping[str, Rank]:
         """The ranks over all columns, by name of the model; those of the only column if there is just one."""
-        only = self.ranks.get(self.columns[0]) if len(self.columns) == 1 else None
+        if len(self.columns) == 1:
+            only = self.ranks.get(self.columns[0])
+        else:
+            only = None
         return self.ranks.get(None) or only or {}
 
     def to_plain(self) -> dict[str, Any]:
@@ -191,11 +194,10 @@ def _entries(
             entry = entries.get(key)
             if entry is None:
                 is_known = any(model == result.model for model, _ in entries)
-                name = (
-                    f"{result.model} ({names[reader.source]})"
-                    if is_known
-                    else result.model
-                )
+                if is_known:
+                    name = f"{result.model} ({names[reader.source]})"
+                else:
+                    name = result.model
                 entry = entries[key] = Entry(name, result.model)
             column = Column(
                 result.protocol or result.task, result.metric, result.higher_is_better
@@ -217,7 +219,9 @@ def _entries(
 
 def _reader(folder: Path | RunReader) -> RunReader:
     """Return a reader of a run folder."""
-    return folder if isinstance(folder, RunReader) else open_run(folder)
+    if isinstance(folder, RunReader):
+        return folder
+    return open_run(folder)
 
 
 def _finished(reader: RunReader) -> tuple[str, int]:
@@ -279,9 +283,8 @@ class _Duels:
             )
             self._rows[key] = row
             if row.paired is None:
-                self.notes.append(
-                    f"{column.title}: {first.name} and {second.name} not compared: {row.refused}"
-                )
+                note = f"{column.title}: {first.name} and {second.name} not compared: {row.refused}"
+                self.notes.append(note)
         return self._rows[key]
 
     def in_column(
@@ -345,7 +348,10 @@ def _is_one_scale(
         scale = result.details.get("scale")
         if scale is None:
             numbers, _ = values.of_samples(reader, result, result.model)
-            scale = SHARE if numbers and set(numbers.values()) <= {0.0, 1.0} else None
+            if numbers and set(numbers.values()) <= {0.0, 1.0}:
+                scale = SHARE
+            else:
+                scale = None
         scales.add(None if scale is None else tuple(scale))
     return len(scales) == 1 and None not in scales
 
@@ -354,7 +360,10 @@ def _add_means(entries: Sequence[Entry], columns: Sequence[Column]) -> None:
     for entry in entries:
         if all(column in entry.numbers for column in columns):
             parts = [_estimate(entry.numbers[column][0]) for column in columns]
-            entry.mean = parts[0] if len(parts) == 1 else macro(parts)
+            if len(parts) == 1:
+                entry.mean = parts[0]
+            else:
+                entry.mean = macro(parts)
 
 
 def _estimate(result: Result) -> Estimate:
@@ -405,8 +414,6 @@ def _first_value(entry: Entry, columns: Sequence[Column]) -> float:
 
 
 def _plain_rank(place: Rank | None) -> dict[str, Any] | None:
-    return (
-        None
-        if place is None
-        else {"best": place.best, "worst": place.worst, "ties": list(place.ties)}
-    )
+    if place is None:
+        return None
+    return {"best": place.best, "worst": place.worst, "ties": list(place.ties)}

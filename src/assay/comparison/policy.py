@@ -73,17 +73,15 @@ def read_policy(path: str | Path) -> Policy:
     """Read a policy from YAML. Report every fault of the file in one line, with the nearest known word."""
     file = Path(path).expanduser()
     if not file.is_file():
-        beside = (
-            [path_beside.name for path_beside in file.parent.glob("*.y*ml")]
-            if file.parent.is_dir()
-            else []
-        )
+        if file.parent.is_dir():
+            beside = [path_beside.name for path_beside in file.parent.glob("*.y*ml")]
+        else:
+            beside = []
         close = nearest(file.name, beside)
-        fix = (
-            f"did you mean {file.parent / close}?"
-            if close
-            else "the first argument of `assay gate` is a YAML file"
-        )
+        if close:
+            fix = f"did you mean {file.parent / close}?"
+        else:
+            fix = "the first argument of `assay gate` is a YAML file"
         raise UsageError("no such policy", where=str(path), fix=fix)
     plain = load_yaml(file)
     where = str(path)
@@ -97,13 +95,12 @@ def read_policy(path: str | Path) -> Policy:
     if isinstance(named, list):
         named = dict.fromkeys(map(str, named))
     if not isinstance(named, Mapping):
-        faults.append(
-            UsageError(
-                f"`tasks` must be a list or a mapping, got {shorten(named)}",
-                where=where,
-                fix="tasks: {NAME: {max_drop: 0.02}}",
-            )
+        fault = UsageError(
+            f"`tasks` must be a list or a mapping, got {shorten(named)}",
+            where=where,
+            fix="tasks: {NAME: {max_drop: 0.02}}",
         )
+        faults.append(fault)
         named = {}
     tasks = {
         str(name): _task_rule(str(name), entry, usual, where, faults)
@@ -119,13 +116,12 @@ def read_policy(path: str | Path) -> Policy:
     idle = [name for name, rule in tasks.items() if not rule.decides]
     if not faults and (idle or not (usual.decides or tasks)):
         whose = f"task {idle[0]!r} has" if idle else "the policy has"
-        faults.append(
-            UsageError(
-                f"{whose} no limit",
-                where=where,
-                fix="max_drop: 0.02, or min_value: 0.5",
-            )
+        fault = UsageError(
+            f"{whose} no limit",
+            where=where,
+            fix="max_drop: 0.02, or min_value: 0.5",
         )
+        faults.append(fault)
     raise_all(faults)
     return policy
 
@@ -138,13 +134,12 @@ def _task_rule(
     if entry is None:
         return usual
     if not isinstance(entry, Mapping):
-        faults.append(
-            UsageError(
-                f"the rule of a task must be a mapping, got {shorten(entry)}",
-                where=task_where,
-                fix=f"{name}: {{max_drop: 0.02}}",
-            )
+        fault = UsageError(
+            f"the rule of a task must be a mapping, got {shorten(entry)}",
+            where=task_where,
+            fix=f"{name}: {{max_drop: 0.02}}",
         )
+        faults.append(fault)
         return usual
     faults += _unknown_keys(entry, RULE_KEYS, task_where)
     rule = _rule(entry, task_where, faults)
@@ -180,24 +175,22 @@ def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rul
         is_distance = key in ("max_drop", "min_above_floor")
         if value is not None and not (is_number and (not is_distance or value >= 0)):
             least = " from 0" if is_distance else ""
-            faults.append(
-                UsageError(
-                    f"`{key}` must be a number{least}, got {shorten(value)}",
-                    where=where,
-                    fix=f"{key}: 0.02",
-                )
+            fault = UsageError(
+                f"`{key}` must be a number{least}, got {shorten(value)}",
+                where=where,
+                fix=f"{key}: 0.02",
             )
+            faults.append(fault)
             value = None
         numbers[key] = None if value is None else float(value)
     metric = plain.get("metric")
     if metric is not None and not isinstance(metric, str):
-        faults.append(
-            UsageError(
-                f"`metric` must be text, got {shorten(metric)}",
-                where=where,
-                fix="the name of one number",
-            )
+        fault = UsageError(
+            f"`metric` must be text, got {shorten(metric)}",
+            where=where,
+            fix="the name of one number",
         )
+        faults.append(fault)
         metric = None
     return Rule(**numbers, metric=metric)  # type: ignore[arg-type]
 
@@ -210,13 +203,12 @@ def _share(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> fl
         or not isinstance(value, (int, float))
         or not 0 <= value <= 1
     ):
-        faults.append(
-            UsageError(
-                f"`max_unresolved` must be a share from 0 to 1, got {shorten(value)}",
-                where=where,
-                fix="max_unresolved: 0.01",
-            )
+        fault = UsageError(
+            f"`max_unresolved` must be a share from 0 to 1, got {shorten(value)}",
+            where=where,
+            fix="max_unresolved: 0.01",
         )
+        faults.append(fault)
         return 0.0
     return float(value)
 
@@ -226,19 +218,17 @@ def _changes(
 ) -> frozenset[str]:
     """Return the parts that may differ from the baseline; faults are added to the list."""
     value = plain.get("allow_changed") or ()
-    names = (
-        [value]
-        if isinstance(value, str)
-        else list(value)
-        if isinstance(value, (list, tuple))
-        else [value]
-    )
+    if isinstance(value, str):
+        names = [value]
+    elif isinstance(value, (list, tuple)):
+        names = list(value)
+    else:
+        names = [value]
     for name in names:
         if name not in CHANGES:
             fix = suggest(str(name), CHANGES, "one of")
-            faults.append(
-                UsageError(
-                    f"`allow_changed` cannot have {shorten(name)}", where=where, fix=fix
-                )
+            fault = UsageError(
+                f"`allow_changed` cannot have {shorten(name)}", where=where, fix=fix
             )
+            faults.append(fault)
     return frozenset(str(name) for name in names)

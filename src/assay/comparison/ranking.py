@@ -22,9 +22,9 @@ class Rank:
     """The models it cannot be distinguished from."""
 
     def __str__(self) -> str:
-        return (
-            str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
-        )
+        if self.best == self.worst:
+            return str(self.best)
+        return f"{self.best}–{self.worst}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,23 +74,26 @@ def _numbers(report: RunComparison, width: int) -> Iterator[str]:
         return
     for run, name in _named_runs(report):
         for row in run.rows:
-            run_name = f"{name}: " if len(report.runs) > 1 else ""
+            if len(report.runs) > 1:
+                run_name = f"{name}: "
+            else:
+                run_name = ""
             yield from _number_lines(row, run_name, width)
 
 
 def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
     """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
     arrow = "↑" if row.higher_is_better else "↓"
-    name = f"{run_name}{row.task}.{row.metric}"
-    yield from wrap_line(f"{name} {arrow}  {row.verdict}", width)
+    heading = f"{run_name}{row.task}.{row.metric} {arrow}  {row.verdict}"
+    yield from wrap_line(heading, width)
     if row.paired is None:
         return
     cells = _cells(row)
     before, after, difference, interval, p = cells[3:8]
     better, worse, n = cells[8:11]
-    values = f"  {before} → {after}"
-    change = f"difference {difference} {interval}"
-    yield from wrap_line(f"{values}, {change}, p {p}", width)
+    values = f"  {before} → {after}, "
+    values += f"difference {difference} {interval}, p {p}"
+    yield from wrap_line(values, width)
     changed = f"  {better} better, {worse} worse of {n}"
     yield from wrap_line(changed, width)
 
@@ -119,7 +122,9 @@ def _flip_grid(changed: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"
 
 
 def markdown(
@@ -177,7 +182,9 @@ def _inserted(cells: Sequence[str], column: int, cell: str) -> tuple[str, ...]:
 
 def _paragraph(line: str, tag: str = "") -> str:
     text = escape(printable(line))
-    return f"<p><{tag}>{text}</{tag}></p>" if tag else f"<p>{text}</p>"
+    if tag:
+        return f"<p><{tag}>{text}</{tag}></p>"
+    return f"<p>{text}</p>"
 
 
 def _chart_ranges(report: RunComparison) -> dict[str, float]:
@@ -208,7 +215,10 @@ def caveats(report: RunComparison) -> list[str]:
     """Return other differences between the runs that could be mistaken for a difference of models."""
     lines = []
     for run, name in _named_runs(report):
-        prefix = f"{name}: " if len(report.runs) > 1 else ""
+        if len(report.runs) > 1:
+            prefix = f"{name}: "
+        else:
+            prefix = ""
         lines += [f"{prefix}{note}" for note in run.notes]
         settings = [row for row in run.settings if row[0] not in COMPARED]
         if settings:
@@ -261,7 +271,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         blanks = [""] * (len(HEADINGS) - len(begin) - 1)
         return (*begin, *blanks, "not compared")
     paired = row.paired
-    better, worse = paired.wins, paired.losses
+    better = paired.wins
+    worse = paired.losses
     if not row.higher_is_better:
         better, worse = worse, better
     return (
@@ -288,7 +299,10 @@ def footnotes(report: RunComparison) -> Iterator[str]:
     """Yield why numbers were not compared, why an interval is unreliable, and the bootstrap of corpus numbers."""
     compared = 0
     for run, name in _named_runs(report):
-        prefix = f"{name} " if len(report.runs) > 1 else ""
+        if len(report.runs) > 1:
+            prefix = f"{name} "
+        else:
+            prefix = ""
         for row in run.rows:
             title = f"{prefix}{row.task}.{row.metric}"
             yield from _row_notes(row, title)
@@ -353,7 +367,12 @@ def _flip_cells(
     )
 
 
-def _answer(reader: RunReader, task: str, model: str, id: str) -> str:
+def _answer(
+    reader: RunReader,
+    task: str,
+    model: str,
+    id: str,
+) -> str:
     """Return the last answer to a sample, shortened to one line."""
     rounds = reader.rounds(task, model, (id, 0))
     if not rounds:

@@ -34,7 +34,7 @@ class Row:
     p_adjusted: float | None = None
     """The p value adjusted by Holm's method over all compared rows."""
     refused: str = ""
-    """The reason why there is no comparison."""
+    """Why the two numbers cannot be compared."""
     reducers: tuple[str, str] | None = None
     """The reducers of the baseline and of the run for the answers to a sample, if they differ."""
     scale: tuple[float, float] | None = None
@@ -55,16 +55,18 @@ class Row:
         difference = self.paired.difference.value
         if self.p_adjusted >= SIGNIFICANCE or difference == 0:
             return "not distinguishable"
-        return "better" if (difference > 0) == self.higher_is_better else "worse"
+        if (difference > 0) == self.higher_is_better:
+            return "better"
+        return "worse"
 
     def flips(self) -> list[Flip]:
         """Return the samples that changed, the largest changes first."""
-        before, after = self.before, self.after
-        changed = [
-            Flip(id, before[id], after[id])
-            for id in before.keys() & after.keys()
-            if before[id] != after[id]
-        ]
+        before = self.before
+        after = self.after
+        changed = []
+        for id in before.keys() & after.keys():
+            if before[id] != after[id]:
+                changed.append(Flip(id, before[id], after[id]))
         return sorted(
             changed, key=lambda flip: (-abs(flip.after - flip.before), flip.id)
         )
@@ -77,11 +79,16 @@ class Row:
         if self.paired is None:
             return f"{name}: not compared: {self.refused}"
         paired = self.paired
-        low, high = paired.difference.low, paired.difference.high
-        interval = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
-        adjusted = (
-            "" if self.p_adjusted == paired.p else f", Holm {format_p(self.p_adjusted)}"
-        )
+        low = paired.difference.low
+        high = paired.difference.high
+        if low is None or high is None:
+            interval = ""
+        else:
+            interval = f" [{low:+.3f}, {high:+.3f}]"
+        if self.p_adjusted == paired.p:
+            adjusted = ""
+        else:
+            adjusted = f", Holm {format_p(self.p_adjusted)}"
         return (
             f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
             f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
@@ -163,10 +170,8 @@ class Comparison:
     def lines(self) -> list[str]:
         """Return the lines that the terminal shows under the table."""
         nothing = [] if self.compared else ["  nothing was compared"]
-        rows, notes = (
-            [f"  {row.line()}" for row in self.rows],
-            [f"  {note}" for note in self.notes],
-        )
+        rows = [f"  {row.line()}" for row in self.rows]
+        notes = [f"  {note}" for note in self.notes]
         return [f"against {self.folder}:", *rows, *nothing, *notes]
 
     def to_plain(self) -> dict[str, Any]:

@@ -32,10 +32,10 @@ class RunComparison:
     @property
     def sentences(self) -> list[str]:
         """One sentence for each run."""
-        return [
-            run.sentence(name)
-            for run, name in zip(self.runs, self.names[1:], strict=True)
-        ]
+        lines = []
+        for run, name in zip(self.runs, self.names[1:], strict=True):
+            lines.append(run.sentence(name))
+        return lines
 
     @property
     def compared(self) -> int:
@@ -118,9 +118,13 @@ def compare(baseline: Run, *runs: Run, force: bool = False) -> RunComparison:
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
     """Return the shortest ends of some paths that are all different."""
-    for length in range(1, max(len(path.parts) for path in paths) + 1):
-        names = ["/".join(path.parts[-length:]) for path in paths]
-        if len(set(names)) == len(names):
+    longest = max(len(path.parts) for path in paths)
+    for length in range(1, longest + 1):
+        names = []
+        for path in paths:
+            names.append("/".join(path.parts[-length:]))
+        are_different = len(set(names)) == len(names)
+        if are_different:
             return tuple(names)
     return tuple(map(str, paths))
 

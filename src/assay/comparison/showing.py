@@ -1,7 +1,7 @@
-"""What a number of samples can show: the width of one run's interval, and the smallest difference of two runs.
+"""Statistical power: how wide one run's interval is, and which difference of two runs N samples can show.
 
 The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only if
-both exist; else it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two
+both exist. Otherwise it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two
 models that have nothing in common, other scores have a correlation of one half.
 """
 
@@ -82,26 +82,23 @@ class Scores:
         yield f"{self.name}: {self._described()}"
         for n in counts:
             smallest = self.smallest_difference(n)
-            words = (
-                "no difference"
-                if smallest is None
-                else f"a difference of {smallest:.3f}"
-            )
+            if smallest is None:
+                words = "no difference"
+            else:
+                words = f"a difference of {smallest:.3f}"
             yield f"  {n:,} samples give the value to ± {self.half_width(n):.3f} and show {words} between two runs"
         for difference in differences:
             yield f"  a difference of {difference:g} takes about {rounded_up(self.needed(difference)):,} samples"
 
     def _described(self) -> str:
-        share = (
-            f", and two runs differ on {self.pairs:.1%} of samples"
-            if self.pairs is not None
-            else ""
-        )
-        value = (
-            f"{self.mean:.1%} right"
-            if self.is_binary
-            else f"mean {self.mean:.3f}, deviation {self.deviation:.3f}"
-        )
+        if self.pairs is not None:
+            share = f", and two runs differ on {self.pairs:.1%} of samples"
+        else:
+            share = ""
+        if self.is_binary:
+            value = f"{self.mean:.1%} right"
+        else:
+            value = f"mean {self.mean:.3f}, deviation {self.deviation:.3f}"
         return f"{value}{share} ({self.origin})"
 
     def to_plain(
@@ -159,11 +156,9 @@ def pilot_scores(
     paired = {}
     if baseline is not None:
         rows = compare_runs(baseline, run).rows
-        paired = {
-            (row.task, row.model, row.metric): row.paired
-            for row in rows
-            if row.paired is not None
-        }
+        for row in rows:
+            if row.paired is not None:
+                paired[(row.task, row.model, row.metric)] = row.paired
         if not paired:
             why = rows[0].refused if rows else "it has no numbers"
             message = f"cannot be compared with {baseline}: {why}"
@@ -181,11 +176,10 @@ def pilot_scores(
             and other is not None
             and other.difference.stderr is not None
         ):
-            share = (
-                (other.wins + other.losses) / other.n
-                if scores.pairs is not None
-                else None
-            )
+            if scores.pairs is not None:
+                share = (other.wins + other.losses) / other.n
+            else:
+                share = None
             variance = other.difference.stderr**2 * other.n
             origin = f"measured against {baseline}"
             # Runs with the same verdicts everywhere say nothing about others.
@@ -237,18 +231,26 @@ def _of_result(
 
 def _one_way(n: int) -> float | None:
     """Return the smallest difference that n samples show if all differing samples differ in one direction."""
-    shares = [
-        share / 100
-        for share in range(1, 101)
-        if paired_binary_power(n, share / 100, share / 100) >= POWER
-    ]
+    shares = []
+    for share in range(1, 101):
+        if paired_binary_power(n, share / 100, share / 100) >= POWER:
+            shares.append(share / 100)
     return shares[0] if shares else None
 
 
-def _binary(name: str, n: int, rate: float, pairs: float | None, origin: str) -> Scores:
+def _binary(
+    name: str,
+    n: int,
+    rate: float,
+    pairs: float | None,
+    origin: str,
+) -> Scores:
     # At 0 and 1 the spread is not known; half a sample is assumed to differ.
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
-    share = inner * (1 - inner) if pairs is None else pairs
+    if pairs is None:
+        share = inner * (1 - inner)
+    else:
+        share = pairs
     return Scores(
         name, n, rate, math.sqrt(inner * (1 - inner)), True, share, share, origin
     )

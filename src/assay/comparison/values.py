@@ -65,7 +65,7 @@ def _added_up(
 
 
 def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
-    """Return True if the sums of the counts give the value of the table, or there is no table."""
+    """Return True if the sums of the counts give the value in the table, or the run has no table."""
     import numpy as np
 
     if result is None:

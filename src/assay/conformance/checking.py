@@ -70,11 +70,10 @@ def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))
-        name, scorer = (
-            (fixture.subject, metric)
-            if metric is not None
-            else build_scorer(fixture.scorer, fixture.name)
-        )
+        if metric is not None:
+            name, scorer = (fixture.subject, metric)
+        else:
+            name, scorer = build_scorer(fixture.scorer, fixture.name)
         records: list[ScoreRecord] = []
         differences = [*_scorer_differences(fixture, scorer, name, records)]
         if metric is None:
@@ -97,6 +96,7 @@ def _verdict(
 def _scorer_differences(
     fixture: Fixture, scorer: Scorer, name: str, records: list[ScoreRecord]
 ) -> Iterator[Difference]:
+    """Score the output of each case, add the record to `records`, and compare outcome and value."""
     for number, case in enumerate(fixture.cases, 1):
         sample = sample_of(case, number)
         case_name = f"{fixture.name}, case {number}"
@@ -113,17 +113,21 @@ def _scorer_differences(
 
 
 def _function_differences(fixture: Fixture) -> Iterator[Difference]:
+    """Call the function of a fixture with the arguments of each case, and compare what it returns."""
     module_name, _, name = fixture.function.partition(":")
     package = __package__.partition(".")[0]
     module = import_module(f"{package}.{module_name}")
     function = getattr(module, name)
     for number, case in enumerate(fixture.cases, 1):
-        arguments = [as_argument(value) for value in case.args]
-        options = {key: as_argument(value) for key, value in case.options.items()}
+        arguments = map(as_argument, case.args)
+        options = {}
+        for option, value in case.options.items():
+            options[option] = as_argument(value)
         result = function(*arguments, **options)
         if is_dataclass(result) and not isinstance(result, type):
             result = asdict(result)
-        yield from _unlike(str(number), case.score, result, fixture.tolerance)
+        case_name = str(number)
+        yield from _unlike(case_name, case.score, result, fixture.tolerance)
 
 
 def _corpus_differences(
@@ -214,14 +218,21 @@ def output_of(plain: Any) -> Output:
             for w in plain["likelihoods"]
         )
         return Output(likelihoods=weights, details=plain.get("details", EMPTY))
-    part = Json(plain["json"]) if "json" in plain else Text(str(plain.get("text", "")))
+    part: Json | Text = Text(str(plain.get("text", "")))
+    if "json" in plain:
+        part = Json(plain["json"])
     return Output(
         (Candidate((part,), plain.get("stop_reason")),),
         details=plain.get("details", EMPTY),
     )
 
 
-def _record(score: Score, sample: Sample, name: str, number: int) -> ScoreRecord:
+def _record(
+    score: Score,
+    sample: Sample,
+    name: str,
+    number: int,
+) -> ScoreRecord:
     """Return a score record with values named as the runner names them."""
     value = score.value
     if isinstance(value, Mapping):

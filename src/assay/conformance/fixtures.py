@@ -66,7 +66,10 @@ def fixture_names() -> list[str]:
 
 def load_fixture(name: str) -> Fixture:
     """Load a shipped fixture by its name, or the one in a JSON file."""
-    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if name.endswith(".json"):
+        path = Path(name)
+    else:
+        path = FOLDER / f"{name}.json"
     try:
         return _fixture(json.loads(path.read_text(encoding="utf-8")), str(path))
     except FileNotFoundError:

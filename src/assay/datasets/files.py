@@ -243,15 +243,20 @@ def _is_data(path: Path, folder: Path) -> bool:
 
 def _split_of(path: Path, folder: Path | None = None) -> str | None:
     """Return the split in a name: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
-    if folder is not None and (split := split_by_folder(path, folder)) is not None:
-        return split
+    if folder is not None:
+        split = split_by_folder(path, folder)
+        if split is not None:
+            return split
     words = re.split(r"[-_.]", stem_of(path).lower())
     for word in (words[0], words[-1]):
         if word in SPLITS:
             return word
-    if folder is not None:
-        parents = [part.lower() for part in path.relative_to(folder).parts[:-1]]
-        return next((part for part in reversed(parents) if part in SPLITS), None)
+    if folder is None:
+        return None
+    parents = path.relative_to(folder).parts[:-1]
+    for parent in reversed(parents):
+        if parent.lower() in SPLITS:
+            return parent.lower()
     return None
 
 

@@ -81,6 +81,10 @@ class Called:
         return row_by_counting(self, number)
 
     def _items(self) -> Iterable[Any]:
+        """Call the function, and return its rows.
+
+        A list is kept for the next call. An iterator is not, because it can be read only once.
+        """
         if self._kept is not None:
             return self._kept
         items = without_decoding(self.function())

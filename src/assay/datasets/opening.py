@@ -108,6 +108,10 @@ def _root_of(source: Any, media_root: str | Path | None, where: str) -> Path | N
 
 
 def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
+    """Return the parts of a source, and whether they are those of the requested split alone.
+
+    A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.
+    """
     if isinstance(source, (str, Path)):
         return _named(source, split, where)
     if hasattr(source, "of_split"):
@@ -138,6 +142,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
 def _named(
     source: str | Path, split: str | None, where: str
 ) -> tuple[Sequence[Shard], bool]:
+    """Open a hub dataset, a file or folder, or a registered dataset, in this order."""
     text = str(source)
     if is_hub_name(text):
         return open_hub(text, split, where)

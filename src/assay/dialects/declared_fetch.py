@@ -93,7 +93,12 @@ def _digest(path: Path, kind: str) -> str:
         ).hexdigest()
 
 
-def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None:
+def _download(
+    url: str,
+    part: Path,
+    allow_private: bool,
+    max_bytes: int,
+) -> None:
     """Append the missing bytes of the file behind `url` to `part`."""
     have = part.stat().st_size if part.exists() else 0
     headers = {**HEADERS, "Range": f"bytes={have}-"} if have else HEADERS

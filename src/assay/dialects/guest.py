@@ -1,4 +1,4 @@
-"""Load files written for another toolkit, with that toolkit's names importable in them and nowhere else.
+"""Load files written for another toolkit. Only these files can import the toolkit's names.
 
 Such a file gets its own builtins whose `__import__` knows the dialect's names; so do the modules it
 imports. The rest of
@@ -6,8 +6,8 @@ the process never sees those names: the modules are in `sys.modules` under a pre
 
 One rule decides where a name comes from. assay's module comes first, if it replaces that name;
 otherwise the toolkit's:
-the tree of the file, the files beside it, the installed package. A user's module that only shares the name of one of
-assay's, and none of its content, stays the user's. `placing` decides which module of the tree a file is.
+the tree of the file, the files in its folder, the installed package. A user's module that only shares its name
+with one of assay's, and none of its content, stays the user's. `placing` decides which module of the tree a file is.
 """
 
 import builtins
@@ -110,7 +110,10 @@ class Guest:
         self._mounts = [*mounts] or [Mount("", self.root)]
         force = force or _forced.get() == dialect
         users = {name for name in names if self._is_users(name, names)}
-        self._users, self._hidden = (set(), users) if force else (users, set())
+        if force:
+            self._users, self._hidden = (set(), users)
+        else:
+            self._users, self._hidden = (users, set())
         """Names of the user's modules that win over assay's; with `force` assay's modules hide them."""
         self._names = {
             name: real
@@ -125,8 +128,8 @@ class Guest:
             if (mount := installed_mount(top)) is not None
         ]
         self._outside = Outside(self._tops)
-        place = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
-        self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+        mounted = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
+        self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(mounted.encode()).hexdigest()[:8]}"
         """The prefix of the names of these modules in `sys.modules`."""
         self._by_name: dict[str, ModuleType] = {}
         self._by_file: dict[Path, ModuleType] = {}
@@ -142,9 +145,11 @@ class Guest:
     ) -> "Guest":
         """Return the guest of a file: in the tree that contains it, else in the package its imports suggest."""
         mounts = mounts_of(file, names)
-        for top in {name.partition(".")[0] for name in names}:
-            leave_inits_out(mounts[-1].folder / top)
-        return cls(dialect, names, mounts[-1].folder, force=force, mounts=mounts)
+        folder = mounts[-1].folder
+        tops = {name.partition(".")[0] for name in names}
+        for top in tops:
+            leave_inits_out(folder / top)
+        return cls(dialect, names, folder, force=force, mounts=mounts)
 
     def load(self, path: str | Path) -> ModuleType:
         """Return the module of a toolkit's file. Naming the file is consent to run it."""
@@ -180,16 +185,17 @@ class Guest:
         if name.startswith("."):
             dots = len(name) - len(name.lstrip("."))
             outer = self._bare(package or "")
-            full_name = absolute_name(outer, name.lstrip("."), dots) if outer else None
+            if outer:
+                full_name = absolute_name(outer, name.lstrip("."), dots)
+            else:
+                full_name = None
             if full_name is None:
                 return importlib.import_module(name, package)
             name = full_name
         name = self._bare(name)
-        return (
-            self._import(name, fromlist=("*",))
-            if self._serves(name)
-            else importlib.import_module(name, package)
-        )
+        if self._serves(name):
+            return self._import(name, fromlist=("*",))
+        return importlib.import_module(name, package)
 
     def run_script(self, path: str | Path) -> dict[str, Any]:
         """Run a script as `__main__` with the dialect's names importable, and return what it defined."""
@@ -210,7 +216,10 @@ class Guest:
             if file in self._by_file:
                 return self._by_file[file]
             full_name = f"{self.prefix}.{name or self._name_of(file)}"
-            is_package = [str(file.parent)] if file.name == "__init__.py" else None
+            if file.name == "__init__.py":
+                is_package = [str(file.parent)]
+            else:
+                is_package = None
             spec = importlib.util.spec_from_file_location(
                 full_name, file, submodule_search_locations=is_package
             )
@@ -290,7 +299,9 @@ class Guest:
             return self._bare(name)
         package = str((scope or {}).get("__package__") or "")
         inner = self._bare(package)
-        return absolute_name(inner, name, level) if inner != package else None
+        if inner != package:
+            return absolute_name(inner, name, level)
+        return None
 
     def _bare(self, name: str) -> str:
         """Return a dotted name without this guest's prefix."""
@@ -299,7 +310,7 @@ class Guest:
     def _serves(self, name: str) -> bool:
         """Return True if this guest provides a name.
 
-        That is a name of the dialect, a file beside it, or a module that imports the dialect.
+        That is a name of the dialect, a file in the same folder, or a module that imports the dialect.
         """
         is_served = self._is_served.get(name)
         if is_served is None:
@@ -334,27 +345,32 @@ class Guest:
             except _Unknown:
                 fault = self._missing(f"{attribute!r} in {name!r}", name, scope)
                 raise ImportError(str(fault), name=name) from None
-        return module if wanted else self._module(name.partition(".")[0])
+        if wanted:
+            return module
+        return self._module(name.partition(".")[0])
 
     def _missing(
         self, what: str, name: str, scope: Mapping[str, Any] | None
     ) -> ModuleNotFoundError:
         """Return an error that says what is missing, which file imports it, and where it was searched."""
         top = name.partition(".")[0]
-        folders = [
-            m.folder if m.package and m.package != top else m.folder / top
-            for m in self._mounts
-        ]
+        folders = []
+        for m in self._mounts:
+            folders.append(
+                m.folder if m.package and m.package != top else m.folder / top
+            )
         places = list(
             dict.fromkeys(str(folder) for folder in folders if folder.exists())
         )
-        rest = (
-            f"neither has {' nor '.join(places)}"
-            if places
-            else f"no {top!r} is installed or near the file"
-        )
+        if places:
+            rest = f"neither has {' nor '.join(places)}"
+        else:
+            rest = f"no {top!r} is installed or near the file"
         asker = (scope or {}).get("__file__")
-        who = f" (imported by {Path(str(asker)).name})" if asker else ""
+        if asker:
+            who = f" (imported by {Path(str(asker)).name})"
+        else:
+            who = ""
         if top in self._users:
             return ModuleNotFoundError(
                 f"{' nor '.join(places)} is yours and has no {what}{who}", name=name
@@ -453,11 +469,10 @@ class Guest:
                 )
             if file.name == "__init__.py" and attribute not in names.defined:
                 for node in names.imports:
-                    target = (
-                        absolute_name(name, node.module, node.level)
-                        if node.is_star and node.level
-                        else None
-                    )
+                    if node.is_star and node.level:
+                        target = absolute_name(name, node.module, node.level)
+                    else:
+                        target = None
                     if target is not None and self._offers(target, attribute):
                         return getattr(self._module(target), attribute)
             elif (
@@ -473,18 +488,22 @@ class Guest:
                 f"module {name!r} has no attribute {attribute!r}"
             ) from None
 
-    def _taken_from(self, package: str, module: str, level: int, there: str) -> Any:
+    def _taken_from(
+        self,
+        package: str,
+        module: str,
+        level: int,
+        there: str,
+    ) -> Any:
         target = absolute_name(package, module, level)
         if (
             target == package
         ):  # `from . import part` means a module of the package itself.
             return self._module(f"{package}.{there}")
         source = self._module(target or package)
-        return (
-            getattr(source, there)
-            if hasattr(source, there)
-            else self._module(f"{target}.{there}")
-        )
+        if hasattr(source, there):
+            return getattr(source, there)
+        return self._module(f"{target}.{there}")
 
     def _offers(self, name: str, attribute: str, depth: int = 0) -> bool:
         """Return True if a module would have a name, judged by its text. Star imports are followed."""
@@ -494,12 +513,14 @@ class Guest:
         names = names_in(file)
         if attribute in names.exported or names.origin(attribute) is not None:
             return True
-        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        stars = [
-            absolute_name(package, node.module, node.level)
-            for node in names.imports
-            if node.is_star
-        ]
+        if file.name == "__init__.py":
+            package = name
+        else:
+            package = name.rpartition(".")[0]
+        stars = []
+        for node in names.imports:
+            if node.is_star:
+                stars.append(absolute_name(package, node.module, node.level))
         return any(
             self._offers(star, attribute, depth + 1)
             for star in stars
@@ -514,7 +535,10 @@ class Guest:
         So no more of the tree is run than necessary.
         """
         asker = (scope or {}).get("__file__")
-        used = words_in(Path(str(asker))) if asker else frozenset()
+        if asker:
+            used = words_in(Path(str(asker)))
+        else:
+            used = frozenset()
         names = set(module.own_names())
         return sorted(
             word

@@ -34,13 +34,15 @@ def enable(dialect: str, protocol: str = OURS) -> None:
     `protocol="upstream"` chooses upstream's own rule where it differs from the correct one.
     """
     if dialect not in DIALECTS:
-        raise UsageError(f"unknown dialect {dialect!r}", fix=", ".join(DIALECTS))
+        known_dialects = ", ".join(DIALECTS)
+        raise UsageError(f"unknown dialect {dialect!r}", fix=known_dialects)
     choose(dialect, protocol)
     if dialect not in _guests:
         names: Mapping[str, str] = importlib.import_module(
             f".{dialect}.claims", __package__
         ).NAMES
-        _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
+        folder = Path.cwd()
+        _guests[dialect] = Guest(dialect, names, folder, force=True)
     if builtins.__import__ is not _import:
         global _python_import
         _python_import = builtins.__import__
@@ -67,14 +69,22 @@ def _import(
 ) -> ModuleType:
     """Import a module for an import statement. The parameters are those of `__import__`."""
     is_ours = level == 0 and globals is not None
-    module = _import_of_guest(name, globals or {}, fromlist or ()) if is_ours else None
+    if is_ours:
+        scope = globals or {}
+        names = fromlist or ()
+        module = _import_of_guest(name, scope, names)
+    else:
+        module = None
     return module or _python_import(name, globals, locals, fromlist or (), level)
 
 
 def _import_module(name: str, package: str | None = None) -> ModuleType:
     """Import a module for `importlib.import_module`, on behalf of the caller."""
     scope = sys._getframe(1).f_globals
-    module = None if name.startswith(".") else _import_of_guest(name, scope, ("*",))
+    if name.startswith("."):
+        module = None
+    else:
+        module = _import_of_guest(name, scope, ("*",))
     return module or _python_import_module(name, package)
 
 
@@ -105,7 +115,8 @@ def _is_served(
         return True
     if _ASSAY in Path(file).parents:
         return False  # Also in a checkout of assay.
-    is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
+    file_path = Path(file)
+    is_here = folder in file_path.parents and "site-packages" not in Path(file).parts
     return is_here or (
         not is_library and installed_mount(name.partition(".")[0]) is None
     )

@@ -21,12 +21,12 @@ class Outside:
     def __init__(self, tops: set[str]) -> None:
         self._mounts: dict[str, Mount] = {}
         self._tops = tops
-        words = "|".join(sorted(map(re.escape, tops)))
-        self._mention = (
-            re.compile(rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", re.MULTILINE)
-            if tops
-            else None
-        )
+        self._mention: re.Pattern[str] | None = None
+        if tops:
+            words = "|".join(sorted(map(re.escape, tops)))
+            self._mention = re.compile(
+                rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", re.MULTILINE
+            )
 
     def is_guest(self, name: str) -> bool:
         """Return True if a module is one of them. Modules that are already imported, or Python's own, are not."""
@@ -53,12 +53,12 @@ class Outside:
 
         From then on the module is one of them.
         """
-        missing, top = (error.name or "").partition(".")[0], name.partition(".")[0]
-        mount = (
-            top_mount(top)
-            if missing in self._tops and top not in self._mounts
-            else None
-        )
+        missing = (error.name or "").partition(".")[0]
+        top = name.partition(".")[0]
+        if missing in self._tops and top not in self._mounts:
+            mount = top_mount(top)
+        else:
+            mount = None
         if mount is None:
             return False
         self._mounts[top] = mount
@@ -73,7 +73,9 @@ class Outside:
     def file_of(self, name: str) -> Path | None:
         """Return the file of one of their modules."""
         mount = self._mounts.get(name.partition(".")[0])
-        return mount.file_of(name) if mount is not None else None
+        if mount is not None:
+            return mount.file_of(name)
+        return None
 
     def _mentions(self, file: Path) -> bool:
         assert self._mention is not None
@@ -117,14 +119,16 @@ class _Only(Mount):
 
     def place_of(self, name: str) -> Path | None:
         is_meant = name == self.package or name.startswith(f"{self.package}.")
-        return self.folder.joinpath(*name.split(".")) if is_meant else None
+        if is_meant:
+            return self.folder.joinpath(*name.split("."))
+        return None
 
     def name_of(self, file: Path) -> str | None:
-        found = Mount("", self.folder).name_of(file)
-        is_meant = found is not None and (
-            found == self.package or found.startswith(f"{self.package}.")
+        name = Mount("", self.folder).name_of(file)
+        is_meant = name is not None and (
+            name == self.package or name.startswith(f"{self.package}.")
         )
-        return found if is_meant else None
+        return name if is_meant else None
 
 
 @lru_cache(maxsize=1024)
@@ -141,4 +145,7 @@ def _found(top: str) -> ModuleSpec | None:
 
 def _prefixes(name: str) -> list[str]:
     parts = name.split(".")
-    return [".".join(parts[:size]) for size in range(1, len(parts) + 1)]
+    prefixes = []
+    for size in range(1, len(parts) + 1):
+        prefixes.append(".".join(parts[:size]))
+    return prefixes

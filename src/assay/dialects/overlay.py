@@ -21,13 +21,16 @@ class Overlay(ModuleType):
     """assay's names first, theirs for the rest. Their module is run only when one of its names is needed."""
 
     def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
-        super().__init__(name, ours.__doc__ if ours is not None else None)
-        scope = vars(ours) if ours is not None else {}
-        names = {
-            key: value
-            for key, value in scope.items()
-            if not key.startswith("__") and not _is_child(ours, value)
-        }
+        if ours is None:
+            super().__init__(name)
+            scope = {}
+        else:
+            super().__init__(name, ours.__doc__)
+            scope = vars(ours)
+        names = {}
+        for key, value in scope.items():
+            if not key.startswith("__") and not _is_child(ours, value):
+                names[key] = value
         self.__dict__.update(names, _ours=ours, _find=find, _kept=tuple(names))
 
     def __getattr__(self, attribute: str) -> Any:
@@ -64,11 +67,9 @@ class Overlay(ModuleType):
         """Return the public names of assay's module."""
         ours = self.__dict__["_ours"]
         declared = getattr(ours, "__all__", None)
-        return (
-            list(declared)
-            if declared is not None
-            else [n for n in self.__dict__["_kept"] if not n.startswith("_")]
-        )
+        if declared is not None:
+            return list(declared)
+        return [n for n in self.__dict__["_kept"] if not n.startswith("_")]
 
 
 class Part(ModuleType):

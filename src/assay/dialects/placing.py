@@ -28,7 +28,9 @@ class Mount:
         if name == self.package:
             return self.folder
         inner = name.removeprefix(f"{self.package}.")
-        return self.folder.joinpath(*inner.split(".")) if inner != name else None
+        if inner != name:
+            return self.folder.joinpath(*inner.split("."))
+        return None
 
     def file_of(self, name: str) -> Path | None:
         """Return the file of a module, or `None`."""
@@ -66,7 +68,9 @@ def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
         return (Mount("", root),)
     package = home_of(file, names)
     beside = Mount("", file.parent)
-    return (Mount(package, file.parent), beside) if package else (beside,)
+    if package:
+        return (Mount(package, file.parent), beside)
+    return (beside,)
 
 
 def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
@@ -88,7 +92,9 @@ class FacadeModule:
     @property
     def offered(self) -> frozenset[str]:
         """The names that the module offers, including those of its star imports."""
-        return self.part if self.part is not None else _offered(self.file)
+        if self.part is not None:
+            return self.part
+        return _offered(self.file)
 
 
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
@@ -101,11 +107,10 @@ def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
     """Return the package a single file was written for, or `None` if its relative imports do not fit the facade."""
-    nodes = [
-        node
-        for node in names_in(file).imports
-        if node.level and not _is_beside(file, node, names)
-    ]
+    nodes = []
+    for node in names_in(file).imports:
+        if node.level and not _is_beside(file, node, names):
+            nodes.append(node)
     if not nodes:
         return None
     modules = facade_files(tuple(names.items()))
@@ -119,11 +124,17 @@ def home_of(file: Path, names: Mapping[str, str]) -> str | None:
 
 def _packages(modules: Mapping[str, FacadeModule], folder: str) -> Iterator[str]:
     """Yield packages of the facade, those near the top first; then possible user packages inside each."""
-    names = {name.rpartition(".")[0] for name in modules if "." in name}
-    names |= {n for n, m in modules.items() if m.file.name == "__init__.py"}
-    packages = sorted(names, key=lambda n: (n.count("."), n))
+    names = set()
+    for name, module in modules.items():
+        if "." in name:
+            names.add(name.rpartition(".")[0])
+        if module.file.name == "__init__.py":
+            names.add(name)
+    packages = sorted(names, key=lambda name: (name.count("."), name))
     yield from packages
-    yield from (f"{package}.{folder.replace('.', '_')}" for package in packages)
+    inner_name = folder.replace(".", "_")
+    for package in packages:
+        yield f"{package}.{inner_name}"
 
 
 def _score(
@@ -168,19 +179,18 @@ def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
     """Return the file on disk that a relative import names, or `None` if it has no module or no file."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
-    return (
-        module_file(folder.joinpath(*node.module.split("."))) if node.module else None
-    )
+    if node.module:
+        return module_file(folder.joinpath(*node.module.split(".")))
+    return None
 
 
 def _offered(ours: Path) -> frozenset[str]:
     """Return the names that a module of the facade offers, including those of its star imports."""
     names = names_in(ours)
-    files = [
-        file
-        for node in names.imports
-        if node.is_star and node.level and (file := _imported_file(ours, node))
-    ]
+    files = []
+    for node in names.imports:
+        if node.is_star and node.level and (file := _imported_file(ours, node)):
+            files.append(file)
     return names.exported.union(*map(_offered, files))
 
 
@@ -193,6 +203,17 @@ def absolute_name(package: str, module: str, level: int) -> str | None:
 
 
 @lru_cache(maxsize=32)
+def _modules_inside(name: str, folder: Path) -> dict[str, FacadeModule]:
+    """Return every module of a package of assay, under the toolkit's name for the package."""
+    modules = {}
+    for file in sorted(folder.rglob("*.py")):
+        parts = file.relative_to(folder).with_suffix("").parts
+        inner_parts = [part for part in parts if part != "__init__"]
+        full_name = ".".join([name, *inner_parts])
+        modules[full_name] = FacadeModule(file)
+    return modules
+
+
 def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModule]:
     """Return every module that assay replaces, by the toolkit's name, with assay's file. None of them is run."""
     modules: dict[str, FacadeModule] = {}
@@ -202,12 +223,10 @@ def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModul
         file = module_file(path) if path is not None else None
         if path is None or file is None:
             continue
-        modules[name] = FacadeModule(file, frozenset(part.split()) if part else None)
+        provided = frozenset(part.split()) if part else None
+        modules[name] = FacadeModule(file, provided)
         if file.name == "__init__.py" and not part:
-            for inner in sorted(path.rglob("*.py")):
-                parts = inner.relative_to(path).with_suffix("").parts
-                inner_parts = [part for part in parts if part != "__init__"]
-                modules[".".join([name, *inner_parts])] = FacadeModule(inner)
+            modules.update(_modules_inside(name, path))
     for name in list(modules):
         outer = name.rpartition(".")[0]
         while outer and outer not in modules:
@@ -227,7 +246,10 @@ def _folder_of(real: str) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     origin = Path(spec.origin)
-    path = origin.parent if origin.name == "__init__.py" else origin.with_suffix("")
+    if origin.name == "__init__.py":
+        path = origin.parent
+    else:
+        path = origin.with_suffix("")
     return path.joinpath(*rest)
 
 
@@ -253,8 +275,8 @@ def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
 
 def _children(name: str, modules: Mapping[str, FacadeModule]) -> set[str]:
     below = f"{name}."
-    return {
-        other.removeprefix(below).partition(".")[0]
-        for other in modules
-        if other.startswith(below)
-    }
+    children = set()
+    for other in modules:
+        if other.startswith(below):
+            children.add(other.removeprefix(below).partition(".")[0])
+    return children

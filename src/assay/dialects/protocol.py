@@ -35,7 +35,9 @@ def choose(dialect: str, protocol: str) -> None:
 def is_upstream(dialect: str) -> bool:
     """Return True if this dialect follows upstream's rule where assay's differs."""
     here = _here.get().get(dialect)
-    return dialect in _upstream if here is None else here != OURS
+    if here is None:
+        return dialect in _upstream
+    return here != OURS
 
 
 def is_documented(dialect: str) -> bool:

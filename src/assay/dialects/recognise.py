@@ -40,9 +40,10 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
         return ()
     choice = getattr(run, "dialect", None)
     bare = reference.removesuffix(UPSTREAM)
-    claim = (
-        dialect_of(reference, choice) if bare == reference else dialect_of(bare, choice)
-    )
+    if bare == reference:
+        claim = dialect_of(reference, choice)
+    else:
+        claim = dialect_of(bare, choice)
     if claim is None:
         return None
     if bare != reference and is_whole(bare):
@@ -80,9 +81,10 @@ def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
             claimed = dialect_of(
                 other.removesuffix(UPSTREAM), getattr(run, "dialect", None)
             )
-            names_in = (
-                getattr(_module(claimed[0]), "names_in", None) if claimed else None
-            )
+            if claimed:
+                names_in = getattr(_module(claimed[0]), "names_in", None)
+            else:
+                names_in = None
             names += (
                 names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
             )
@@ -120,6 +122,7 @@ def recognise_model(
 
 
 def _dialect_of_model(reference: str, choice: str | None) -> str | None:
+    """Return the dialect of a model's file: the chosen one if it claims the file, else the one that does."""
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
@@ -127,7 +130,9 @@ def _dialect_of_model(reference: str, choice: str | None) -> str | None:
         if path.exists() and _claims(choice, path, imports) is not None:
             return choice
     claim = dialect_of(reference)
-    return claim[0] if claim is not None else choice
+    if claim is None:
+        return choice
+    return claim[0]
 
 
 def listing_of(folder: str) -> Any:
@@ -219,11 +224,11 @@ def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
 def imported_names(path: Path) -> frozenset[str]:
     """Return the dotted names a Python file imports, relative ones with their dots; empty if it is not Python."""
     tree = parsed(path)
-    return (
-        frozenset(name for node in ast.walk(tree) for name in names_imported(node))
-        if tree
-        else frozenset()
-    )
+    if tree:
+        return frozenset(
+            name for node in ast.walk(tree) for name in names_imported(node)
+        )
+    return frozenset()
 
 
 def _module(name: str) -> Any:

@@ -26,14 +26,16 @@ def plain(value: Any) -> Any:
 
 def _key(key: Any) -> Any:
     bare = plain(key)
-    return bare if type(bare) in LEAVES else str(key)
+    if type(bare) in LEAVES:
+        return bare
+    return str(key)
 
 
 FIX = "return a dict of numbers"
 
 
 def defined_at(function: Callable[..., Any]) -> str:
-    """Return `file.py:12` for a Python function, or its name if there is no file."""
+    """Return `file.py:12` for a Python function, or its name if its file is unknown."""
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None)
     if code is None:

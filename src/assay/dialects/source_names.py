@@ -40,9 +40,11 @@ class SourceNames:
         """The names the file offers to others: its `__all__`, else every public name except those of star imports."""
         if self.declared is not None:
             return self.declared
-        imported = {
-            here for node in self.imports if not node.is_star for _, here in node.names
-        }
+        imported = set()
+        for node in self.imports:
+            if not node.is_star:
+                for _, here in node.names:
+                    imported.add(here)
         return frozenset(
             name for name in self.defined | imported if not name.startswith("_")
         )
@@ -89,23 +91,25 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             defined.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            assigned = {
-                name.id
-                for target in targets
-                for name in ast.walk(target)
-                if isinstance(name, ast.Name)
-            }
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            else:
+                targets = [node.target]
+            assigned = set()
+            for target in targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        assigned.add(name.id)
             defined |= assigned
             if "__all__" in assigned and isinstance(node.value, (ast.List, ast.Tuple)):
-                texts = [
-                    e.value
-                    for e in node.value.elts
-                    if isinstance(e, ast.Constant) and isinstance(e.value, str)
-                ]
-                declared = (
-                    frozenset(texts) if len(texts) == len(node.value.elts) else None
-                )
+                texts = []
+                for e in node.value.elts:
+                    if isinstance(e, ast.Constant) and isinstance(e.value, str):
+                        texts.append(e.value)
+                if len(texts) == len(node.value.elts):
+                    declared = frozenset(texts)
+                else:
+                    declared = None
     return SourceNames(frozenset(defined), tuple(imports), declared)
 
 
@@ -127,8 +131,8 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def words_in(file: Path) -> frozenset[str]:
     """Return the names that a file uses anywhere."""
     tree = parsed(file)
-    return (
-        frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        if tree
-        else frozenset()
-    )
+    if tree:
+        return frozenset(
+            node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
+        )
+    return frozenset()

@@ -4,6 +4,8 @@ It writes a JSON object per line to stdout: the header, each sample, and the end
 of assay.
 """
 
+import asyncio
+import contextlib
 import json
 import resource
 import sys
@@ -58,15 +60,37 @@ def _lines(log_module: Any, path: str) -> Iterator[dict[str, Any]]:
         log = log_module.read_eval_log(path, resolve_attachments="core")
         samples = iter(log.samples or ())
     else:
-        samples = log_module.read_eval_log_samples(
-            path, all_samples_required=False, resolve_attachments="core"
-        )
+        samples = _samples(log_module, path, header)
     for sample in samples:
         dumped = sample.model_dump(
             mode="json", include=SAMPLE_FIELDS, exclude_none=True
         )
         yield {"sample": dumped}
     yield {"end": True}
+
+
+def _samples(log_module: Any, path: str, header: Any) -> Iterator[Any]:
+    """Yield the samples of a `.eval` file in the order of its data, without those that are missing.
+
+    `read_eval_log_samples` reads the list of all entries again for each sample. One reader for all keeps it.
+    """
+    from inspect_ai._util.async_zip import AsyncZipReader
+    from inspect_ai._util.asyncfiles import AsyncFilesystem
+
+    ids = header.eval.dataset.sample_ids
+    if ids is None:
+        raise ValueError("the log does not list its samples")
+    epochs = header.eval.config.epochs or 1
+    reader = AsyncZipReader(AsyncFilesystem(), path)
+    with asyncio.Runner() as runner:
+        for id in ids:
+            for epoch in range(1, epochs + 1):
+                reading = log_module.read_eval_log_sample_async(
+                    path, id, epoch, resolve_attachments="core", reader=reader
+                )
+                # Samples that a run did not come to are not in the file.
+                with contextlib.suppress(IndexError):
+                    yield runner.run(reading)
 
 
 if __name__ == "__main__":

@@ -45,13 +45,14 @@ def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
 
 def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
     """Raise if an image has no area, or more than the limits allow."""
+    kind = medium.kind
     if width < 1 or height < 1:
-        raise medium.fault(f"the {medium.kind} has no area: {width} x {height} pixels")
-    longest_side = max(width, height)
-    if longest_side > limits.side or width * height > limits.pixels:
+        raise medium.fault(f"the {kind} has no area: {width} x {height} pixels")
+    is_long = max(width, height) > limits.side
+    if is_long or width * height > limits.pixels:
         megapixels = limits.pixels // 1_000_000
         raise medium.fault(
-            f"the {medium.kind} is too large: {width:,} x {height:,} pixels",
+            f"the {kind} is too large: {width:,} x {height:,} pixels",
             fix=f"at most {megapixels} megapixels and {limits.side:,} pixels a side",
         )
 

@@ -37,6 +37,7 @@ def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, in
 
 
 def _decoded(av: Any, audio: Audio, limits: Limits) -> "tuple[list[Floats], int]":
+    """Decode the first audio stream of a file, and stop as soon as it is too long."""
     import numpy as np
 
     pieces: list[Floats] = []

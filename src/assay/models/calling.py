@@ -166,17 +166,24 @@ def _tool_dicts(message: Message) -> list[dict[str, Any]]:
     dicts: list[dict[str, Any]] = []
     for result in message.results:
         content = _content(Message("tool", result.parts))
-        call_id = result.call_id
-        dicts.append({"role": "tool", "tool_call_id": call_id, "content": content})
-    hidden = (ToolCall, ToolResult)
-    rest = tuple(p for p in message.parts or () if not isinstance(p, hidden))
+        result_dict = {
+            "role": "tool",
+            "tool_call_id": result.call_id,
+            "content": content,
+        }
+        dicts.append(result_dict)
+    rest = []
+    for part in message.parts or ():
+        if not isinstance(part, (ToolCall, ToolResult)):
+            rest.append(part)
     if not rest and not message.calls:
         return dicts
-    words = _content(Message(message.role, rest)) if rest else None
+    words = _content(Message(message.role, tuple(rest))) if rest else None
     turn: dict[str, Any] = {"role": message.role, "content": words}
     if message.calls:
-        turn["tool_calls"] = [function_call(call) for call in message.calls]
-    return [*dicts, turn]
+        turn["tool_calls"] = list(map(function_call, message.calls))
+    dicts.append(turn)
+    return dicts
 
 
 def as_text(request: Request) -> str:

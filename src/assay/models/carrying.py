@@ -52,18 +52,21 @@ class Carrier:
         return None
 
     def _unknown_role(self, message: Message) -> DataError:
+        """Return the fault of a message whose role the endpoint does not know."""
         fix = ROLES_FIX
         if message.role in CHAT_ROLES:
             fix = "map it with the task's `roles`, or choose another model"
         return DataError(f"{self.name} has no role {message.role!r}", fix=fix)
 
     def _late_system_turn(self) -> DataError:
+        """Return the fault of a system message after the first turn."""
         return DataError(
             f"{self.name} takes system text only before the first turn",
             fix="put all system messages first",
         )
 
     def _unknown_medium(self, medium: Media, message: Message) -> DataError:
+        """Return the fault of a medium that the endpoint does not take, or not in this role."""
         where = ""
         fix = self.fix
         if message.role in INSTRUCTION_ROLES:
@@ -80,6 +83,7 @@ CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
 
 
 def _first_medium_not_in(message: Message, kinds: Collection[str]) -> Media | None:
+    """Return the first medium of a message of another kind than these; None if there is none."""
     for part in message.parts or ():
         if isinstance(part, Media) and part.kind not in kinds:
             return part

@@ -370,7 +370,11 @@ def _words(holder: Mapping[str, Any]) -> str:
 
 
 def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int, ...]]:
-    """Return the tokens of a choice and, if the server reports them all, their ids."""
+    """Return the tokens of a choice and, if the server reports them all, their ids.
+
+    Chat endpoints report `{"content": [{"token": …}]}`, completion endpoints
+    `{"tokens": […], "token_logprobs": […], "top_logprobs": […]}`.
+    """
     if not isinstance(logprobs, Mapping):
         return (), ()
     content = logprobs.get("content")
@@ -380,8 +384,9 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
     values = logprobs.get("token_logprobs")
     if not isinstance(texts, Sequence) or not isinstance(values, Sequence):
         return (), ()
-    tops = logprobs.get("top_logprobs") if keep_top else None
-    if not isinstance(tops, Sequence) or len(tops) != len(texts):
+    tops: Any = logprobs.get("top_logprobs")
+    has_tops = isinstance(tops, Sequence) and len(tops) == len(texts)
+    if not keep_top or not has_tops:
         tops = [None] * len(texts)
     tokens = []
     for text, value, top in zip(texts, values, tops, strict=True):

@@ -82,37 +82,39 @@ class FunctionModel:
         self._builder = (
             Builder(target, args, reference) if inspect.isclass(target) else None
         )
-        what = f"model {reference!r}"
+        description = f"model {reference!r}"
         function = method_of(
             target,
             "generate" if hasattr(target, "generate") else "__call__",
             self._builder,
-            what,
+            description,
         )
-        call = inspect_call(function, what)
+        call = inspect_call(function, description)
         if self._builder is None:
-            check_settings(args, call.settings, what)
-            check_needs(call, args, what)
+            check_settings(args, call.settings, description)
+            check_needs(call, args, description)
         else:
-            check_options(target, args, what)
-            check_needs(call, None, f"`generate` of {what}")
-        check_declared(target, what, is_ready=False)
+            check_options(target, args, description)
+            check_needs(call, None, f"`generate` of {description}")
+        check_declared(target, description, is_ready=False)
         bound = args if self._builder is None else EMPTY
-        self.think_tags = read_think_tags(getattr(target, THINK_TAGS, None), what)
+        self.think_tags = read_think_tags(
+            getattr(target, THINK_TAGS, None), description
+        )
         self.batch_size = as_count(getattr(target, "batch_size", None))
         if hasattr(target, "concurrency"):
             self.concurrency = as_count(target.concurrency)
         if callable(getattr(target, "prompt", None)):
-            self.prompt = method_of(target, "prompt", self._builder, what)
+            self.prompt = method_of(target, "prompt", self._builder, description)
         if callable(getattr(target, "report_to", None)):
-            self.report_to = method_of(target, "report_to", self._builder, what)
+            self.report_to = method_of(target, "report_to", self._builder, description)
         if callable(getattr(target, "likelihood", None)):
-            weigh = method_of(target, "likelihood", self._builder, what)
-            check_alike(function, weigh, what)
+            weigh = method_of(target, "likelihood", self._builder, description)
+            check_alike(function, weigh, description)
             check_needs(
-                replace(inspect_call(weigh, what), takes="requests"),
+                replace(inspect_call(weigh, description), takes="requests"),
                 None,
-                f"`likelihood` of {what}",
+                f"`likelihood` of {description}",
             )
             self.likelihood = _batched(weigh, reference, EMPTY, as_weighed)
         self.abilities, self.declares = _abilities(

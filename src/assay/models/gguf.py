@@ -92,6 +92,7 @@ class Gguf(LocalModel):
     )
 
     def __post_init__(self) -> None:
+        """Raise if llama.cpp is not installed, or the path is not that of a GGUF file."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("xllamacpp, which runs GGUF files,", "xllamacpp")
         self._check_options({"context": 0, "threads": 1})
@@ -209,6 +210,10 @@ class Gguf(LocalModel):
         return self._renderer
 
     def _answer(self, request: Request) -> Output:
+        """Generate the answers to one request.
+
+        Each draw has its own seed, so that the third answer is the same whether three or ten are requested.
+        """
         started = time.perf_counter()
         if self._weigher is not None:
             self._weigher.forget()
@@ -263,17 +268,27 @@ class Gguf(LocalModel):
         return Question({"prompt": list(self._prompts.encode(prompt))}, is_chat=False)
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
+        """Return one answer to a question.
+
+        If only the last token of the prompt had to be computed, it is asked again without the cache,
+        because that rounds differently.
+        """
         chat = question.is_chat
         body = {**question.body, **self._options(request, index, chat=chat)}
-        # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
-        further = index > 0
-        cached = further or (self._last is not None and question.body != self._last)
-        answer = self._ask(chat, {**body, "cache_prompt": cached})
-        if cached and not further and _computed_last_token_alone(answer):
-            answer = self._ask(chat, {**body, "cache_prompt": False})
+        is_first = index == 0
+        # Further draws follow the first of the same prompt, so they always find the same in the cache.
+        may_reuse = True
+        if is_first:
+            may_reuse = self._last is not None and question.body != self._last
+        body["cache_prompt"] = may_reuse
+        answer = self._ask(chat, body)
+        if may_reuse and is_first and _computed_last_token_alone(answer):
+            body["cache_prompt"] = False
+            answer = self._ask(chat, body)
         self._last = question.body
-        output = read_answer(answer, keep_top=bool(request.options.logprobs))
-        return _going_on(output, request.prompt) if chat else output
+        keep_top = bool(request.options.logprobs)
+        output = read_answer(answer, keep_top=keep_top)
+        return _without_beginning(output, request.prompt) if chat else output
 
     def _weighed(self, request: Request) -> Output:
         """Return the likelihoods of the continuations, or of the whole text, after as much context as fits."""
@@ -286,13 +301,12 @@ class Gguf(LocalModel):
         if isinstance(planned, Output):
             return planned
         pairs, cut = planned
-        found, cached = self._weigher.weigh(pairs)
-        output = weighed_output(request, pairs, found, cut)
-        return (
-            output
-            if output.usage is None
-            else replace(output, usage=replace(output.usage, cached_tokens=cached))
-        )
+        likelihoods, cached = self._weigher.weigh(pairs)
+        output = weighed_output(request, pairs, likelihoods, cut)
+        if output.usage is None:
+            return output
+        usage = replace(output.usage, cached_tokens=cached)
+        return replace(output, usage=usage)
 
     @property
     def _context(self) -> int:
@@ -304,6 +318,10 @@ class Gguf(LocalModel):
         return self._engine.ask(chat, body)
 
     def _options(self, request: Request, index: int, *, chat: bool) -> dict[str, Any]:
+        """Return the options of a request in llama.cpp's terms.
+
+        The model's own defaults are replaced: without options, it is greedy.
+        """
         options = request.options
         if options.reasoning_effort is not None:
             raise UsageError(
@@ -335,33 +353,38 @@ class Gguf(LocalModel):
 
 
 def _too_long(length: int, context: int) -> Output:
-    what = f"the prompt has {length} tokens and the model was given {context}"
-    fix = f"give a larger context than {context}, or truncate=left or middle"
-    return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
-
-
-def _going_on(output: Output, prompt: Prompt) -> Output:
-    """Return the answer without the beginning that the prompt gave, which llama.cpp repeats."""
-    spoken = [message for message in prompt.messages if message.parts is not None]
-    begun = spoken[-1].text if spoken and spoken[-1].role == "assistant" else ""
-    if not begun:
-        return output
-    return replace(
-        output,
-        candidates=tuple(_without(begun, candidate) for candidate in output.candidates),
+    return Output.failed(
+        "context",
+        f"the prompt has {length} tokens and the model was given {context}; "
+        f"fix: give a larger context than {context}, or truncate=left or middle",
+        retryable=False,
     )
 
 
-def _without(begun: str, candidate: Candidate) -> Candidate:
+def _without_beginning(output: Output, prompt: Prompt) -> Output:
+    """Return the answer without the beginning that the prompt gave, which llama.cpp repeats."""
+    messages = [message for message in prompt.messages if message.parts is not None]
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant" or not last.text:
+        return output
+    candidates = []
+    for candidate in output.candidates:
+        candidates.append(_without(last.text, candidate))
+    return replace(output, candidates=tuple(candidates))
+
+
+def _without(beginning: str, candidate: Candidate) -> Candidate:
+    """Return an answer without the beginning of its first text."""
     parts = list(candidate.parts)
-    for at, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if isinstance(part, Text):
-            parts[at] = Text(part.text.removeprefix(begun))
+            parts[index] = Text(part.text.removeprefix(beginning))
             break
     return replace(candidate, parts=tuple(parts))
 
 
 def _computed_last_token_alone(answer: Any) -> bool:
+    """Return True if all tokens of the prompt but the last one came from the cache."""
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
     if not isinstance(usage, Mapping):
         return False

@@ -42,29 +42,28 @@ class Weigher:
     def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:
         """Return the likelihood of each pair, and the number of context tokens that came from the cache."""
         cached = 0
-        found: dict[int, Likelihood] = {}
-        # Continuations of one context stand together: rarely, one begins within the last token of the others' context.
-        for at in sorted(
-            range(len(pairs)), key=lambda at: pairs[at].tokens[: pairs[at].start]
-        ):
-            pair = pairs[at]
-            context, continuation = pair.tokens[: pair.start], pair.tokens[pair.start :]
+        likelihoods = [Likelihood(0.0, True, 0)] * len(pairs)
+        # Continuations of one context follow each other. Rarely, one of them begins
+        # within the last token of the context of the others.
+        contexts = [pair.tokens[: pair.start] for pair in pairs]
+        for index in sorted(range(len(pairs)), key=contexts.__getitem__):
+            context = contexts[index]
+            continuation = pairs[index].tokens[len(context) :]
             if not continuation:
-                found[at] = Likelihood(0.0, True, 0)
                 continue
             if context != self._context:
                 cached += self._put_in(context)
-            is_plain = all(map(self._vocabulary.is_whole, continuation))
-            found[at] = (self._forced if is_plain else self._spelled)(
-                context, continuation
-            )
-        return [found[at] for at in range(len(pairs))], cached
+            if all(map(self._vocabulary.is_whole, continuation)):
+                likelihoods[index] = self._forced(context, continuation)
+            else:
+                likelihoods[index] = self._spelled(context, continuation)
+        return likelihoods, cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
-        # What went in together is used again; what was written, and the token before it, did not go in so.
-        may_reuse = (
-            self._context is not None and context[: len(self._context)] != self._context
-        )
+        """Compute a context, and return how many of its tokens came from the cache."""
+        # Tokens that were computed together can be reused; written tokens, and the one before them, cannot.
+        last = self._context
+        may_reuse = last is not None and context[: len(last)] != last
         body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": may_reuse}
         self._context = None
         usage = self._complete(body).get("usage") or {}
@@ -96,15 +95,15 @@ class Weigher:
         self, context: tuple[int, ...], continuation: tuple[int, ...]
     ) -> Likelihood:
         """Return the likelihood of a continuation that is computed token by token."""
-        found = [
-            self._next((*context, *continuation[:at]), token)
-            for at, token in enumerate(continuation)
-        ]
-        return Likelihood(
-            math.fsum(value for value, _ in found),
-            all(best for _, best in found),
-            len(found),
-        )
+        logprobs = []
+        is_greedy = True
+        before = context
+        for token in continuation:
+            logprob, is_best = self._next(before, token)
+            logprobs.append(logprob)
+            is_greedy = is_greedy and is_best
+            before = (*before, token)
+        return Likelihood(math.fsum(logprobs), is_greedy, len(logprobs))
 
     def _next(self, before: tuple[int, ...], token: int) -> tuple[float, bool]:
         """Return the log-probability of one token, and whether no token had a higher one."""
@@ -120,9 +119,10 @@ class Weigher:
             }
             for report in _reported(self._complete(body)):
                 likely = report["top_logprobs"]
-                for one in (report, *likely):
-                    if one["id"] == token:
-                        return float(one["logprob"]), likely[0]["id"] == token
+                for entry in (report, *likely):
+                    if entry["id"] == token:
+                        is_best = likely[0]["id"] == token
+                        return float(entry["logprob"]), is_best
         raise Malformed(
             "llama.cpp did not say how probable a token is that it was to weigh"
         )

@@ -138,6 +138,10 @@ async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connecti
 async def _opened(
     place: Origin | Proxy, make: Callable[[], P], context: ssl.SSLContext | None = None
 ) -> tuple[asyncio.Transport, P]:
+    """Open a connection to a server or proxy.
+
+    All its addresses are tried, each a little later than the one before.
+    """
     loop = asyncio.get_running_loop()
     return await loop.create_connection(
         make,
@@ -154,6 +158,7 @@ async def _tunnelled(
     make: Callable[[], Connection],
     context: ssl.SSLContext,
 ) -> Connection:
+    """Open a connection through a proxy, which passes the encrypted bytes on."""
     raw, tunnel = await _opened(proxy, _Tunnel)
     try:
         login = f"Proxy-Authorization: {proxy.login}\r\n" if proxy.login else ""
@@ -202,6 +207,7 @@ class _Tunnel(asyncio.Protocol):
 
 
 def _check_tunnel(head: bytes, proxy: Proxy) -> None:
+    """Raise if a proxy's reply to `CONNECT` does not start with a status such as `HTTP/1.1 200 OK`."""
     line = head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     if not head:
         raise HttpFailure(

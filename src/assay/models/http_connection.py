@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
             raise
         finally:
             self._waiter = None
-            if self._share.held or self._share.wanted:
+            if self._share.granted or self._share.requested:
                 MEMORY.give_back(self._share)
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
             self._finish(reply, stays=self._answer.may_be_followed)
         else:
             self._wait_for_more()
-            if self._answer.size > self._share.held + FREE_BYTES:
+            if self._answer.size > self._share.granted + FREE_BYTES:
                 self._ask_for_room(self._answer)
 
     @property
@@ -157,7 +157,7 @@ class Connection(asyncio.Protocol):
 
     def _ask_for_room(self, answer: Answer) -> None:
         """Reserve memory for the rest of the response, or pause reading until there is some."""
-        count = max(answer.expected - self._share.held, answer.size, FREE_BYTES)
+        count = max(answer.expected - self._share.granted, answer.size, FREE_BYTES)
         if not MEMORY.take(self._share, count) and self._transport is not None:
             self._transport.pause_reading()
             self._paused_at = self._loop.time()
@@ -204,10 +204,12 @@ class Connection(asyncio.Protocol):
         self.close()
 
     def _wait_until(self, deadline: float, message: str) -> None:
+        """Fail with this message at the deadline, or earlier if the whole answer takes too long."""
         if deadline > self._last:
             deadline = self._last
             message = f"the answer was not complete within {self._limits.total:g} s"
-        self._deadline, self._waited_for = deadline, message
+        self._deadline = deadline
+        self._waited_for = message
         if self._timer is None or self._timer.when() > deadline:
             self._stop_timer()
             self._timer = self._loop.call_at(deadline, self._ring)

@@ -92,22 +92,30 @@ class Refused(Exception):
 
     def failure(self) -> HttpFailure:
         """Return the failure that the status stands for."""
+        status = self.status
         words = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
-        message = f"HTTP {self.status}: {str(words)[:300]}".strip().rstrip(":")
-        if 300 <= self.status < 400:
-            message = f"HTTP {self.status}: redirected to {self._target}, which is not followed; fix: correct base_url"
-            return HttpFailure("http", message, retryable=False)
-        if self.status in (401, 403):
+        message = f"HTTP {status}: {str(words)[:300]}".strip().rstrip(":")
+        if 300 <= status < 400:
+            return HttpFailure(
+                "http",
+                f"HTTP {status}: redirected to {self._target}, which is not followed; "
+                "fix: correct base_url",
+                retryable=False,
+            )
+        if status in (401, 403):
             return HttpFailure("auth", message, retryable=False)
-        if self.status == 429 and self.error.get("code") == "insufficient_quota":
+        code = self.error.get("code")
+        if status == 429 and code == "insufficient_quota":
             return HttpFailure("quota", message, retryable=False)
-        description = f"{self.error.get('code')} {self.error.get('type')} {words}"
-        if self.status in (400, 413) and _OVERFLOW.search(description):
+        description = f"{code} {self.error.get('type')} {words}"
+        if status in (400, 413) and _OVERFLOW.search(description):
             return HttpFailure("context", message, retryable=False)
-        kind = KINDS.get(self.status, "http")
-        retryable = self.status in RETRYABLE or self.status >= 500
-        seconds = retry_after(self.headers)
-        return HttpFailure(kind, message, retryable=retryable, retry_after=seconds)
+        return HttpFailure(
+            KINDS.get(status, "http"),
+            message,
+            retryable=status in RETRYABLE or status >= 500,
+            retry_after=retry_after(self.headers),
+        )
 
     @property
     def _target(self) -> str:
@@ -141,6 +149,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
+    """Return a header's value as a number of seconds; None if it is missing, infinite or no number."""
     try:
         number = float(text) if text is not None else None
     except ValueError:

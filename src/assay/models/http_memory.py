@@ -23,8 +23,8 @@ class Share:
     resume: Callable[[], None]
     """Called, in the event loop that asked, once there is memory."""
     loop: asyncio.AbstractEventLoop
-    held: int = 0
-    wanted: int = 0
+    granted: int = 0
+    requested: int = 0
     """The bytes it waits for; 0 if it does not wait."""
 
 
@@ -44,45 +44,45 @@ class Memory:
     def take(self, share: Share, count: int) -> bool:
         """Reserve `count` more bytes and return True, or return False and call `resume` once they are available."""
         with self._lock:
-            self._moving -= share.held > 0
+            self._moving -= share.granted > 0
             if share is self._first or (
                 not self._waiting and self._used + count <= self._most
             ):
                 self._grant(share, count)
                 return True
-            share.wanted = count
+            share.requested = count
             self._waiting.append(share)
             self._wake(asking=share)
-            return not share.wanted
+            return not share.requested
 
     def give_back(self, share: Share) -> None:
         """Release everything that a response holds, even if it still waits for more."""
         with self._lock:
-            if share.wanted:
+            if share.requested:
                 self._waiting.remove(share)
-                share.wanted = 0
+                share.requested = 0
             else:
-                self._moving -= share.held > 0
-            self._used -= share.held
-            share.held = 0
+                self._moving -= share.granted > 0
+            self._used -= share.granted
+            share.granted = 0
             if share is self._first:
                 self._first = None
             self._wake()
 
     def _grant(self, share: Share, count: int) -> None:
         self._used += count
-        share.held += count
+        share.granted += count
         self._moving += 1
 
     def _wake(self, asking: Share | None = None) -> None:
         while self._waiting:
             share = self._waiting[0]
-            if self._used + share.wanted > self._most:
+            if self._used + share.requested > self._most:
                 if self._moving or self._first is not None:
                     return
                 self._first = share
             self._waiting.popleft()
-            count, share.wanted = share.wanted, 0
+            count, share.requested = share.requested, 0
             self._grant(share, count)
             if share is not asking and not share.loop.is_closed():
                 share.loop.call_soon_threadsafe(share.resume)

@@ -49,7 +49,7 @@ class Pipeline(Source):
     """The source of a pipeline: a folder with subfolders."""
 
     index = "model_index.json"
-    what = "pipeline"
+    noun = "pipeline"
 
     def digests(self, place: Path) -> dict[str, str]:
         """Return the digests of all files in the folder."""

@@ -132,7 +132,7 @@ class LocalVllm(LocalModel):
                 return
             from vllm import LLM
 
-            wanted = {
+            options = {
                 "revision": self.revision,
                 "max_model_len": self.context,
                 "quantization": self.quantization,
@@ -143,7 +143,7 @@ class LocalVllm(LocalModel):
                 dtype=self.dtype,
                 tensor_parallel_size=self.tensor_parallel,
                 gpu_memory_utilization=self.memory,
-                **{name: value for name, value in wanted.items() if value is not None},
+                **{name: value for name, value in options.items() if value is not None},
                 **self.engine_args,
             )
             self._renderer = Renderer(
@@ -201,43 +201,38 @@ class LocalVllm(LocalModel):
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Generate all answers: requests with media through vLLM's chat, the others by token ids."""
         with self._lock, self._meter.batch(len(requests)):
-            by_chat = [
-                at for at, request in enumerate(requests) if request.prompt.media
-            ]
-            tokens = {
-                at: self._prompt_ids(requests[at])
-                for at in range(len(requests))
-                if at not in by_chat
-            }
-            outputs = {
-                at: failed
-                for at, failed in tokens.items()
-                if isinstance(failed, Output)
-            }
-            by_ids = [at for at in tokens if at not in outputs]
-            outputs |= self._asked(
-                by_ids,
-                requests,
-                lambda chosen, params: self._llm.generate(
-                    [{"prompt_token_ids": tokens[at]} for at in chosen],
+            outputs: dict[int, Output] = {}
+            chats: dict[int, Request] = {}
+            prompts: dict[int, Any] = {}
+            for index, request in enumerate(requests):
+                if request.prompt.media:
+                    chats[index] = request
+                    continue
+                ids = self._prompt_ids(request)
+                if isinstance(ids, Output):
+                    outputs[index] = ids
+                else:
+                    prompts[index] = {"prompt_token_ids": ids}
+
+            def write(params: list[Any]) -> Any:
+                share = len(prompts) / len(requests)
+                return self._llm.generate(
+                    list(prompts.values()),
                     params,
-                    use_tqdm=bar_for(
-                        self._llm.generate, self._meter, len(chosen) / len(requests)
-                    ),
-                ),
-            )
-            outputs |= self._asked(
-                by_chat,
-                requests,
-                lambda chosen, params: self._llm.chat(
-                    [chat_messages(requests[at].prompt) for at in chosen],
+                    use_tqdm=bar_for(self._llm.generate, self._meter, share),
+                )
+
+            def chat(params: list[Any]) -> Any:
+                share = len(chats) / len(requests)
+                return self._llm.chat(
+                    [chat_messages(request.prompt) for request in chats.values()],
                     params,
-                    use_tqdm=bar_for(
-                        self._llm.chat, self._meter, len(chosen) / len(requests)
-                    ),
+                    use_tqdm=bar_for(self._llm.chat, self._meter, share),
                     chat_template=self.chat_template,
-                ),
-            )
+                )
+
+            outputs |= self._asked(list(prompts), requests, write)
+            outputs |= self._asked(list(chats), requests, chat)
         answers = [outputs[index] for index in range(len(requests))]
         return self._with_calls(answers, requests)
 
@@ -265,27 +260,27 @@ class LocalVllm(LocalModel):
 
     def _asked(
         self,
-        places: Sequence[int],
+        indices: Sequence[int],
         requests: Sequence[Request],
-        call: Callable[[Sequence[int], list[Any]], Any],
+        call: Callable[[list[Any]], Any],
     ) -> dict[int, Output]:
         """Make one call for all requests.
 
         If it fails, the caller repeats it in halves to isolate the faulty request.
         """
-        if not places:
+        if not indices:
             return {}
         try:
             self.load()
-            results = call(places, [self._params(requests[at]) for at in places])
-            return {
-                at: self._read(requests[at], result)
-                for at, result in zip(places, results, strict=True)
-            }
+            results = call([self._params(requests[index]) for index in indices])
+            outputs = {}
+            for index, result in zip(indices, results, strict=True):
+                outputs[index] = self._read(requests[index], result)
         except Exception as error:
             if len(requests) > 1:
                 raise
-            return {places[0]: failure(error, self.path)}
+            return {indices[0]: failure(error, self.path)}
+        return outputs
 
     def _params(self, request: Request) -> Any:
         from vllm import SamplingParams
@@ -315,25 +310,27 @@ class LocalVllm(LocalModel):
         )
 
     def _read(self, request: Request, result: Any) -> Output:
+        """Return the output of one request."""
         ids = result.prompt_token_ids or ()
-        candidates = tuple(
-            Candidate(
-                (Text(self._text(request, completion, ids)),),
-                completion.finish_reason,
-                _tokens(completion),
-                tuple(completion.token_ids),
+        candidates = []
+        for completion in result.outputs:
+            candidate = Candidate(
+                parts=(Text(self._text(request, completion, ids)),),
+                stop_reason=completion.finish_reason,
+                tokens=_tokens(completion),
+                token_ids=tuple(completion.token_ids),
             )
-            for completion in result.outputs
-        )
+            candidates.append(candidate)
         usage = Usage(
             len(ids),
-            sum(len(one.token_ids) for one in candidates),
+            sum(len(candidate.token_ids) for candidate in candidates),
             result.num_cached_tokens,
         )
         squeezed = self._squeezed(request, candidates, self._longest() - len(ids))
         is_whole = self.truncate == "refuse" or bool(request.prompt.media)
         cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
-        return Output(candidates, usage=usage, details=cut_details(cut, squeezed))
+        details = cut_details(cut, squeezed)
+        return Output(tuple(candidates), usage=usage, details=details)
 
     def _text(self, request: Request, completion: Any, prompt: Sequence[int]) -> str:
         """Return what was written, with the marks of reasoning that vLLM or the chat template left out."""
@@ -359,10 +356,10 @@ class LocalVllm(LocalModel):
         try:
             # One token is only predicted, and vLLM must be allowed to write one.
             longest, policy = self._longest() - 2, self.truncate
-            planned = [
-                (one, plan_pairs(self.renderer, one, longest, policy, _too_long))
-                for one in requests
-            ]
+            planned = []
+            for request in requests:
+                plan = plan_pairs(self.renderer, request, longest, policy, _too_long)
+                planned.append((request, plan))
             return weigh_planned(planned, self._weigh)
         except Exception as error:
             if len(requests) > 1:
@@ -406,16 +403,17 @@ def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Lik
 def _tokens(completion: Any) -> tuple[Token, ...]:
     """Return each generated token with its alternatives, the most probable first."""
     tokens = []
-    for token, alternatives in zip(
-        completion.token_ids, completion.logprobs or (), strict=False
-    ):
-        ordered = sorted(alternatives.values(), key=lambda one: -one.logprob)
-        top = tuple((one.decoded_token or "", one.logprob) for one in ordered)
+    logprobs = completion.logprobs or ()
+    for token, alternatives in zip(completion.token_ids, logprobs, strict=False):
+        chosen = alternatives[token]
+        top = []
+        for entry in sorted(alternatives.values(), key=lambda entry: -entry.logprob):
+            top.append((entry.decoded_token or "", entry.logprob))
         tokens.append(
             Token(
-                alternatives[token].decoded_token or "",
-                alternatives[token].logprob,
-                top,
+                chosen.decoded_token or "",
+                chosen.logprob,
+                tuple(top),
             )
         )
     return tuple(tokens)

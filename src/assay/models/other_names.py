@@ -125,6 +125,7 @@ def takes_device(name: str) -> bool:
 
 
 def _is_ours(name: str) -> bool:
+    """Return True if a name, or the part before its slash, is a model of assay."""
     scheme = name.partition("/")[0]
     return (
         name in registry
@@ -134,6 +135,10 @@ def _is_ours(name: str) -> bool:
 
 
 def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
+    """Translate `Qwen/Qwen3-8B` to `hf/Qwen/Qwen3-8B`.
+
+    Names of hosted services and local servers are refused, with the command that reaches them.
+    """
     scheme, _, rest = name.partition("/")
     if difflib.get_close_matches(scheme.lower(), registry.names(), n=1, cutoff=0.8):
         return Naming(
@@ -156,6 +161,7 @@ def _hub_id(name: str, args: Mapping[str, Any]) -> Naming:
 
 
 def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
+    """Translate a path to the backend that reads it, by the files in the folder."""
     if (path / "config.json").is_file():
         return Naming(f"hf/{name}", args, f"--model {name} is hf/{name} here")
     if (path / "model_index.json").is_file():
@@ -180,6 +186,7 @@ def _folder(name: str, path: Path, args: Mapping[str, Any]) -> Naming:
 
 
 def _adapted_model(file: Path) -> str:
+    """Return the model that an adapter was trained for; `BASE_MODEL` if its file does not say it."""
     try:
         return str(json.loads(file.read_bytes())["base_model_name_or_path"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -199,6 +206,8 @@ def _with_model_path(name: str, args: Mapping[str, Any]) -> Naming:
 
 
 def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
+    """Return the rule for a backend in this process, such as `vllm` with `pretrained=PATH`."""
+
     def rule(args: Mapping[str, Any]) -> Naming:
         weights = args.get("pretrained") or args.get("model")
         if not weights:
@@ -218,6 +227,8 @@ def _local(scheme: str, renamed: Mapping[str, str]) -> Rule:
 
 
 def _endpoint(scheme: str, **more: Any) -> Rule:
+    """Return the rule for an endpoint, such as `local-chat-completions` with `model=NAME,base_url=URL`."""
+
     def rule(args: Mapping[str, Any]) -> Naming:
         model = args.get("model") or args.get("pretrained")
         if not model:
@@ -236,6 +247,7 @@ def _endpoint(scheme: str, **more: Any) -> Rule:
 def _renamed(
     args: Mapping[str, Any], names: Mapping[str, str], drop: tuple[str, ...]
 ) -> dict[str, Any]:
+    """Return options under assay's names, without those to drop."""
     return {
         names.get(option, option): value
         for option, value in args.items()

@@ -22,9 +22,10 @@ def mark_tokens(tokenizer: Any, *, with_tools: bool = False) -> dict[int, str]:
     added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
     marks: dict[int, str] = {}
     for token_id, token in added.items():
+        if not getattr(token, "special", False):
+            continue
         text = str(token)
-        is_kept = is_mark(text) or (with_tools and text in _TOOL_MARKS)
-        if is_kept and getattr(token, "special", False):
+        if is_mark(text) or (with_tools and text in _TOOL_MARKS):
             marks[token_id] = text
     return marks
 

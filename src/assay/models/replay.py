@@ -265,15 +265,17 @@ class _Media(dict[str, Media]):
         self.folder = folder
 
     def __missing__(self, digest: str) -> Media:
-        found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
-        if found is None:
+        files = (self.folder / digest[:2]).glob(f"{digest}.*")
+        file = next(files, None)
+        if file is None:
             raise StoreError(
                 f"the run keeps no medium {digest[:12]}…", where=str(self.folder)
             )
-        medium = MEDIA_KINDS[KIND_OF_SUFFIX.get(found.suffix[1:], "image")](found)
+        kind = KIND_OF_SUFFIX.get(file.suffix[1:], "image")
+        medium = MEDIA_KINDS[kind](file)
         if medium.digest != digest:
             raise StoreError(
                 f"the medium {digest[:12]}… has changed since the run kept it",
-                where=str(found),
+                where=str(file),
             )
         return medium

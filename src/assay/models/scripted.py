@@ -89,6 +89,7 @@ class Scripted:
         ]
 
     def _say(self, request: Request) -> Output:
+        """Return the prepared answer; an exception becomes the failure of the sample."""
         try:
             answer = self._answer(request)
             if isinstance(answer, Exception):
@@ -98,6 +99,11 @@ class Scripted:
             return failure(error, "scripted")
 
     def _choose(self) -> Callable[[Request], Any]:
+        """Return the function that finds the answer to a request, by the kind of `answers`.
+
+        Rounds are counted by the turns of the prompt, lists are repeated from their beginning,
+        and mappings are read by the text of the prompt.
+        """
         if self.rounds is not None:
             rounds = self.rounds if isinstance(self.rounds, list) else [self.rounds]
             return lambda request: rounds[min(_round_of(request), len(rounds) - 1)]

@@ -39,8 +39,10 @@ class ServerPool:
         urls = [model.base_url for model in servers]
         for url in urls:
             if urls.count(url) > 1:
-                what = f"base_url names {urlsplit(url).netloc} twice"
-                raise UsageError(what, fix="name each server once")
+                raise UsageError(
+                    f"base_url names {urlsplit(url).netloc} twice",
+                    fix="name each server once",
+                )
         return cls(servers)
 
     @property

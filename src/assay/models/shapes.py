@@ -79,6 +79,7 @@ def checked(value: Any, request: Request, reference: str) -> Output:
 
 
 def _answered(output: Output, request: Request, reference: str) -> Output:
+    """Return an output with as many answers as were requested, or the failure of the sample."""
     if not output.candidates:
         return _failed(f"{reference} returned {described(output)}; {BUILT}")
     for candidate in output.candidates:
@@ -172,6 +173,7 @@ def described(value: Any) -> str:
 
 
 def _has_parts(candidate: Candidate) -> bool:
+    """Return True if all parts of a candidate are parts that assay knows."""
     parts = candidate.parts
     # Most outputs have one text and nothing else, so check that first.
     is_plain = len(parts) == 1 and type(parts[0]) is Text
@@ -182,4 +184,8 @@ def _has_parts(candidate: Candidate) -> bool:
 
 
 def _failed(message: str, kind: str = "exception") -> Output:
+    """Return the failure of a sample whose model returned something else.
+
+    It is not retried, because the same code would return the same again.
+    """
     return Output.failed(kind, message, retryable=False)

@@ -235,13 +235,19 @@ def _block(tag: str, text: str) -> str:
 
 
 def without_system(prompt: Prompt) -> Prompt:
-    """Return a prompt whose system text begins its first user turn, for templates that refuse a system turn."""
-    first, *rest = prompt.messages
-    if first.role != "system" or not rest or rest[0].role != "user":
+    """Return a prompt whose system text begins its first user turn.
+
+    Some chat templates refuse a system turn.
+    """
+    if len(prompt.messages) < 2:
         return prompt
-    parts = (*(first.parts or ()), Text("\n\n"), *(rest[0].parts or ()))
-    messages = (Message("user", parts), *rest[1:])
-    return replace(prompt, messages=messages)
+    system, user, *rest = prompt.messages
+    if system.role != "system" or user.role != "user":
+        return prompt
+    system_parts = system.parts or ()
+    user_parts = user.parts or ()
+    joined = Message("user", (*system_parts, Text("\n\n"), *user_parts))
+    return replace(prompt, messages=(joined, *rest))
 
 
 def template_messages(

@@ -228,14 +228,16 @@ def _python_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _python_call(node: ast.expr) -> ToolCall:
+    """Return the call of a Python expression: `find(name="Ada", limit=3)`."""
     if not isinstance(node, ast.Call):
         raise NoCall
     name = _dotted_name(node.func)
-    if node.args or any(keyword.arg is None for keyword in node.keywords):
-        # Arguments by position: which ones is for the tool to say, so they are kept as written.
-        pieces = [ast.unparse(part) for part in (*node.args, *node.keywords)]
-        return ToolCall("", name, ", ".join(pieces))
-    return ToolCall("", name, _keyword_values(node))
+    has_unpacked = any(keyword.arg is None for keyword in node.keywords)
+    if not node.args and not has_unpacked:
+        return ToolCall("", name, _keyword_values(node))
+    # Only the tool knows the names of arguments by position, so they stay as written.
+    pieces = [ast.unparse(part) for part in (*node.args, *node.keywords)]
+    return ToolCall("", name, ", ".join(pieces))
 
 
 def _dotted_name(node: ast.expr) -> str:
@@ -383,14 +385,17 @@ def _write_mistral(calls: Sequence[ToolCall]) -> str:
 
 
 def _mistral_piece(piece: str) -> tuple[ToolCall, ...]:
+    """Read `[{"name": …}, …]`, or `name{…}` as newer versions write it."""
+    decoder = json.JSONDecoder(strict=False)
     if piece.startswith(("[", "{")):
-        value, _ = json.JSONDecoder(strict=False).raw_decode(piece)
+        value, _ = decoder.raw_decode(piece)
         return _calls_of(value)
     match = _MISTRAL_CALL.match(piece)
     if match is None:
         raise NoCall
-    arguments, _ = json.JSONDecoder(strict=False).raw_decode(piece, match.end())
-    return (ToolCall("", match["name"], read_arguments(arguments)),)
+    arguments, _ = decoder.raw_decode(piece, match.end())
+    call = ToolCall("", match["name"], read_arguments(arguments))
+    return (call,)
 
 
 # --- Phi and Granite ------------------------------------------------------

@@ -70,7 +70,10 @@ class Predictions:
 
     def __post_init__(self) -> None:
         self._path = _found(self.file)
-        root = None if self.media_root is None else Path(self.media_root).expanduser()
+        if self.media_root is None:
+            root = None
+        else:
+            root = Path(self.media_root).expanduser()
         self._reach = Reach(self._path.parent, root)
 
     @property
@@ -95,11 +98,12 @@ class Predictions:
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
         """Return what the answer depends on besides the prompt: the file's row for the sample."""
         row = self._row(id, epoch, round)
-        digest = (
-            None
-            if row is None
-            else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
-        )
+        if row is None:
+            digest = None
+        else:
+            digest = digest_of([row.digest, *map(file_digest, self._named_files(row))])[
+                :16
+            ]
         return {"sample": id, ROUND: round, PREDICTION: digest}
 
     @property
@@ -110,7 +114,9 @@ class Predictions:
     def text_of(self, id: str) -> str | None:
         """Return the first prediction for a sample as text, or `None` if there is none."""
         row = self._row(id, 0, 0)
-        return None if row is None or not row.candidates else str(row.candidates[0])
+        if row is None or not row.candidates:
+            return None
+        return str(row.candidates[0])
 
     def ids(self) -> Mapping[str, int]:
         """Return the ids of the file in order, with the number of predictions of each."""
@@ -130,12 +136,11 @@ class Predictions:
                 retryable=False,
             )
         try:
-            return Output(
-                tuple(
-                    self._candidate(cell, row, request)
-                    for cell in row.candidates or (None,)
-                )
+            candidates = tuple(
+                self._candidate(cell, row, request)
+                for cell in row.candidates or (None,)
             )
+            return Output(candidates)
         except (RowFault, DataError) as fault:
             message = f"{self._path.name}, row {row.number}: {_described(fault)}"
             return Output.failed(MISSING, message, retryable=False)
@@ -167,12 +172,17 @@ class Predictions:
     def _column_media(self, row: Row) -> list[Media]:
         """Return the media of the media columns, in order."""
         table = self._read()
-        return [
-            self._medium(piece, kind, column)
-            for column, kind in table.media
-            if (cell := row.media.get(column)) not in (None, "", [])
-            for piece in (cell if isinstance(cell, (list, tuple)) else (cell,))
-        ]
+        column_media = []
+        for column, kind in table.media:
+            cell = row.media.get(column)
+            if cell not in (None, "", []):
+                if isinstance(cell, (list, tuple)):
+                    pieces = cell
+                else:
+                    pieces = (cell,)
+                for piece in pieces:
+                    column_media.append(self._medium(piece, kind, column))
+        return column_media
 
     def _medium(self, cell: Any, kind: type[Media], column: str) -> Media:
         if isinstance(cell, str) and cell.startswith(URLS):
@@ -226,8 +236,13 @@ class Predictions:
 
     def _row(self, id: str, epoch: int, round: int) -> Row | None:
         rows = self._read().rows.get((id, round), ())
-        row = rows[epoch] if epoch < len(rows) else None
-        return None if row is None or row.is_empty else row
+        if epoch < len(rows):
+            row = rows[epoch]
+        else:
+            row = None
+        if row is None or row.is_empty:
+            return None
+        return row
 
     def _read(self) -> Table:
         if self._table is None:
@@ -289,14 +304,12 @@ def _text_parts(cell: Any) -> list[Part]:
 
 def _described(fault: RowFault | DataError) -> str:
     """Return what is wrong with a row, with the fix in terms of the model's own options."""
-    got = (
-        f", got {shorten(fault.got)}"
-        if isinstance(fault, RowFault) and fault.got is not None
-        else ""
-    )
-    fix = (
-        ""
-        if not fault.fix
-        else f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
-    )
+    if isinstance(fault, RowFault) and fault.got is not None:
+        got = f", got {shorten(fault.got)}"
+    else:
+        got = ""
+    if not fault.fix:
+        fix = ""
+    else:
+        fix = f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
     return f"{fault.what}{got}{fix}"

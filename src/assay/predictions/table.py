@@ -53,11 +53,10 @@ class Row:
     @property
     def candidates(self) -> list[Any]:
         """The answers: the elements of a list, else the cell alone; without nulls."""
-        cells = (
-            self.prediction
-            if isinstance(self.prediction, (list, tuple))
-            else (self.prediction,)
-        )
+        if isinstance(self.prediction, (list, tuple)):
+            cells = self.prediction
+        else:
+            cells = (self.prediction,)
         return [cell for cell in cells if not is_missing(cell)]
 
     @property
@@ -87,11 +86,10 @@ class Table:
 def read_table(path: Path, named: Named) -> Table:
     """Read the predictions of a file. Raise if it is missing, empty or unreadable, or if columns are wrong."""
     if not path.is_file():
-        reason, fix = (
-            ("a folder, not a file", "name one file")
-            if path.is_dir()
-            else why_no_data(path)
-        )
+        if path.is_dir():
+            reason, fix = ("a folder, not a file", "name one file")
+        else:
+            reason, fix = why_no_data(path)
         raise UsageError(f"no predictions: {reason}", where=str(path), fix=fix)
     if named.are_usual and is_format(path):
         return _foreign_table(path, named.task)
@@ -128,9 +126,9 @@ def _foreign_table(path: Path, task_name: str | None) -> Table:
     tasks = [task for task in run.tasks if task_name in (None, task.task)]
     if len(tasks) != 1:
         names = ", ".join(dict.fromkeys(task.task for task in run.tasks))
-        what = "several tasks" if tasks else f"no task {task_name!r}"
+        contents = "several tasks" if tasks else f"no task {task_name!r}"
         raise UsageError(
-            f"these results hold {what}",
+            f"these results hold {contents}",
             where=str(path),
             fix=f"-a task=NAME names one of {names}",
         )
@@ -167,7 +165,12 @@ def _media_of(
     return dict(media)
 
 
-def _no_column(wanted: str, part: str, names: Sequence[str], where: str) -> UsageError:
+def _no_column(
+    wanted: str,
+    part: str,
+    names: Sequence[str],
+    where: str,
+) -> UsageError:
     close = nearest(wanted, names, 0.5)
     name = close or "COLUMN"
     listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

@@ -150,9 +150,10 @@ def _charged_method(
         args = (items, *args[1:])
         spend(len(text) * len(items))
     size = sum(map(spend_on, (*args, *kwargs.values())))
-    first = args[0] if args else None
-    if name in _PADDING and isinstance(first, int):
-        spend(max(first, 0))
+    if name in _PADDING:
+        width = args[0] if args else None
+        if isinstance(width, int):
+            spend(max(width, 0))
     elif name == "expandtabs":
         width = args[0] if args else kwargs.get("tabsize", 8)
         if isinstance(width, int):
@@ -161,7 +162,8 @@ def _charged_method(
     elif name == "replace" and len(args) > 1:
         old, new = args[:2]
         if isinstance(old, str) and isinstance(new, str):
-            spend(limits.replaced_size(text, old, new, *args[2:3]))
+            count = args[2:3]
+            spend(limits.replaced_size(text, old, new, *count))
     return args
 
 

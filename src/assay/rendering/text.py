@@ -112,6 +112,10 @@ class PlainText:
             raise UsageError(f"unknown name {name!r}", where=where, fix=fix)
 
     def __call__(self, values: Mapping[str, Any], *, where: str = "") -> str:
+        """Render the text with the values that it names.
+
+        Media become placeholders, which the caller replaces by the media themselves.
+        """
         media = Shown()
         try:
             plain = {

@@ -88,7 +88,8 @@ def domain_of(
         numbers += _finite(ends or ())
     if not numbers:
         return 0.0, 1.0
-    low, high = min(numbers), max(numbers)
+    low = min(numbers)
+    high = max(numbers)
     is_closed = scale is not None and all(map(math.isfinite, scale))
     if scale is not None and is_closed and scale[0] <= low and high <= scale[1]:
         return scale
@@ -150,12 +151,15 @@ def interval_marks(
     value: float | None, ends: Ends | None, domain: Ends, width: float
 ) -> list[Markup]:
     """Return a track with its marks, the interval and the dot of a value."""
-    first, last = DOT_MARGIN, width - DOT_MARGIN
+    first = DOT_MARGIN
+    last = width - DOT_MARGIN
     scale = Scale(*domain, first, last)
     marks = [element("line", "track", x1=first, x2=last, y1=11, y2=11)]
     for quarter in range(5):
         x = first + quarter / 4 * (last - first)
-        top, bottom = (8, 14) if quarter % 2 == 0 else (9.5, 12.5)
+        half_height = 3 if quarter % 2 == 0 else 1.5
+        top = 11 - half_height
+        bottom = 11 + half_height
         marks.append(element("line", "track", x1=x, x2=x, y1=top, y2=bottom))
     if ends is not None:
         marks.append(_interval_bar(ends, scale, "ci"))
@@ -166,7 +170,8 @@ def interval_marks(
 
 def _interval_bar(ends: Ends, scale: Scale, look: str) -> Markup:
     """Return the bar of an interval, wide enough to be seen."""
-    left, right = scale(ends[0]), scale(ends[1])
+    left = scale(ends[0])
+    right = scale(ends[1])
     width = max(1.5, right - left)
     return element("rect", look, x=left, width=width, y=7.5, height=7, rx=3.5)
 
@@ -179,8 +184,11 @@ def interval_dot(
     if value is not None and math.isfinite(value):
         label = f"{format_value(value)}, 95 % interval {interval_words(ends)}"
     marks = interval_marks(value, ends, domain, width)
-    marks.append(tick(DOT_MARGIN, 25, short(domain[0]), "start", "tick tiny"))
-    marks.append(tick(width - DOT_MARGIN, 25, short(domain[1]), "end", "tick tiny"))
+    first = short(domain[0])
+    last = short(domain[1])
+    right = width - DOT_MARGIN
+    marks.append(tick(DOT_MARGIN, 25, first, "start", "tick tiny"))
+    marks.append(tick(right, 25, last, "end", "tick tiny"))
     return drawing(width, 28, label, marks)
 
 
@@ -241,9 +249,11 @@ def histogram(
         counted = Counter(numbers)
         rows = [Bar(short(v) + unit, counted[v]) for v in sorted(distinct)]
         return bars(rows, label, width, height, axis)
-    low, high = min(numbers), max(numbers)
+    low = min(numbers)
+    high = max(numbers)
     if low == high:
-        low, high = low - 0.5, high + 0.5
+        low = low - 0.5
+        high = high + 0.5
     counts = [0] * BINS
     for value in numbers:
         position = math.floor((value - low) / (high - low) * BINS)
@@ -252,7 +262,9 @@ def histogram(
     def text_of(value: float) -> str:
         return short(10**value if log else value) + unit
 
-    edges = [low + (high - low) * number / BINS for number in range(BINS + 1)]
+    edges = []
+    for number in range(BINS + 1):
+        edges.append(low + (high - low) * number / BINS)
     names = [text_of(edge) for edge in edges]
     marks = _columns(counts, names, width, height)
     scale = Scale(low, high, MARGIN, width - MARGIN)
@@ -311,7 +323,9 @@ def _decades(low: float, high: float) -> list[float]:
             mark = power + step
             if low <= mark <= high:
                 marks.append(mark)
-    return marks if len(marks) > 1 else [low, high]
+    if len(marks) > 1:
+        return marks
+    return [low, high]
 
 
 def bars(
@@ -338,7 +352,8 @@ def bars(
             "rx": 2,
         }
         marks.append(element("rect", row.look, **shape))
-        marks.append(tick(x, base - tall - 5, f"{row.n:,}", look="tick strong"))
+        mark = tick(x, base - tall - 5, f"{row.n:,}", look="tick strong")
+        marks.append(mark)
         marks.append(tick(x, height - 22, row.name))
     marks.append(_axis(width, base))
     if axis:
@@ -364,26 +379,34 @@ def calibration(
     total = sum(bin.n for bin in bins)
     if total < 10:
         return None
-    error = sum(abs(bin.confidence - bin.right) / total for bin in bins)
+    differences = (abs(bin.confidence - bin.right) for bin in bins)
+    error = sum(differences) / total
     across = Scale(0, 1, 30, width - 12)
     up = Scale(0, 1, height - 30, 12)
     marks = []
     for value, name in ((0, "0"), (0.5, "0.5"), (1, "1")):
-        marks.append(tick(across(value), height - 14, name))
-        marks.append(tick(24, up(value) + 4, name, "end"))
+        x = across(value)
+        y = up(value)
+        marks.append(tick(x, height - 14, name))
+        marks.append(tick(24, y + 4, name, "end"))
     marks += _frame(across, up)
     most = max(bin.n for bin in bins)
     for bin in bins:
         if not bin.n:
             continue
-        sure, share = bin.confidence / bin.n, bin.right / bin.n
+        sure = bin.confidence / bin.n
+        share = bin.right / bin.n
         title = f"sure {sure:.2f}, right {share:.2f}, n {bin.n:,}"
         radius = 2.5 + 5 * math.sqrt(bin.n / most)
-        x, y = across(sure), up(share)
+        x = across(sure)
+        y = up(share)
         marks.append(titled("circle", "dot soft", title, cx=x, cy=y, r=radius))
-    marks.append(tick(across(0.5), height - 1, "confidence"))
+    middle = across(0.5)
+    marks.append(tick(middle, height - 1, "confidence"))
     text = f"ECE {error:.3f}"
-    marks.append(tick(across(0.03), up(0.94), text, "start", "tick strong"))
+    left = across(0.03)
+    top = up(0.94)
+    marks.append(tick(left, top, text, "start", "tick strong"))
     name = f"Calibration: expected calibration error {error:.3f}"
     return drawing(width, height, f"{name} over {total:,} samples", marks)
 
@@ -405,8 +428,10 @@ def _confidence_bins(confidence: Numbers, right: Numbers) -> list[_ConfidenceBin
 
 def _frame(across: Scale, up: Scale) -> list[Markup]:
     """Return the frame of a square chart and its diagonal."""
-    left, right = across.start, across.end
-    bottom, top = up.start, up.end
+    left = across.start
+    right = across.end
+    bottom = up.start
+    top = up.end
     return [
         element(
             "rect",
@@ -474,7 +499,12 @@ def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup
     return marks
 
 
-def _scatter_dot(point: Point, across: Scale, up: Scale, most: int) -> Markup:
+def _scatter_dot(
+    point: Point,
+    across: Scale,
+    up: Scale,
+    most: int,
+) -> Markup:
     """Return the dot of one group; its area grows with the number of samples, of which the largest has `most`."""
     before = format_value(point.before)
     after = format_value(point.after)
@@ -549,7 +579,8 @@ def interval_rows(
     for number, row in enumerate(rows):
         marks += _interval_row(row, number * ROW_HEIGHT, domain, width)
     base = bottom + 14
-    first, last = NAMES_WIDTH + DOT_MARGIN, NAMES_WIDTH + track - DOT_MARGIN
+    first = NAMES_WIDTH + DOT_MARGIN
+    last = NAMES_WIDTH + track - DOT_MARGIN
     marks.append(tick(first, base, short(domain[0]), "start"))
     marks.append(tick(last, base, short(domain[1]), "end"))
     return drawing(width, base + 6, label, marks)
@@ -559,12 +590,18 @@ def _symmetric_domain(rows: Sequence[Interval]) -> Ends:
     """Return a range around 0 that holds all values and intervals."""
     largest = 1e-9
     for row in rows:
-        for number in _finite([row.value, *(row.ends or ())]):
+        numbers = _finite([row.value, *(row.ends or ())])
+        for number in numbers:
             largest = max(largest, abs(number))
     return -largest * 1.1, largest * 1.1
 
 
-def _interval_row(row: Interval, y: float, domain: Ends, width: float) -> list[Markup]:
+def _interval_row(
+    row: Interval,
+    y: float,
+    domain: Ends,
+    width: float,
+) -> list[Markup]:
     """Return the name, the track and the numbers of one row."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     inner = interval_marks(row.value, row.ends, domain, track)

@@ -66,7 +66,10 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
     """Write lines of text, folded between words where the stream has a width."""
     width = fixed_width(stream)
     for line in lines:
-        folded = [line] if width is None else fold_line(line, width)
+        if width is None:
+            folded = [line]
+        else:
+            folded = fold_line(line, width)
         for part in folded:
             stream.write(f"{part}\n")
 
@@ -80,7 +83,10 @@ def fold_line(line: str, width: int) -> list[str]:
     if _columns(line) <= width:
         return [line]
     column = _FIRST_COLUMN.match(line)
-    indent = _columns(column[0]) if column else len(line) - len(line.lstrip()) + 4
+    if column:
+        indent = _columns(column[0])
+    else:
+        indent = len(line) - len(line.lstrip()) + 4
     if indent > width // 2:
         indent = 4
     blanks = " " * indent
@@ -129,7 +135,8 @@ def wrap_line(line: str, width: int, indent: str = "    ") -> list[str]:
 def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
     """Return a Markdown table. Cells are text and never markup."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
+    for row in rows:
+        lines.append("| " + " | ".join(map(markdown_text, row)) + " |")
     return "\n".join(lines)
 
 
@@ -144,7 +151,9 @@ def html_grid(headings: Sequence[str], rows: Rows) -> str:
 
 
 def _cell(cell: str) -> str:
-    return cell if isinstance(cell, Markup) else escape(cell)
+    if isinstance(cell, Markup):
+        return cell
+    return escape(cell)
 
 
 def markdown_text(text: str) -> str:

@@ -32,10 +32,10 @@ def group_tables(results: Sequence[Result]) -> list[GroupTable]:
             [task] * (len({t for t, _ in cells}) > 1)
             + [models[model]] * (len(models) > 1)
         )
-        for tag in dict.fromkeys(
-            tag for result in cell_results for tag in result.groups
-        ):
-            if table := _table(whose, tag, cell_results):
+        tags = dict.fromkeys(tag for result in cell_results for tag in result.groups)
+        for tag in tags:
+            table = _table(whose, tag, cell_results)
+            if table:
                 tables.append(table)
     return tables
 
@@ -53,13 +53,12 @@ def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
         groups = result.groups.get(tag)
-        found = (
-            {name: _result(group) for name, group in groups.items()}
-            if isinstance(groups, Mapping)
-            else {}
-        )
+        if isinstance(groups, Mapping):
+            results_of = {name: _result(group) for name, group in groups.items()}
+        else:
+            results_of = {}
         by_name = {
-            str(name): group for name, group in found.items() if group is not None
+            str(name): group for name, group in results_of.items() if group is not None
         }
         if by_name:
             columns[_short(result)] = by_name
@@ -88,7 +87,9 @@ def _result(group: object) -> Result | None:
 
 def _short(result: Result) -> str:
     """Return the metric, with its direction if lower is better."""
-    return result.metric if result.higher_is_better else f"{result.metric} ↓"
+    if result.higher_is_better:
+        return result.metric
+    return f"{result.metric} ↓"
 
 
 def _number(result: Result) -> str:

@@ -47,8 +47,12 @@ def _is_of(row: Row, cell: Row) -> bool:
 
 def _cell_paragraph(cell: Row, results: list[Row], manifest: Row) -> str:
     """Return what was evaluated, how, and the numbers."""
-    task, protocol = cell.get("task"), cell.get("protocol")
-    under = f" under protocol {protocol}" if protocol and protocol != task else ""
+    task = cell.get("task")
+    protocol = cell.get("protocol")
+    if protocol and protocol != task:
+        under = f" under protocol {protocol}"
+    else:
+        under = ""
     sentences = [f"{cell.get('model')} was evaluated on {task}{under}."]
     settings = _settings(cell)
     if settings:
@@ -79,8 +83,10 @@ def _settings(cell: Row) -> list[str]:
 
 def _number_sentences(row: Row) -> str:
     """Return one number with its interval, its samples and its failures."""
-    metric, value = row.get("metric"), row.get("value")
-    n, expected = row.get("n"), row.get("n_expected")
+    metric = row.get("metric")
+    value = row.get("value")
+    n = row.get("n")
+    expected = row.get("n_expected")
     count = f"n = {n}"
     if expected not in (None, n):
         count += f" of {expected}"

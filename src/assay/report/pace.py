@@ -25,10 +25,15 @@ class Pace:
         if self._started is None:
             self._started, self._ended_before = now, ended
         waiting = cell.meter.begun - (cell.done - cell.reused)
-        parts = [f"{waiting:,} begun"] if waiting > 0 else []
-        if speed := self._tokens_a_second(cell, now):
+        if waiting > 0:
+            parts = [f"{waiting:,} begun"]
+        else:
+            parts = []
+        speed = self._tokens_a_second(cell, now)
+        if speed:
             parts.append(f"{speed:,.0f} tokens/s")
-        if (seconds := self._left(cell, ended, now)) is not None:
+        seconds = self._left(cell, ended, now)
+        if seconds is not None:
             parts.append(f"about {duration(seconds)} left")
         return ", ".join(parts)
 
@@ -45,9 +50,11 @@ class Pace:
         while len(self._tokens) > 2 and self._tokens[1][0] <= now - WINDOW_SECONDS:
             self._tokens.popleft()
         since, before = self._tokens[0]
-        return (
-            (counted - before) / (now - since) if now - since >= SURE_SECONDS else 0.0
-        )
+        seconds = now - since
+        if seconds < SURE_SECONDS:
+            return 0.0
+        rate: float = (counted - before) / seconds
+        return rate
 
     def _left(self, cell: Any, ended: float, now: float) -> float | None:
         assert self._started is not None
@@ -69,4 +76,6 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 10 else f"{round(seconds / 3600)} h"
+    if hours < 10:
+        return f"{hours} h {minutes} min"
+    return f"{round(seconds / 3600)} h"

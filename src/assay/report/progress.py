@@ -98,10 +98,9 @@ class LineProgress(_Watching):
     def update(self) -> None:
         """Print a line every half minute."""
         now = time.monotonic()
-        notes = [
-            pace.note(cell, now)
-            for cell, pace in zip(self._cells, self._paces, strict=True)
-        ]
+        notes = []
+        for cell, pace in zip(self._cells, self._paces, strict=True):
+            notes.append(pace.note(cell, now))
         if now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             self._report(notes)
@@ -130,7 +129,8 @@ def _replicas(states: Mapping[int, str], restarts: int) -> str:
     up = sum(state in ("ready", "working") for state in states.values())
     parts = [f"{up} of {len(states)} replicas"]
     for state in ("starting", "lost"):
-        if count := sum(found == state for found in states.values()):
+        count = sum(replica_state == state for replica_state in states.values())
+        if count:
             parts.append(f"{count} {state}")
     if restarts:
         parts.append(f"{restarts} restarted")
@@ -148,6 +148,10 @@ def _note(cell: Any, pace: str) -> str:
     parts = [f"{count} {name}" for name, count in sorted(failures.items())]
     if cell.reused:
         parts.append(f"{cell.reused} kept")
-    if replicas := getattr(cell, "replicas", None):
+    replicas = getattr(cell, "replicas", None)
+    if replicas:
         parts.append(_replicas(replicas, cell.restarts))
+    batches = getattr(cell, "batches", "")
+    if batches:
+        parts.append(batches)
     return ", ".join([*parts, pace] if pace else parts)

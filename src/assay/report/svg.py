@@ -66,14 +66,20 @@ def element(
     return Markup(f"<{tag}{pairs}>{inside}</{tag}>" if inside else f"<{tag}{pairs}/>")
 
 
-def drawing(width: float, height: float, label: str, children: Sequence[str]) -> Markup:
+def drawing(
+    width: float,
+    height: float,
+    label: str,
+    children: Sequence[str],
+) -> Markup:
     """Return a drawing with an accessible name."""
+    viewBox = f"0 0 {_number(width)} {_number(height)}"
     return element(
         "svg",
         "",
         children,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_number(width)} {_number(height)}",
+        viewBox=viewBox,
         role="img",
         aria_label=label,
         width=width,
@@ -94,8 +100,6 @@ def titled(tag: str, look: str, title: str, **attributes: Any) -> Markup:
 
 
 def _number(value: Any) -> str:
-    return (
-        f"{value:.2f}".rstrip("0").rstrip(".")
-        if isinstance(value, float)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    return str(value)

@@ -26,7 +26,7 @@ NUMBERS = frozenset({"", "Value", "95 % interval", FLOOR_HEADING, "n / expected"
 """Columns that keep their width on a narrow terminal."""
 RIGHT = frozenset({"Value", "n / expected"})
 REASON = "n" * 16
-"""Minimum width of the reason why there is no number."""
+"""Minimum width of the reason for a missing number."""
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -78,13 +78,12 @@ def format_value(value: float | None) -> str:
 
 
 def format_interval(result: Result) -> str:
-    """Return `[0.61, 0.78]`, or why there is no interval."""
+    """Return `[0.61, 0.78]`, or why the interval is missing."""
     if result.ci is None:
-        reason = (
-            result.interval.partition(":")[2].strip()
-            if result.interval.startswith("none")
-            else ""
-        )
+        if result.interval.startswith("none"):
+            reason = result.interval.partition(":")[2].strip()
+        else:
+            reason = ""
         return f"none ({reason})" if reason else "n/a"
     low, high = result.ci
     return f"[{format_value(low)}, {format_value(high)}]"
@@ -92,17 +91,19 @@ def format_interval(result: Result) -> str:
 
 def format_failures(result: Result) -> str:
     """Return `3 unparsed, 1 model_error`, with bounds and a flag if samples are unresolved."""
-    counts = [
-        f"{count} {name}"
-        for name, count in result.outcomes.items()
-        if name != "scored" and count
-    ]
+    counts = []
+    for name, count in result.outcomes.items():
+        if name != "scored" and count:
+            counts.append(f"{count} {name}")
     text = ", ".join(counts) or "none"
-    if cut := result.details.get(CUT_ANSWERS):
+    cut = result.details.get(CUT_ANSWERS)
+    if cut:
         text += f" ({cut} cut by max_tokens, scored)"
     if result.bounds is not None:
         text += f" → {format_value(result.bounds[0])}…{format_value(result.bounds[1])}"
-    return " ⚑ ".join([text, *result.flags]) if result.flags else text
+    if result.flags:
+        return " ⚑ ".join([text, *result.flags])
+    return text
 
 
 def show_table(results: Sequence[Result], console: Any) -> None:
@@ -112,10 +113,11 @@ def show_table(results: Sequence[Result], console: Any) -> None:
     from rich.text import Text
 
     names = short_names({result.model for result in results})
-    rows = [
-        tuple(Text(printable(cell)) for cell in (task, names[model], *rest))
-        for task, model, *rest in rows_of(results)
-    ]
+    rows = []
+    for task, model, *rest in rows_of(results):
+        rows.append(
+            tuple(Text(printable(cell)) for cell in (task, names[model], *rest))
+        )
     headings = headings_of(results)
     natural = [
         max([len(heading), *(row[i].cell_len for row in rows)])
@@ -136,11 +138,10 @@ def show_table(results: Sequence[Result], console: Any) -> None:
             for cell in cells
             for piece in ([*cell.split(), REASON] if " (" in cell else [cell])
         ]
-        width = (
-            max([1, *map(cell_len, [*heading.split(), *whole])])
-            if is_narrow and heading in NUMBERS
-            else None
-        )
+        if is_narrow and heading in NUMBERS:
+            width = max([1, *map(cell_len, [*heading.split(), *whole])])
+        else:
+            width = None
         justify: Literal["left", "right"] = "right" if heading in RIGHT else "left"
         table.add_column(heading, justify=justify, overflow="fold", width=width)
     for row in rows:
@@ -208,7 +209,8 @@ def result_names(results: Sequence[Result]) -> list[str]:
     """Return `task.metric` for each result, followed by the model if there are several."""
     models = short_names({result.model for result in results})
     several = len(models) > 1
-    return [
-        f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "")
-        for r in results
-    ]
+    names = []
+    for r in results:
+        name = f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "")
+        names.append(name)
+    return names

@@ -23,8 +23,10 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
     Rows and columns count from 1 here. Row 0 and column 0 are auxiliary.
     """
-    n_rows, n_columns = len(weights), len(weights[0])
-    row_price, column_price = [0.0] * (n_rows + 1), [0.0] * (n_columns + 1)
+    n_rows = len(weights)
+    n_columns = len(weights[0])
+    row_price = [0.0] * (n_rows + 1)
+    column_price = [0.0] * (n_columns + 1)
     row_of = [0] * (n_columns + 1)
     for row in range(1, n_rows + 1):
         row_of[0], column = row, 0
@@ -33,7 +35,9 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
         done = [False] * (n_columns + 1)
         while row_of[column]:
             done[column] = True
-            current, step, following = row_of[column], float("inf"), 0
+            current = row_of[column]
+            step = float("inf")
+            following = 0
             for other in range(1, n_columns + 1):
                 if done[other]:
                     continue
@@ -45,7 +49,8 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
                 if cost < least[other]:
                     least[other], came_from[other] = cost, column
                 if least[other] < step:
-                    step, following = least[other], other
+                    step = least[other]
+                    following = other
             for other in range(n_columns + 1):
                 if done[other]:
                     row_price[row_of[other]] += step

@@ -17,7 +17,7 @@ _NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 def accepted(sample: Sample) -> tuple[str, ...]:
     """Return the accepted answers as texts. A number in a target column is compared in its printed form.
 
-    An `AllOf` counts as the texts of its parts joined. Return nothing if a target is no text at all, such as a
+    An `AllOf` counts as the texts of its parts joined. Return nothing if a target is not text, such as a
     structure, bytes or a null.
     """
     target = sample.target
@@ -97,7 +97,9 @@ def _text(target: object) -> str:
     if isinstance(target, AllOf):
         parts = (part if isinstance(part, str) else part[0] for part in target.parts)
         return " ".join(parts)
-    return target if isinstance(target, str) else str(target)
+    if isinstance(target, str):
+        return target
+    return str(target)
 
 
 def no_answer(output: Output) -> Score | None:

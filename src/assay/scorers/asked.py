@@ -108,19 +108,22 @@ class Asked(GivenModels, LikeInner):
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
         """Return the specialist's reply in the form that `wants` names."""
-        text = self.request(sample) if callable(self.request) else self.request
+        if callable(self.request):
+            text = self.request(sample)
+        else:
+            text = self.request
         parts: tuple[Part, ...] = (medium, Text(text)) if text else (medium,)
         reply = await ask_specialist(
             self.models, self.role, parts, "json" if self.wants == "json" else "text"
         )
         if self.wants != "json":
-            return reply.text if self.wants == "text" else reply.text.splitlines()
+            if self.wants == "text":
+                return reply.text
+            return reply.text.splitlines()
         structure = structure_of(reply)
-        return (
-            structure[self.entry]
-            if isinstance(structure, Mapping) and self.entry in structure
-            else structure
-        )
+        if isinstance(structure, Mapping) and self.entry in structure:
+            return structure[self.entry]
+        return structure
 
 
 async def ask_specialist(
@@ -136,7 +139,9 @@ async def ask_specialist(
 
 def structure_of(reply: Output) -> Any:
     """Return the structure of a reply, or its text read as JSON."""
-    return reply.json if reply.json is not None else read_json(reply.text)
+    if reply.json is not None:
+        return reply.json
+    return read_json(reply.text)
 
 
 def only_media(output: Output) -> Output:

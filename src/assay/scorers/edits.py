@@ -34,7 +34,9 @@ class Edits(NamedTuple):
     def rate(self) -> float:
         """Errors per token of the reference; without a reference, the number of insertions."""
         errors = self[0] + self[1] + self[2]
-        return errors / self[3] if self[3] else float(errors)
+        if self[3]:
+            return errors / self[3]
+        return float(errors)
 
     def details(self) -> dict[str, int]:
         """Return the counts under the names that summarizers pool: S, D, I, N."""
@@ -52,7 +54,9 @@ def error_rate(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
     It is twice as fast, and enough to choose a reference.
     """
     distance = Levenshtein.distance(reference, hypothesis)
-    return distance / len(reference) if reference else float(distance)
+    if reference:
+        return distance / len(reference)
+    return float(distance)
 
 
 _edits = partial(tuple.__new__, Edits)
@@ -66,7 +70,8 @@ def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
     are the errors beyond the difference of lengths, unless a shortest path has an insertion and a deletion instead of
     two of them. Only if such a path exists is the path that jiwer takes traced, which costs more than all the rest.
     """
-    size, length = len(reference), len(hypothesis)
+    size = len(reference)
+    length = len(hypothesis)
     surplus = length - size
     if size * length <= _SHORT:
         errors, substitutions = divmod(

@@ -115,8 +115,10 @@ class GivenModel(ABC):
                 messages = as_messages(question)
             except TypeError:
                 self._refuse(question)
-        first = () if system is None else (Message.of("system", system),)
-        return Prompt((*first, *messages))
+        if system is None:
+            return Prompt(tuple(messages))
+        instructions = Message.of("system", system)
+        return Prompt((instructions, *messages))
 
     def _refuse(self, argument: Any) -> NoReturn:
         """Raise an error that shows the right call for an argument that cannot be asked."""

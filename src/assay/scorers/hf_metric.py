@@ -1,7 +1,7 @@
-"""Any metric written for Hugging Face `evaluate`, from a file on this machine.
+"""Use a metric written for Hugging Face `evaluate`, from a file on this machine.
 
 Naming the file is the consent to run it. Nothing is looked up on a hub: a name that is not a local path is an error
-before the run. The metric scores the whole set at once, so there is no interval.
+before the run. The metric scores the whole set at once, so its result has no interval.
 """
 
 import inspect
@@ -59,12 +59,13 @@ class HfMetric:
                 )
                 or {}
             )
-        return {
-            str(name): float(number)
-            for name, number in computed.items()
-            if isinstance(number, numbers.Real)
-            or (hasattr(number, "item") and getattr(number, "size", 0) == 1)
-        }
+        scores = {}
+        for name, number in computed.items():
+            if isinstance(number, numbers.Real) or (
+                hasattr(number, "item") and getattr(number, "size", 0) == 1
+            ):
+                scores[str(name)] = float(number)
+        return scores
 
     def _metric_class(self) -> Any:
         """Return the metric class of the file. `evaluate.load` would copy the file to a cache first."""
@@ -83,7 +84,9 @@ class HfMetric:
     def _file(self) -> Path:
         """Return the Python file of the metric."""
         path = Path(self.path).expanduser()
-        return path / f"{path.name}.py" if path.is_dir() else path
+        if path.is_dir():
+            return path / f"{path.name}.py"
+        return path
 
     def _reference(self, sample: Sample) -> Any:
         # Two spellings of one number are one reference.
@@ -91,7 +94,9 @@ class HfMetric:
         targets = list(
             dict.fromkeys(self._cast(str(target), sample) for target in sample.targets)
         )
-        return targets[0] if len(targets) == 1 else targets
+        if len(targets) == 1:
+            return targets[0]
+        return targets
 
     def _cast(self, text: str, sample: Sample) -> Any:
         try:

@@ -8,7 +8,12 @@ from pathlib import Path
 from ..core import MissingExtra, Requirement, UsageError
 
 
-def check_option(scorer: str, option: str, value: object, words: Iterable[str]) -> None:
+def check_option(
+    scorer: str,
+    option: str,
+    value: object,
+    words: Iterable[str],
+) -> None:
     """Raise `UsageError` if the value is not one of the option's words."""
     allowed = tuple(words)
     if value not in allowed:

@@ -12,7 +12,7 @@ from ..core import Output, Sample
 
 
 def saved(sample: Sample, output: Output, name: str) -> Any:
-    """Return the entry called `name`, or the whole JSON of the output if there is no such entry, or `None`."""
+    """Return the entry called `name` of the output's JSON, else the whole JSON, else `None`."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:
         return answer[name]

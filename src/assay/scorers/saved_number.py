@@ -34,7 +34,8 @@ class SavedNumber:
         ):
             return no_verdict(f"no number was saved as {self.entry!r}")
         if not self.low <= number <= self.high:
-            return no_verdict(
+            reason = (
                 f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}"
             )
+            return no_verdict(reason)
         return Score(float(number))

@@ -23,25 +23,37 @@ def evidence_span(
     start = text.find(evidence)
     offset = word_offset(evidence, answer, comes_first=comes_first)
     if offset < 0:
-        return None if start < 0 else _span(start, evidence)
+        if start < 0:
+            return None
+        return _span(start, evidence)
     if start >= 0:
         return _span(start + offset, answer)
     # The evidence is not in the text as it is: look for the words before the answer, then for the answer behind them.
     before = evidence[:offset].rstrip(" ([{\"'")
-    start = text.find(before) if before or comes_first else -1
+    if before or comes_first:
+        start = text.find(before)
+    else:
+        start = -1
     if start < 0:
         return None
     start += len(before)
     end = start + len(answer) + MARKUP_CHARACTERS
     offset = word_offset(text[start:end], answer, comes_first=True)
-    return None if offset < 0 else _span(start + offset, answer)
+    if offset < 0:
+        return None
+    return _span(start + offset, answer)
 
 
 def _span(start: int, words: str) -> list[int]:
     return [start, start + len(words)]
 
 
-def occurrence_span(text: str, plain: str, start: int, words: str) -> list[int] | None:
+def occurrence_span(
+    text: str,
+    plain: str,
+    start: int,
+    words: str,
+) -> list[int] | None:
     """Return the span in `text` of words that are at `start` of its plainer form; None if they cannot be matched."""
     if plain == text:
         return _span(start, words)
@@ -68,7 +80,10 @@ def with_span(details: dict[str, Any], span: list[int] | None) -> dict[str, Any]
 def word_offset(text: str, answer: str, *, comes_first: bool = False) -> int:
     """Return the first or last offset at which an answer is a word of its own; -1 if there is none."""
     length = len(answer)
-    offset = text.find(answer) if comes_first else text.rfind(answer)
+    if comes_first:
+        offset = text.find(answer)
+    else:
+        offset = text.rfind(answer)
     while offset >= 0:
         end = offset + length
         before = text[max(0, offset - 1) : offset]

@@ -44,11 +44,10 @@ class Adapted:
         """Return the user's results, or its numbers as results."""
         records = FilledRecords.of(records, context)
         with blame(SummarizerError, f"summarizer {self.name!r}"):
-            value = (
-                self.function(records, context)
-                if self.takes_context
-                else self.function(records)
-            )
+            if self.takes_context:
+                value = self.function(records, context)
+            else:
+                value = self.function(records)
             if isinstance(value, Result):
                 return [value]
             if (
@@ -88,17 +87,15 @@ class Adapted:
                 yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
             return
         # numpy and torch numbers have `item`, which returns a Python number.
-        number = (
-            value.item()
-            if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1
-            else value
-        )
+        if callable(getattr(value, "item", None)) and getattr(value, "size", 1) == 1:
+            number = value.item()
+        else:
+            number = value
         if not isinstance(number, (int, float)):
-            what_happened = (
-                f"gave {shorten(value)} for {path!r}"
-                if path
-                else f"returned {shorten(value)}"
-            )
+            if path:
+                what_happened = f"gave {shorten(value)} for {path!r}"
+            else:
+                what_happened = f"returned {shorten(value)}"
             raise SummarizerError(
                 f"{what_happened}, which is not a number",
                 where=f"summarizer {self.name!r}",
@@ -123,6 +120,9 @@ class Adapted:
             low, high = scale.bounds
             flags.append(f"outside its bounds {low:g} … {high:g}")
         names = result_names(context, metric, higher_is_better=scale.higher_is_better)
+        details: Mapping[str, Any] = EMPTY
+        if scale.bounds:
+            details = {"scale": list(scale.bounds)}
         return Result(
             **names,
             value=number if math.isfinite(number) else None,
@@ -131,7 +131,7 @@ class Adapted:
             interval="none: user summarizer",
             outcomes=dict(outcomes),
             flags=tuple(flags),
-            details={"scale": list(scale.bounds)} if scale.bounds else EMPTY,
+            details=details,
         )
 
 

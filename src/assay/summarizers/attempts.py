@@ -87,11 +87,10 @@ def _width(records: Iterable[ScoreRecord], default: int) -> int:
         for record in records
         if record.candidates or record.outcome not in _WHOLE
     )
-    return (
-        max(1, len(first.candidates))
-        if (first := next(answered, None)) is not None
-        else default
-    )
+    first = next(answered, None)
+    if first is not None:
+        return max(1, len(first.candidates))
+    return default
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
@@ -110,24 +109,34 @@ def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
         )
 
 
-def _at(details: Mapping[str, Any], name: str, place: int, otherwise: Any) -> Any:
+def _at(
+    details: Mapping[str, Any],
+    name: str,
+    place: int,
+    otherwise: Any,
+) -> Any:
     """Return the entry of one candidate under a name, or `otherwise`."""
     entries = details.get(name)
-    return (
-        entries[place]
-        if isinstance(entries, Sequence) and place < len(entries)
-        else otherwise
-    )
+    if isinstance(entries, Sequence) and place < len(entries):
+        return entries[place]
+    return otherwise
 
 
 def _values(record: ScoreRecord, value: Any) -> Mapping[str, float | None]:
     if isinstance(value, Mapping):
-        return {f"{record.scorer}.{name}": number for name, number in value.items()}
-    return {} if value is None else {record.scorer: value}
+        numbers = {}
+        for name, number in value.items():
+            numbers[f"{record.scorer}.{name}"] = number
+        return numbers
+    if value is None:
+        return {}
+    return {record.scorer: value}
 
 
 def _outcome_of(record: ScoreRecord, number: float | None) -> str:
     """Return the outcome of a candidate whose record does not name it."""
     if number is not None:
         return Outcome.SCORED.value
-    return record.outcome if record.outcome in UNRESOLVED else Outcome.JUDGE_ERROR.value
+    if record.outcome in UNRESOLVED:
+        return record.outcome
+    return Outcome.JUDGE_ERROR.value

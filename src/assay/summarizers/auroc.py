@@ -1,7 +1,7 @@
-"""Area under the ROC curve: how often a sample whose answer is yes is ranked above one whose answer is no.
+"""Area under the ROC curve: the probability that a positive sample is ranked above a negative one.
 
 The rank is `details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if none
-could be read. Of several answers to a sample it is the mean. If no answer at all could be read there is no area. Ties
+could be read. Of several answers to a sample it is the mean. If no answer could be read, the result has no value. Ties
 count half. The standard error is DeLong's; samples are taken as independent.
 """
 
@@ -68,8 +68,10 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     """Return the area with DeLong's standard error; `None` if all answers are the same."""
     import numpy as np
 
-    values, is_yes = np.asarray(scores, float), np.asarray(golds, bool)
-    yes, no = values[is_yes], values[~is_yes]
+    values = np.asarray(scores, float)
+    is_yes = np.asarray(golds, bool)
+    yes = values[is_yes]
+    no = values[~is_yes]
     if not len(yes) or not len(no):
         return None
     ranks = _midranks(values)
@@ -96,14 +98,14 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
         seen_units(((placements - placements.mean()) ** 2).tolist()) or 1.0
         for _, placements in parts
     ]
+    base = 1 / (1 / len(yes) + 1 / len(no))
+    seen = variance**2 / math.fsum(
+        part**2 / units for (part, _), units in zip(parts, effective_units, strict=True)
+    )
     spread = Spread(
         variance,
-        base=1 / (1 / len(yes) + 1 / len(no)),
-        seen=variance**2
-        / math.fsum(
-            part**2 / units
-            for (part, _), units in zip(parts, effective_units, strict=True)
-        ),
+        base=base,
+        seen=seen,
         df=variance**2
         / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
     )
@@ -142,10 +144,9 @@ def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:
         return None
     score = record.details.get("score")
     if score is None:
-        answer = (
-            record.answer
-            if record.answer in ("yes", "no")
-            else {"yes": "no", "no": "yes"}[gold]
-        )
+        if record.answer in ("yes", "no"):
+            answer = record.answer
+        else:
+            answer = {"yes": "no", "no": "yes"}[gold]
         score = float(answer == "yes")
     return float(score), gold == "yes"

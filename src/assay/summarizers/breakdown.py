@@ -50,8 +50,14 @@ def break_down(
                 "interval": "none: nothing was scored",
             }
             if numbers:
-                keys = _joined([clusters[code] for code in codes]) if clusters else None
-                shares = _joined([weights[code] for code in codes]) if weights else None
+                if clusters:
+                    keys = _joined([clusters[code] for code in codes])
+                else:
+                    keys = None
+                if weights:
+                    shares = _joined([weights[code] for code in codes])
+                else:
+                    shares = None
                 estimate = estimate_weighted(numbers, shares, keys, binary, ends)
                 estimates.append(estimate)
                 fields = within(interval_of(estimate), ends)
@@ -79,15 +85,14 @@ def break_down(
 
 
 def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
-    """Return an estimate as the fields of a result; a doubt about its interval is added to its flags.
+    """Return an estimate as the fields of a result, with a flag if its interval is unreliable.
 
-    Without an interval there is no standard error either, since it would be 0.
+    Without an interval the standard error is left out too, since it would be 0.
     """
-    ci = (
-        None
-        if estimate.low is None or estimate.high is None
-        else (estimate.low, estimate.high)
-    )
+    if estimate.low is None or estimate.high is None:
+        ci = None
+    else:
+        ci = (estimate.low, estimate.high)
     return {
         "value": estimate.value,
         "stderr": estimate.stderr if ci else None,
@@ -175,6 +180,6 @@ def _plain(estimate: Estimate, ends: tuple[float, float] | None) -> dict[str, An
         "stderr": fields["stderr"],
         "ci": fields["ci"] and list(fields["ci"]),
     }
-    return (
-        {**plain, "unreliable": estimate.unreliable} if estimate.unreliable else plain
-    )
+    if estimate.unreliable:
+        return {**plain, "unreliable": estimate.unreliable}
+    return plain

@@ -182,4 +182,6 @@ def _rouge(record: ScoreRecord) -> Sequence[float] | None:
         ),
         None,
     )
-    return None if value is None or "tokens" not in record.details else (value, 1.0)
+    if value is None or "tokens" not in record.details:
+        return None
+    return (value, 1.0)

@@ -32,17 +32,16 @@ def core_mm(
     def weighted(record: ScoreRecord) -> Sequence[float] | None:
         counts = one_each(record)
         weight = WEIGHTS.get(_complexity(record), 1.0)
-        return (
-            None if counts is None else (100 * weight * counts[0], weight * counts[1])
-        )
+        if counts is None:
+            return None
+        return (100 * weight * counts[0], weight * counts[1])
 
     flags = one_each.flags
     yield corpus_result(
         records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags
     )
-    for category in sorted(
-        {record.tags.get("category", "") for record in records} - {""}
-    ):
+    categories = sorted({record.tags.get("category", "") for record in records} - {""})
+    for category in categories:
         members = [
             record for record in records if record.tags.get("category") == category
         ]

@@ -69,9 +69,8 @@ class Pool:
         self.sample_of.append(sample)
         # Even numbers for clusters, odd ones for samples without one, which are units of their own.
         if record.cluster is not None:
-            self.units.append(
-                2 * self.clusters.setdefault(record.cluster, len(self.clusters))
-            )
+            unit = 2 * self.clusters.setdefault(record.cluster, len(self.clusters))
+            self.units.append(unit)
         else:
             self.units.append(2 * sample + 1)
         for name, value in record.tags.items():
@@ -157,7 +156,8 @@ def corpus_result(
     pool = Pool.of(records, source.read if isinstance(source, Recipe) else source)
     common = result_names(context, metric, higher_is_better=higher_is_better)
     fields = pool.result(common, recipe, ends if recipe is None else recipe.ends, flags)
-    details = details if recipe is None else {**details, "recipe": recipe.to_plain()}
+    if recipe is not None:
+        details = {**details, "recipe": recipe.to_plain()}
     outcomes = dict(pool.outcomes)
     return Result(
         **common,
@@ -186,10 +186,11 @@ def _estimate(
                 "interval": "none: the denominator is 0",
                 "flags": tuple(flags),
             }
+        estimate = ratio_estimate(
+            table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends
+        )
         return interval_of(
-            ratio_estimate(
-                table[:, 0].tolist(), table[:, 1].tolist(), units, ends=ends
-            ),
+            estimate,
             flags,
         )
     function = recipe.function()

@@ -28,7 +28,9 @@ def number_of(
     if record.outcome in COUNTED_AS_ZERO:
         return unread_value((), context.of(metric))
     value = record.values.get(metric)
-    return value if value is not None and math.isfinite(value) else None
+    if value is not None and math.isfinite(value):
+        return value
+    return None
 
 
 def verdict(

@@ -161,7 +161,12 @@ def _check(node: ast.expr, text: str, where: str) -> None:
         _check(child, text, where)
 
 
-def _check_function(node: ast.Call, name: str, text: str, where: str) -> None:
+def _check_function(
+    node: ast.Call,
+    name: str,
+    text: str,
+    where: str,
+) -> None:
     """Raise for a function that does not exist, or is called without numbers."""
     if name not in FUNCTIONS or node.keywords or not node.args:
         fix = suggest(name, list(FUNCTIONS), "known functions:")
@@ -180,7 +185,9 @@ def _dotted_name(node: ast.expr) -> str | None:
         return node.id
     if isinstance(node, ast.Attribute):
         before = _dotted_name(node.value)
-        return None if before is None else f"{before}.{node.attr}"
+        if before is None:
+            return None
+        return f"{before}.{node.attr}"
     return None
 
 
@@ -204,7 +211,9 @@ def _evaluate(node: ast.expr, lookup: Lookup) -> Any:
         return _OPERATORS[type(node.op)](left, right)
     if isinstance(node, ast.UnaryOp):
         value = _evaluate(node.operand, lookup)
-        return -value if isinstance(node.op, ast.USub) else value
+        if isinstance(node.op, ast.USub):
+            return -value
+        return value
     if isinstance(node, ast.Call):
         assert isinstance(node.func, ast.Name)
         values = [_evaluate(argument, lookup) for argument in node.args]

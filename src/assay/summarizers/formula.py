@@ -52,6 +52,8 @@ class Formula:
     """The lowest and the highest value of the number; a highest of None is open."""
     higher_is_better: bool = True
     pools: ClassVar[bool] = True
+    applies_weights: ClassVar[bool] = True
+    """The counts of a sample are multiplied by the weight of its row."""
 
     def __post_init__(self) -> None:
         self._ends()
@@ -59,10 +61,14 @@ class Formula:
         for name in Expression.parse(self.value, WHERE).names():
             if name not in names:
                 close = nearest(name, names)
+                if close:
+                    fix = f"did you mean {close!r}?"
+                else:
+                    fix = f"define {name!r}"
                 raise UsageError(
                     f"{self.value!r} uses {name!r}, which is not in `counts`",
                     where=WHERE,
-                    fix=f"did you mean {close!r}?" if close else f"define {name!r}",
+                    fix=fix,
                 )
         for members in self._members():
             for member in members:
@@ -127,12 +133,18 @@ class Formula:
         if missing:
             close = nearest(missing[0], sorted(all_names))
             listed = ", ".join(sorted(all_names)[:12])
+            if close:
+                fix = f"did you mean {close!r}?"
+            else:
+                fix = f"known names: {listed}"
             raise SummarizerError(
                 f"no scorer gave {missing[0]!r}",
                 where=f"{WHERE}, metric {self.metric!r}",
-                fix=f"did you mean {close!r}?" if close else f"known names: {listed}",
+                fix=fix,
             )
-        return Reading(unread, is_joint=True) if _is_first(context) else None
+        if _is_first(context):
+            return Reading(unread, is_joint=True)
+        return None
 
     def _needed(self) -> set[str]:
         """Return the names that the counts read from records."""

@@ -108,7 +108,10 @@ def _read_groups(
                 replace(record, details={}, candidates=(), answer=None)
             )
         group.size += 1
-        size = record.details.get(expected) if isinstance(expected, str) else expected
+        if isinstance(expected, str):
+            size = record.details.get(expected)
+        else:
+            size = expected
         group.expected = group.expected if size is None else int(size)
         for metric in metrics:
             number = number_of(record, metric, context)
@@ -116,9 +119,10 @@ def _read_groups(
                 group.judged[metric] += 1
                 worst = group.numbers.get(metric)
                 worse = min if context.of(metric).higher_is_better else max
-                group.numbers[metric] = (
-                    number if worst is None else worse(worst, number)
-                )
+                if worst is None:
+                    group.numbers[metric] = number
+                else:
+                    group.numbers[metric] = worse(worst, number)
     return groups
 
 
@@ -140,11 +144,9 @@ def _with_sizes(
         return result
     details = {**result.details, "group_size": [min(sizes), max(sizes)]}
     lacking = sum(group.expected not in (None, group.size) for group in groups.values())
-    flag = (
-        (f"{lacking} of {len(groups)} groups lack some of their samples",)
-        if lacking
-        else ()
-    )
+    flag: tuple[str, ...] = ()
+    if lacking:
+        flag = (f"{lacking} of {len(groups)} groups lack some of their samples",)
     return replace(
         result,
         details=details,

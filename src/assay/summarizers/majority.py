@@ -56,7 +56,8 @@ class Majority:
         attempts = Attempts(records)
         metrics = read_table(attempts).names(context.scorer)
         votes = _read_votes(attempts, metrics, context)
-        ties = sum(len(vote.leaders()) > 1 for vote in votes.values())
+        leaders = (len(vote.leaders()) > 1 for vote in votes.values())
+        ties = sum(leaders)
         for metric in metrics:
             name = f"{metric}.majority"
             table = read_table(
@@ -70,13 +71,13 @@ class Majority:
 def _read_votes(
     records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext
 ) -> dict[str, _Vote]:
+    """Return the votes and the verdicts on each answer, by sample."""
     votes: dict[str, _Vote] = {}
     for record in records:
         vote = votes.get(record.id)
         if vote is None:
-            vote = votes[record.id] = _Vote(
-                verdict(record, record.id, "", None, record.outcome)
-            )
+            unresolved = verdict(record, record.id, "", None, record.outcome)
+            vote = votes[record.id] = _Vote(unresolved)
         if record.outcome in UNRESOLVED:
             continue
         if record.outcome not in WITH_VALUE:
@@ -97,22 +98,30 @@ def _read_votes(
         for metric in metrics:
             number = number_of(record, metric, context)
             if number is not None:
-                numbers.setdefault(metric, []).append(number)
+                values = numbers.setdefault(metric, [])
+                values.append(number)
     return votes
 
 
-def _verdict(id: str, vote: _Vote, metric: str, name: str) -> ScoreRecord:
-    value_lists = [
-        vote.verdicts[answer][metric]
-        for answer in vote.leaders()
-        if metric in vote.verdicts[answer]
-    ]
+def _verdict(
+    id: str,
+    vote: _Vote,
+    metric: str,
+    name: str,
+) -> ScoreRecord:
+    """Return a record with the mean verdict on the answers that lead."""
+    value_lists = []
+    for answer in vote.leaders():
+        verdicts = vote.verdicts[answer]
+        if metric in verdicts:
+            value_lists.append(verdicts[metric])
     numbers = [sum(values) / len(values) for values in value_lists]
     if numbers:
         return verdict(
             vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value
         )
-    outcome = (
-        Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR
-    )
+    if vote.unread and not vote.ballots:
+        outcome = Outcome.UNPARSED
+    else:
+        outcome = Outcome.MODEL_ERROR
     return verdict(vote.first, id, name, None, outcome.value)

@@ -7,7 +7,7 @@ have with them.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +90,10 @@ def mean_of(
     # Only a score that ends at 0 and 1 can be right or wrong; a rating of which all are 1 cannot.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
-    scale = None if ends is None else (min(ends), max(ends))
+    if ends is None:
+        scale = None
+    else:
+        scale = (min(ends), max(ends))
     estimate, epochs = estimate_units(table, units, reducer, binary=binary, ends=scale)
     groups, aggregates = break_down(table, units, common, binary=binary, ends=scale)
     details: dict[str, Any] = {}
@@ -113,13 +116,14 @@ def mean_of(
     if without and not _ROUND.search(metric):
         details["without_value"] = without
         flags = (*flags, f"{without} without a value left out")
+    parsed_value: float | None = estimate.value
+    if parsed is not cells:
+        parsed_value = _parsed_value(table, parsed, reducer, metric)
     return Result(
         **within(interval_of(estimate, (*flags, *_cluster_flags(table, units))), scale),
         **common,
         groups=groups,
-        parsed_value=estimate.value
-        if parsed is cells
-        else _parsed_value(table, parsed, reducer, metric),
+        parsed_value=parsed_value,
         details=details,
     )
 
@@ -133,12 +137,13 @@ def _expected(
     """
     if context.n_expected is None or not _ROUND.search(metric):
         return context.n_expected
-    samples = table.samples if table.samples is not None else range(len(cells))
-    have = {
-        sample
-        for sample, value in zip(samples, cells, strict=True)
-        if not math.isnan(value)
-    }
+    samples: Iterable[int] = range(len(cells))
+    if table.samples is not None:
+        samples = table.samples
+    have = set()
+    for sample, value in zip(samples, cells, strict=True):
+        if not math.isnan(value):
+            have.add(sample)
     return context.n_expected - len(set(samples) - have)
 
 
@@ -152,7 +157,9 @@ def known_bounds(
     numbers = [value for value in cells if value < UNKNOWN]
     if numbers and not (low <= min(numbers) and max(numbers) <= high):
         return None
-    return (low, high) if context.higher_is_better else (high, low)
+    if context.higher_is_better:
+        return (low, high)
+    return (high, low)
 
 
 def unread_value(scored: Sequence[float], context: SummaryContext) -> float | None:
@@ -193,4 +200,6 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
     if table.clusters is None:
         return ()
     alone = sum(table.clusters[row] >= table.n_clusters for row in units.rows)
-    return (f"{plural(alone, 'sample')} without a cluster",) if alone else ()
+    if alone:
+        return (f"{plural(alone, 'sample')} without a cluster",)
+    return ()

@@ -52,7 +52,10 @@ class Mme:
             absent = [name for name in names if name not in present]
             if not part_rows:
                 continue
-            marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
+            if absent:
+                marks = [*flags, f"without {', '.join(absent)}"]
+            else:
+                marks = flags
             groups = {
                 self.category: {name: scores[name] for name in names if name in scores}
             }
@@ -71,7 +74,10 @@ class Mme:
         if other or not rows:
             strange = sorted({group for group, _, _ in other})
             groups = {self.category: {name: scores[name] for name in strange}}
-            members = self._members(records, strange) if rows else list(records)
+            if rows:
+                members = self._members(records, strange)
+            else:
+                members = list(records)
             heading = Heading("mme", groups, flags)
             result = grouped_result(
                 other, sum_of_scores, members, context, heading, ends=_ends(other)
@@ -162,10 +168,14 @@ def _together(
 
 def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Return for each attempt whether all is right; `None` if a value is missing."""
-    return [
-        None if None in values else float(all(value == 1 for value in values))
-        for values in attempts
-    ]
+    verdicts = []
+    for values in attempts:
+        if None in values:
+            verdict = None
+        else:
+            verdict = float(all(value == 1 for value in values))
+        verdicts.append(verdict)
+    return verdicts
 
 
 def _reduced(

@@ -49,7 +49,10 @@ class _PassK:
                 )
 
     def _all_k(self) -> tuple[int, ...]:
-        return (self.k,) if isinstance(self.k, int) else tuple(self.k)
+        """Return the values of k in the settings, as a tuple."""
+        if isinstance(self.k, int):
+            return (self.k,)
+        return tuple(self.k)
 
     def _results(
         self,
@@ -136,7 +139,10 @@ def _questions(
             if record.outcome in COUNTED_AS_ZERO:
                 answers.judged += 1
                 continue
-            value = None if record.outcome in UNRESOLVED else record.values.get(metric)
+            if record.outcome in UNRESOLVED:
+                value = None
+            else:
+                value = record.values.get(metric)
             if value is None:
                 if not answers.lost and record.outcome in UNRESOLVED:
                     answers.lost_as = str(record.outcome)

@@ -25,12 +25,14 @@ def perplexity(
         ("byte_perplexity", "bytes"),
         ("token_perplexity", "tokens"),
     ):
-        recipe = Recipe("perplexity", (("logprob",), (unit,)))
+        counts = (("logprob",), (unit,))
+        recipe = Recipe("perplexity", counts)
         if unit != "tokens" or any(
             recipe.read(record) is not None for record in records
         ):
             yield corpus_result(records, context, name, recipe, higher_is_better=False)
-    bits = Recipe("bits", (("logprob",), ("bytes",)))
+    counts = (("logprob",), ("bytes",))
+    bits = Recipe("bits", counts)
     yield corpus_result(records, context, "bits_per_byte", bits, higher_is_better=False)
 
 
@@ -40,7 +42,8 @@ def item_perplexity(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
     """Yield perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
-    recipe = Recipe("perplexity", (("logprob",), (ONE,)))
+    counts = (("logprob",), (ONE,))
+    recipe = Recipe("perplexity", counts)
     yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)
 
 
@@ -49,7 +52,8 @@ def perplexity_from(sums: "Floats") -> "Floats":
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(np.exp(-sums[:, 0] / sums[:, 1]), float)
+        mean_logprobs = sums[:, 0]
+        return np.asarray(np.exp(-mean_logprobs / sums[:, 1]), float)
 
 
 def bits_from(sums: "Floats") -> "Floats":
@@ -57,4 +61,6 @@ def bits_from(sums: "Floats") -> "Floats":
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(-sums[:, 0] / (sums[:, 1] * np.log(2)), float)
+        bits = sums[:, 1] * np.log(2)
+        bits_per_unit = -sums[:, 0] / bits
+        return np.asarray(bits_per_unit, float)

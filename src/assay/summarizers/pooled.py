@@ -37,15 +37,19 @@ class Pooled:
     ) -> Iterator[Result]:
         """Yield one result; the mean of the samples' own ratios is in its details."""
         names = (_names(self.numerator), _names(self.denominator))
-        recipe = Recipe("ratio" if self.bounds is None else "share", names)
+        formula = "ratio" if self.bounds is None else "share"
+        recipe = Recipe(formula, names)
         pool = Pool.of(records, recipe.read)
-        above, below = pool.counts[0::2], pool.counts[1::2]
-        ratios = [a / b for a, b in zip(above, below, strict=True) if b]
+        above = pool.counts[0::2]
+        below = pool.counts[1::2]
+        pairs = zip(above, below, strict=True)
+        ratios = [a / b for a, b in pairs if b]
         # If each numerator is 0 or 1 of 1, the number is a share of samples, which is at most 1.
         are_shares = all(
             b == 1.0 and a in (0.0, 1.0) for a, b in zip(above, below, strict=True)
         )
-        common = result_names(context, self.metric or context.scorer)
+        metric = self.metric or context.scorer
+        common = result_names(context, metric)
         yield Result(
             **common,
             **pool.result(
@@ -64,4 +68,7 @@ class Pooled:
 
 
 def _names(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+    """Return one name, or several, as a tuple."""
+    if isinstance(names, str):
+        return (names,)
+    return tuple(names)

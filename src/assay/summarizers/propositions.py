@@ -18,7 +18,8 @@ from .strata import Counting, OneEach
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Yield `dpg` over images and `dpg_questions` over questions, 0 to 1; the first has the categories."""
     details = {"categories": _categories(records)}
-    by_image = OneEach(records, Counting.of(records, context), context)
+    counting = Counting.of(records, context)
+    by_image = OneEach(records, counting, context)
     pooled = ("no reducer: every answer counts",) if by_image.flags else ()
     yield corpus_result(
         records,
@@ -35,6 +36,7 @@ def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:
+    """Return which propositions the image fulfils, if the scorer read them."""
     return record.details.get("fulfilled")
 
 

@@ -75,6 +75,7 @@ class Reading:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Expression:
+    """Parse the formula of a recipe."""
     return Expression.parse(text, "a count of a formula")
 
 
@@ -109,14 +110,21 @@ class Recipe:
             counts = [self._count(record, names) for names in self.counts]
             if any(count is None for count in counts):
                 return None
-        if counts is None or self.weights is None:
+        if counts is None:
+            return None
+        if self.reading is not None and record.weight is not None:
+            counts = [count * record.weight for count in counts]
+        if self.weights is None:
             return counts
-        return [
-            math.fsum(w * count for w, count in zip(row, counts, strict=True))
-            for row in self.weights
-        ]
+        sums = []
+        for row in self.weights:
+            sums.append(
+                math.fsum(w * count for w, count in zip(row, counts, strict=True))
+            )
+        return sums
 
     def _count(self, record: ScoreRecord, names: Sequence[str]) -> float | None:
+        """Return one count of a record, or None if it has none."""
         if self.reading is None:
             return _sum(record.details, names)
         return self.reading.count(record, names)
@@ -135,7 +143,9 @@ class Recipe:
             plain["weights"] = _listed(self.weights)
         if self.reading is not None:
             plain["reading"] = self.reading.to_plain()
-        return {**plain, "options": dict(self.options)} if self.options else plain
+        if self.options:
+            return {**plain, "options": dict(self.options)}
+        return plain
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Recipe | None":
@@ -189,14 +199,16 @@ def expression_of_sums(sums: "Floats", value: str, names: Sequence[str]) -> "Flo
         result = expression.evaluate(columns.__getitem__)
     numbers = np.asarray(result, float)
     # A formula without any name gives one number for all rows.
-    return np.broadcast_to(numbers, (len(sums),)).copy()
+    shape = (len(sums),)
+    return np.broadcast_to(numbers, shape).copy()
 
 
 def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
     """Return the sum of the named counts; `None` if one is missing or not a finite number."""
     total = 0.0
     for name in names:
-        count = 1.0 if name == ONE else details.get(name)
+        is_constant = name == ONE
+        count = 1.0 if is_constant else details.get(name)
         if not isinstance(count, (int, float)) or not math.isfinite(count):
             return None
         total += count
@@ -208,8 +220,7 @@ ONE = "1"
 
 
 def _listed(names: Any) -> Any:
-    return (
-        names
-        if isinstance(names, (str, int, float))
-        else [_listed(name) for name in names]
-    )
+    """Return nested names as JSON: tuples become lists."""
+    if isinstance(names, (str, int, float)):
+        return names
+    return [_listed(name) for name in names]

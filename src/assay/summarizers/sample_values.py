@@ -19,9 +19,9 @@ def value_reader(metric: str, unread: float | None) -> ValueOf:
     def value_of(record: ScoreRecord) -> float | None:
         if record.outcome in UNRESOLVED:
             return None
-        return (
-            unread if record.outcome in COUNTED_AS_ZERO else record.values.get(metric)
-        )
+        if record.outcome in COUNTED_AS_ZERO:
+            return unread
+        return record.values.get(metric)
 
     return value_of
 

@@ -55,7 +55,9 @@ class Counting:
             return self.unread
         if record.outcome not in WITH_VALUE:
             return None
-        return record.value if self.metric is None else record.values.get(self.metric)
+        if self.metric is None:
+            return record.value
+        return record.values.get(self.metric)
 
     def flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
         """Return a flag if unread answers were left out."""
@@ -255,7 +257,9 @@ def expected_of(
 
 def unit_of(record: ScoreRecord) -> str:
     """Return the unit that is drawn as a whole: the cluster, else the sample with all its epochs."""
-    return record.cluster if record.cluster is not None else record.id
+    if record.cluster is not None:
+        return record.cluster
+    return record.id
 
 
 def _side_by_side(rows: Sequence[Row], names: Sequence[str], width: int) -> "Floats":

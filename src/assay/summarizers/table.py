@@ -48,19 +48,23 @@ class Table:
     @property
     def n_samples(self) -> int:
         """The number of samples, however often each was asked."""
-        return len(self) if self.samples is None else max(self.samples, default=-1) + 1
+        if self.samples is None:
+            return len(self)
+        return max(self.samples, default=-1) + 1
 
     def weights_of(self, rows: Sequence[int]) -> list[float] | None:
         """Return the weight of each of some rows; `None` if all count the same."""
         weights = self.weights
-        return None if weights is None else [weights[row] for row in rows]
+        if weights is None:
+            return None
+        return [weights[row] for row in rows]
 
     def outcome_counts(self) -> dict[str, int]:
         """Return how many rows had each outcome that occurred."""
-        return {
-            self.outcome_names[code]: n
-            for code, n in sorted(Counter(self.outcomes).items())
-        }
+        counts = {}
+        for code, n in sorted(Counter(self.outcomes).items()):
+            counts[self.outcome_names[code]] = n
+        return counts
 
     def names(self, otherwise: str) -> list[str]:
         """Return the metrics of the answers that were judged, else those of any, else `otherwise`.
@@ -152,13 +156,18 @@ def vote_of(record: ScoreRecord) -> str | None:
 def read_table(records: Iterable[ScoreRecord]) -> Table:
     """Return the records as a table. They are read a second time only if samples have several epochs."""
     table = _read(records, with_samples=False)
-    return table if table is not None else _read(records, with_samples=True) or Table()
+    if table is not None:
+        return table
+    return _read(records, with_samples=True) or Table()
 
 
 def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None:
     """Return the table of one pass; `None` if rows must be joined by sample and `with_samples` is off."""
     metrics: dict[str, array[float]] = {}
-    outcomes, tags, clusters, samples = array("B"), array("L"), array("l"), array("L")
+    outcomes = array("B")
+    tags = array("L")
+    clusters = array("l")
+    samples = array("L")
     outcome_codes: dict[str, int] = {}
     tag_codes: dict[Tags, int] = {}
     cluster_codes: dict[str, int] = {}
@@ -193,7 +202,10 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
             weights = array("d", [1.0]) * row
         if weights is not None:
             weights.append(1.0 if weight is None else weight)
-        key = tuple(record.tags.items()) if record.tags else ()
+        if record.tags:
+            key = tuple(record.tags.items())
+        else:
+            key = ()
         tags.append(tag_codes.setdefault(key, len(tag_codes)))
         tied = record.details.get("ties")
         if isinstance(tied, Mapping):

@@ -30,7 +30,8 @@ def corpus_ter_from(sums: "Floats") -> "Floats":
     """Return TER of each row of sums: edits, words of the references. Edits without any word are 100."""
     import numpy as np
 
-    edits, words = sums[:, 0], sums[:, 1]
+    edits = sums[:, 0]
+    words = sums[:, 1]
     return np.asarray(
         100 * np.where(words > 0, edits / np.where(words > 0, words, 1.0), edits > 0),
         float,

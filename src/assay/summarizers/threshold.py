@@ -70,7 +70,10 @@ class Rescaled:
         table = read_table(records)
         for metric in table.names(context.scorer):
             scale = replace(context.of(metric), bounds=(0.0, self.to), scale=None)
-            name = f"{metric}.{self.label}" if self.label else metric
+            if self.label:
+                name = f"{metric}.{self.label}"
+            else:
+                name = metric
             yield mean_of(
                 with_metric(table, metric, name, self._move),
                 name,
@@ -99,9 +102,10 @@ def with_metric(
 ) -> Table:
     """Return the table with one metric under a new name, each scored number changed."""
     cells = array("d")
-    others = {
-        other: column for other, column in table.metrics.items() if other != metric
-    }
+    others = {}
+    for other, column in table.metrics.items():
+        if other != metric:
+            others[other] = column
     for value, code in zip(table.metrics.get(metric, ()), table.outcomes, strict=False):
         # A row that was not scored has no value on the old scale: its outcome decides.
         is_number = math.isfinite(value) and table.outcome_names[code] == "scored"

@@ -41,7 +41,8 @@ def corpus_bleu_from(sums: "Floats") -> "Floats":
     """
     import numpy as np
 
-    hypothesis, reference = sums[:, 0], sums[:, 1]
+    hypothesis = sums[:, 0]
+    reference = sums[:, 1]
     matches = sums[:, 2 : 2 + _ORDERS]
     totals = sums[:, 2 + _ORDERS : 2 + 2 * _ORDERS]
     is_missing = matches == 0

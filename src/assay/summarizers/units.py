@@ -48,7 +48,9 @@ class Units:
     @property
     def unresolved_share(self) -> float:
         """The share of answers without a value."""
-        return self.unresolved / self.answers if self.answers else 0.0
+        if self.answers:
+            return self.unresolved / self.answers
+        return 0.0
 
 
 def units_of(
@@ -77,10 +79,9 @@ def units_of(
     if unresolved and bounds is not None:
         due = [row for row, value in enumerate(cells) if not math.isnan(value)]
         weights = table.weights_of(due)
-        filled = [
-            [cells[row] if cells[row] < UNKNOWN else end for row in due]
-            for end in bounds
-        ]
+        filled = []
+        for end in bounds:
+            filled.append([cells[row] if cells[row] < UNKNOWN else end for row in due])
         units.worst, units.best = (mean_by_weight(case, weights) for case in filled)
     return units
 
@@ -184,7 +185,10 @@ def _with_lost(
     for ballot in {*ballots, ("lost",)} - {None}:
         votes = [*ballots, *[ballot] * lost]
         own_values = [a for a, b in zip(answers, ballots, strict=True) if b == ballot]
-        value = math.fsum(own_values) / len(own_values) if own_values else end
+        if own_values:
+            value = math.fsum(own_values) / len(own_values)
+        else:
+            value = end
         values = [*answers, *[value] * lost]
         reachable.append(reduce_repeats(values, reducer, votes).value)
     return min(reachable, key=lambda value: abs(value - end))
@@ -206,7 +210,10 @@ def one_value(
 
 
 def _enough(answers: int, reducer: str) -> bool:
-    k = reducer.removeprefix("pass")[1:] if reducer.startswith("pass") else ""
+    if reducer.startswith("pass"):
+        k = reducer.removeprefix("pass")[1:]
+    else:
+        k = ""
     return not k.isdigit() or answers >= int(k)
 
 
@@ -222,9 +229,10 @@ def estimate_units(
 
     `ends` are the lowest and the highest value of the metric, if they are known.
     """
-    clusters = (
-        None if table.clusters is None else [table.clusters[row] for row in units.rows]
-    )
+    if table.clusters is None:
+        clusters = None
+    else:
+        clusters = [table.clusters[row] for row in units.rows]
     weights = table.weights_of(units.rows)
     estimate = estimate_weighted(units.values, weights, clusters, binary, ends)
     if table.samples is None:
@@ -272,14 +280,18 @@ def failure_flags(share: float) -> tuple[str, ...]:
     """Return the flag for samples without a verdict: above 1 % their share, above 5 % that the number is in doubt."""
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
-    return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()
+    if share > SHOW_BOUNDS_ABOVE:
+        return (f"unresolved {share:.1%}",)
+    return ()
 
 
 def suspect_flags(count: int) -> tuple[str, ...]:
     """Return the flag for verdicts that their own scorer doubts, such as those of code scorers."""
     if not count:
         return ()
-    return ("1 suspect verdict",) if count == 1 else (f"{count} suspect verdicts",)
+    if count == 1:
+        return ("1 suspect verdict",)
+    return (f"{count} suspect verdicts",)
 
 
 def unresolved_flags(outcomes: Mapping[str, int]) -> tuple[str, ...]:
@@ -307,7 +319,9 @@ def result_names(
 
 def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
     """Return a flag that names the reducer, unless it is the mean over the answers to a sample."""
-    return (f"reducer {reducer}",) if repeated and reducer != "mean" else ()
+    if repeated and reducer != "mean":
+        return (f"reducer {reducer}",)
+    return ()
 
 
 def lacking_flags(answers: int) -> tuple[str, ...]:

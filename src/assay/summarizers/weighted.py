@@ -73,7 +73,8 @@ class GroupMean:
         members: dict[str, list[ScoreRecord]] = {}
         strange: set[str] = set()
         for record in records:
-            counts, group = one_each(record), record.tags.get(self.by)
+            counts = one_each(record)
+            group = record.tags.get(self.by)
             if group is None or (weights and group.lower() not in weights):
                 strange.add("none" if group is None else group)
                 continue
@@ -86,7 +87,8 @@ class GroupMean:
             *one_each.flags,
             *_flags(sorted(weights.keys() - present), sorted(strange), self.by),
         ]
-        shares = weights or dict.fromkeys(present, 1.0)
+        equal_weights = dict.fromkeys(present, 1.0)
+        shares = weights or equal_weights
 
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
             return mean_of_groups(sums, shares)
@@ -99,19 +101,17 @@ class GroupMean:
                 mean_of_rows([row for row in group_rows if row[0] == name], ends)
                 for name in names
             ]
-            return (
-                parts[0]
-                if len(parts) == 1
-                else weighted_mean(parts, [shares[name] for name in names], "macro")
-            )
+            if len(parts) == 1:
+                return parts[0]
+            weights_of_parts = [shares[name] for name in names]
+            return weighted_mean(parts, weights_of_parts, "macro")
 
-        each = (
-            results_by_group(
+        if rows:
+            each = results_by_group(
                 rows, members, formula, context, self.name, estimator, counted
             )
-            if rows
-            else {}
-        )
+        else:
+            each = {}
         groups = {self.by: each} if rows else {}
         everyone = [record for group in members.values() for record in group]
         heading = Heading(self.name, groups, flags)
@@ -150,9 +150,8 @@ class WiseLegacy:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        yield from GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")(
-            records, context
-        )
+        mean = GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")
+        yield from mean(records, context)
 
 
 @summarizers.register("wise_verified")
@@ -165,17 +164,16 @@ class WiseVerified:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")(
-            records, context
-        )
+        mean = GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")
+        yield from mean(records, context)
 
 
 def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
-    flags = (
-        [f"without {', '.join(absent)}: weights of the rest made to add up to 1"]
-        if absent
-        else []
-    )
+    """Return a flag for groups of the protocol that are absent, and one for unknown groups."""
+    flags = []
+    if absent:
+        names = ", ".join(absent)
+        flags.append(f"without {names}: weights of the rest made to add up to 1")
     if strange:
         flags.append(f"left out, {by} not known: {', '.join(strange[:5])}")
     return flags

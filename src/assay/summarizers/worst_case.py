@@ -6,6 +6,7 @@ looks worse than it is, the more so the fewer samples a level has: compare it wi
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..core.plural import plural
@@ -86,10 +87,11 @@ class WorstCase:
         members: dict[str, list[ScoreRecord]] = {}
         without = 0
         for record in records:
-            level, counts = (
-                record.tags.get(self.by),
-                self._counts(record) if self.pools else one_each(record),
-            )
+            level = record.tags.get(self.by)
+            if self.pools:
+                counts = self._counts(record)
+            else:
+                counts = one_each(record)
             if level is None:
                 without += 1
                 continue
@@ -117,11 +119,10 @@ class WorstCase:
             if result.value is not None
         }
         pick = min if context.higher_is_better else max
-        details = (
-            {"worst": pick(values, key=lambda level: (values[level], level))}
-            if values
-            else {}
-        )
+        if values:
+            details = {"worst": pick(values, key=lambda level: (values[level], level))}
+        else:
+            details = {}
         flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
         if without:
             flags.append(f"without {self.by}: {plural(without, 'sample')} left out")
@@ -141,13 +142,11 @@ class WorstCase:
         )
 
     def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
-        below = record.details.get(self.denominator)
-        above = [
-            record.details[name]
-            for name in self.numerator
-            if record.details.get(name) is not None
-        ]
-        if below is None or len(above) < len(self.numerator):
+        """Return numerator and denominator of a record, or None if one of their counts is missing."""
+        details = record.details
+        below = details.get(self.denominator)
+        above: list[Any] = [details.get(name) for name in self.numerator]
+        if below is None or None in above:
             return None
         return float(sum(above)), float(below)
 
@@ -155,10 +154,10 @@ class WorstCase:
 def estimate_worst(
     rows: Sequence[Row], ends: Ends | None, *, highest: bool
 ) -> Estimate:
-    """Return the lowest (or highest) mean over the levels, with an interval from those of the levels.
+    """Return the worst mean of all levels, with an interval computed from the intervals of the levels.
 
-    The worst level is no better than any level's bound on its good side. With k levels any of k bounds could be wrong
-    there, so each has 1/k of the error probability.
+    The worst level cannot be better than any level's bound on its good side. With k levels any of k
+    bounds could be wrong there, so each has 1/k of the error probability.
     """
     names = sorted({level for level, _, _ in rows})
     parts = [[row for row in rows if row[0] == name] for name in names]
@@ -170,7 +169,8 @@ def estimate_worst(
     strict = [mean_of_rows(part, ends, 1 - 0.05 / len(parts)) for part in parts]
     low = [estimate.low for estimate in (strict if highest else plain)]
     high = [estimate.high for estimate in (plain if highest else strict)]
-    lows, highs = [x for x in low if x is not None], [x for x in high if x is not None]
+    lows = [x for x in low if x is not None]
+    highs = [x for x in high if x is not None]
     if len(lows) < len(parts) or len(highs) < len(parts):
         return Estimate(
             worst.value, None, None, None, n, None, "n/a: a level has no interval"

@@ -97,6 +97,7 @@ class Dialogue:
         return turn
 
     def _turn(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
+        """Return the messages of the next turn, from the template's `next` or the sample; None after the last one."""
         sample = self._sample
         if self._next_turn is not None:
             with blame(TemplateError, "template method `next`", sample.id):

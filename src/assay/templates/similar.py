@@ -61,11 +61,14 @@ class SimilarTexts:
         """Return weights scaled to length one, without trigrams that no text has, which would contribute nothing."""
         weights = {}
         for gram, number in count.items():
-            if gram in self._rarity:
-                weights[gram] = number * self._rarity[gram]
+            rarity = self._rarity.get(gram)
+            if rarity is not None:
+                weights[gram] = number * rarity
         squares = sum(weight * weight for weight in weights.values())
         length = sqrt(squares) or 1.0
-        return {gram: weight / length for gram, weight in weights.items()}
+        for gram in weights:
+            weights[gram] /= length
+        return weights
 
 
 def trigrams(text: str) -> Counter[str]:

@@ -41,6 +41,7 @@ class WeighedLetters:
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
+        """Return the prompt of the inner template with a continuation for each letter."""
         if self.of is None and not sample.media:
             return _COMPLETION(sample)
         prompt = self._inner.bare(sample)

@@ -33,6 +33,7 @@ class ChainOfThought:
     _text: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Build the inner template, and the prompt for samples with choices."""
         text = (
             STEP_BY_STEP.format(prefix=self.answer_prefix)
             if self.instruction is None
@@ -59,6 +60,7 @@ class ChainOfThought:
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
+        """Return the inner prompt, with the instruction to think after the last question."""
         if self.of is None and sample.choices:
             return self._choices(sample)
         prompt = self._inner(sample)
@@ -97,6 +99,7 @@ class WithoutChat:
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
+        """Return the inner prompt as one text that is continued, with or without role headers."""
         prompt = self._inner(sample)
         spoken = [message for message in prompt.messages if message.parts is not None]
         text = (

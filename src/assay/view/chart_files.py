@@ -41,7 +41,10 @@ def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
 
 def _drawings(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
     for run in runs:
-        whose = f"{run.name} " if len(runs) > 1 else ""
+        if len(runs) > 1:
+            whose = f"{run.name} "
+        else:
+            whose = ""
         results = [
             result_from_plain(row) for row in run.documents()[1].get("results", ())
         ]
@@ -74,14 +77,13 @@ def _numbers(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
         )
     for result in results:
         for tag, groups in result.groups.items():
-            found = (
-                [(name, group) for name, group in groups.items()]
-                if isinstance(groups, Mapping)
-                else []
-            )
+            if isinstance(groups, Mapping):
+                named_groups = [(name, group) for name, group in groups.items()]
+            else:
+                named_groups = []
             rows = [
                 charts.Interval(str(name), group.get("value"), _ends(group.get("ci")))
-                for name, group in found
+                for name, group in named_groups
                 if isinstance(group, Mapping) and "metric" in group
             ]
             if len(rows) > 1:
@@ -114,7 +116,9 @@ def _samples(run: RunView) -> Iterator[tuple[str, str]]:
         def pick(
             column: Sequence[Any] | None, places: Sequence[int] = places
         ) -> list[Any]:
-            return [column[i] for i in places] if column else []
+            if column:
+                return [column[i] for i in places]
+            return []
 
         values = pick(columns["metrics"].get(cell["metric"]))
         outcomes = pick(columns["outcome"])
@@ -156,10 +160,13 @@ def _histogram(values: Sequence[Any], label: str, axis: str) -> str | None:
 
 def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     compared = [row for row in page["rows"] if "refused" not in row]
-    rows = [
-        charts.Interval(f"{r['task']} {r['metric']}", r["difference"], _ends(r["ci"]))
-        for r in compared
-    ]
+    rows = []
+    for r in compared:
+        rows.append(
+            charts.Interval(
+                f"{r['task']} {r['metric']}", r["difference"], _ends(r["ci"])
+            )
+        )
     if rows:
         yield (
             "differences",
@@ -174,12 +181,15 @@ def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for row in compared
         for g in row["groups"]
     ]
-    if (svg := charts.scatter(points)) is not None:
+    svg = charts.scatter(points)
+    if svg is not None:
         yield "groups", svg
 
 
 def _title(result: Result, several: bool) -> str:
-    return f"{result.task} {result.model}" if several else result.task
+    if several:
+        return f"{result.task} {result.model}"
+    return result.task
 
 
 def _scale(result: Result) -> charts.Ends | None:
@@ -187,11 +197,9 @@ def _scale(result: Result) -> charts.Ends | None:
 
 
 def _ends(pair: Any) -> charts.Ends | None:
-    return (
-        (float(pair[0]), float(pair[1]))
-        if isinstance(pair, (list, tuple)) and len(pair) == 2
-        else None
-    )
+    if isinstance(pair, (list, tuple)) and len(pair) == 2:
+        return (float(pair[0]), float(pair[1]))
+    return None
 
 
 def _file_name(name: str, files: Container[str]) -> str:

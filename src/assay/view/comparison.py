@@ -33,9 +33,9 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
             f"{after.name} has no numbers yet",
             fix="wait until it has ended, or compare others",
         )
-    found = compare_runs(before.indexed_reader(), after.indexed_reader())
+    comparison = compare_runs(before.indexed_reader(), after.indexed_reader())
     rows = []
-    for row, result in zip(found.rows, results, strict=True):
+    for row, result in zip(comparison.rows, results, strict=True):
         plain = row.to_plain()
         plain["words"] = sentence(plain)
         flips = row.flips() if "refused" not in plain else []
@@ -47,9 +47,9 @@ def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
         "before": {"id": before.id, "name": before.name},
         "after": {"id": after.id, "name": after.name},
         "sentence": overall(rows),
-        "notes": list(found.notes),
+        "notes": list(comparison.notes),
         "rows": rows,
-        "settings": found.settings,
+        "settings": comparison.settings,
     }
 
 
@@ -63,7 +63,10 @@ def _shown_flips(
     before, after = (
         _rows(run, row.task, model) for run, model in zip(runs, models, strict=True)
     )
-    return [[*flip, before.get(flip.id), after.get(flip.id)] for flip in flips]
+    rows = []
+    for flip in flips:
+        rows.append([*flip, before.get(flip.id), after.get(flip.id)])
+    return rows
 
 
 def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
@@ -99,12 +102,13 @@ def _rows(run: RunView, task: str, model: str) -> dict[str, int]:
     if (task, model) not in index.cells:
         return {}
     code = index.cells.index((task, model))
-    cells, epochs = index.small["cell"], index.small["epoch"]
-    return {
-        id: row
-        for row, id in enumerate(index.ids)
-        if cells[row] == code and not epochs[row]
-    }
+    cells = index.small["cell"]
+    epochs = index.small["epoch"]
+    row_of = {}
+    for row, id in enumerate(index.ids):
+        if cells[row] == code and not epochs[row]:
+            row_of[id] = row
+    return row_of
 
 
 def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
@@ -120,26 +124,27 @@ def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
             break
     else:
         return []
-    found = []
+    shown_groups = []
     for tag, values in result.groups.items():
         for name, group in values.items() if isinstance(values, Mapping) else ():
-            other = (
-                older.get(tag, {}).get(name)
-                if isinstance(older.get(tag), Mapping)
-                else None
-            )
-            value = (
-                group.get("value")
-                if isinstance(group, Mapping)
-                else getattr(group, "value", None)
-            )
+            if isinstance(older.get(tag), Mapping):
+                other = older.get(tag, {}).get(name)
+            else:
+                other = None
+            if isinstance(group, Mapping):
+                value = group.get("value")
+            else:
+                value = getattr(group, "value", None)
             if (
                 isinstance(other, Mapping)
                 and other.get("value") is not None
                 and value is not None
             ):
-                n = group.get("n") if isinstance(group, Mapping) else group.n
-                found.append(
+                if isinstance(group, Mapping):
+                    n = group.get("n")
+                else:
+                    n = group.n
+                shown_groups.append(
                     {
                         "tag": tag,
                         "name": name,
@@ -148,4 +153,4 @@ def _groups(before: RunView, row: Any, result: Result) -> list[dict[str, Any]]:
                         "n": n,
                     }
                 )
-    return found
+    return shown_groups

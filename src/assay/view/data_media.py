@@ -37,32 +37,33 @@ class DataMedia:
         with self._lock:
             if self._last[0] == digest:
                 return self._last[1]
-            found = (
-                self._again(digest) if digest in self._places else self._onwards(digest)
-            )
-            if found is not None:
-                self._last = digest, found
-            return found
+            if digest in self._places:
+                content = self._again(digest)
+            else:
+                content = self._onwards(digest)
+            if content is not None:
+                self._last = digest, content
+            return content
 
     def _again(self, digest: str) -> bytes | None:
-        path, wanted = self._places[digest]
-        for number, data in _media_of(path, wanted):
-            if number == wanted and hashlib.sha256(data).hexdigest() == digest:
+        path, index = self._places[digest]
+        for number, data in _media_of(path, index):
+            if number == index and hashlib.sha256(data).hexdigest() == digest:
                 return data
         return None
 
     def _onwards(self, digest: str) -> bytes | None:
         """Read the files that were not read yet, and note the media in them."""
-        found = None
-        while self._done < len(self._files) and found is None:
+        content = None
+        while self._done < len(self._files) and content is None:
             path = self._files[self._done]
             self._done += 1
             for number, data in _media_of(path):
                 met = hashlib.sha256(data).hexdigest()
                 self._places.setdefault(met, (path, number))
                 if met == digest:
-                    found = data
-        return found
+                    content = data
+        return content
 
 
 def data_files(cell: Mapping[str, Any]) -> list[Path]:
@@ -70,20 +71,19 @@ def data_files(cell: Mapping[str, Any]) -> list[Path]:
     digests = cell.get("digests")
     data = digests.get("data") if isinstance(digests, Mapping) else None
     files = data.get("files") if isinstance(data, Mapping) else None
-    named = (
-        [entry.get("path") for entry in files if isinstance(entry, Mapping)]
-        if isinstance(files, list)
-        else []
-    )
+    if isinstance(files, list):
+        named = [entry.get("path") for entry in files if isinstance(entry, Mapping)]
+    else:
+        named = []
     return [Path(path) for path in named if isinstance(path, str)]
 
 
 def _is_readable(path: Path) -> bool:
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILE
+    return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_FILE
 
 
 def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]]:

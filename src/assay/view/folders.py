@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +60,25 @@ class RunFolders:
 
     def refresh(self) -> list[RunView]:
         """Return all runs that exist now."""
-        found = {}
-        paths = [self.root] if self._is_results else run_paths(self.root)
+        views = {}
+        paths: Iterable[Path] = [self.root]
+        if not self._is_results:
+            paths = run_paths(self.root)
         for path in paths:
             folder = self._folder_of(path)
             if folder is None:
                 continue
-            name = "." if path == self.root else path.relative_to(self.root).as_posix()
+            if path == self.root:
+                name = "."
+            else:
+                name = path.relative_to(self.root).as_posix()
             id = hashlib.sha256(os.fsencode(name)).hexdigest()[:10]
             view = self._runs.get(id)
             if view is None or view.layout.folder != folder:
                 view = RunView(folder, id, path.name if name == "." else name)
-            found[id] = view
-        self._runs = found
-        return list(found.values())
+            views[id] = view
+        self._runs = views
+        return list(views.values())
 
     def _folder_of(self, path: Path) -> Path | None:
         """Return the run folder for a path: of another tool's results the converted one, or None if it fails."""
@@ -128,7 +133,9 @@ def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
 
 def _is_results(path: Path) -> bool:
     """Return True for results of another tool; a folder must have their form itself, not only hold some."""
-    return is_result_name(path) if path.is_dir() else holds_results(path)
+    if path.is_dir():
+        return is_result_name(path)
+    return holds_results(path)
 
 
 def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
@@ -204,7 +211,7 @@ def metric_domains(runs: Sequence[RunView]) -> dict[str, list[float]]:
         for row in summary.get("results", ()):
             if isinstance(row, Mapping):
                 rows.setdefault(str(row.get("metric")), []).append(row)
-    return {metric: _domain(found) for metric, found in rows.items()}
+    return {metric: _domain(values) for metric, values in rows.items()}
 
 
 def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -219,22 +226,29 @@ def _domain(rows: Sequence[Mapping[str, Any]]) -> list[float]:
         groups = row.get("groups")
         for tag in groups.values() if isinstance(groups, Mapping) else ():
             if isinstance(tag, Mapping):
-                numbers += [group for group in tag.values() if isinstance(group, dict)]
+                for group in tag.values():
+                    if isinstance(group, dict):
+                        numbers.append(group)
     values = [_number(row.get("value")) for row in numbers]
     intervals = [_ends(row.get("ci")) for row in numbers]
     return list(domain_of(values, intervals, scale))
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
+    if isinstance(value, (int, float)):
+        return float(value)
+    return None
 
 
 def _ends(pair: Any) -> tuple[float, float] | None:
     """Return both ends of an interval; None if they are not two numbers."""
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         return None
-    low, high = _number(pair[0]), _number(pair[1])
-    return None if low is None or high is None else (low, high)
+    low = _number(pair[0])
+    high = _number(pair[1])
+    if low is None or high is None:
+        return None
+    return (low, high)
 
 
 def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
@@ -253,10 +267,15 @@ def stopped(manifest: Mapping[str, Any]) -> str:
 
 
 def _total(usage: Any) -> dict[str, float]:
+    """Return tokens, cost and seconds of all tasks together. Usage that is not a mapping counts nothing."""
+    if not isinstance(usage, Mapping):
+        return {}
     totals: dict[str, float] = {}
-    for cell in usage.values() if isinstance(usage, Mapping) else ():
+    for cell in usage.values():
+        if not isinstance(cell, Mapping):
+            continue
         for name in ("input_tokens", "output_tokens", "cost", "seconds"):
-            amount = cell.get(name) if isinstance(cell, Mapping) else None
+            amount = cell.get(name)
             if isinstance(amount, (int, float)):
                 totals[name] = totals.get(name, 0) + amount
     return totals

@@ -70,11 +70,10 @@ class Guard:
         ):
             return None
         self._token = None
-        secure = (
-            "; Secure"
-            if self._origin is not None and self._origin[0] == "https"
-            else ""
-        )
+        if self._origin is not None and self._origin[0] == "https":
+            secure = "; Secure"
+        else:
+            secure = ""
         return (
             f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
         )
@@ -152,19 +151,19 @@ class Guard:
 
     def _has_session(self, cookies: str) -> bool:
         try:
-            found = SimpleCookie(cookies).get(self._cookie)
+            cookie = SimpleCookie(cookies).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and hmac.compare_digest(
-            found.value.encode(), self._session.encode()
+        return cookie is not None and hmac.compare_digest(
+            cookie.value.encode(), self._session.encode()
         )
 
 
 def is_loopback(host: str) -> bool:
     """Return True if a `Host`, with or without a port, names this machine."""
-    found = _LOOPBACK.fullmatch(host)
-    return found is not None and all(
-        int(part) < 256 for part in (found[1] or "").split(".") if part
+    match = _LOOPBACK.fullmatch(host)
+    return match is not None and all(
+        int(part) < 256 for part in (match[1] or "").split(".") if part
     )
 
 
@@ -184,14 +183,15 @@ def _parsed(origin: str) -> tuple[str, str]:
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    names = {name.lower() for name, _ in headers}
-    added = {"Content-Security-Policy": POLICY, **HEADERS}
-    more = [
-        (n.lower().encode(), v.encode())
-        for n, v in added.items()
-        if n.lower().encode() not in names
-    ]
-    return [*headers, *more]
+    """Add the security headers that a response does not set itself."""
+    own_names = {name.lower() for name, _ in headers}
+    defaults = {"Content-Security-Policy": POLICY, **HEADERS}
+    result = list(headers)
+    for name, value in defaults.items():
+        encoded_name = name.lower().encode()
+        if encoded_name not in own_names:
+            result.append((encoded_name, value.encode()))
+    return result
 
 
 async def _read_body(receive: Any) -> bytes | None:

@@ -146,10 +146,10 @@ def _packed(index: JournalIndex) -> bytes:
 def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     if not data.startswith(MAGIC):
         return None
-    at = len(MAGIC) + 8
-    length = int.from_bytes(data[len(MAGIC) : at], "little")
-    head = msgspec.json.decode(data[at : at + length])
-    at += length
+    offset = len(MAGIC) + 8
+    length = int.from_bytes(data[len(MAGIC) : offset], "little")
+    head = msgspec.json.decode(data[offset : offset + length])
+    offset += length
     mark = head["journal"]
     stat = journal.stat()
     grew = stat.st_size > mark["size"]
@@ -164,18 +164,21 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     expand = zstandard.ZstdDecompressor().decompress
     columns: dict[str, bytes] = {}
     for name, length in head["columns"]:
-        columns[name] = expand(data[at : at + length])
-        at += length
+        columns[name] = expand(data[offset : offset + length])
+        offset += length
     blocks = []
     for length in head["blocks"]:
-        blocks.append(data[at : at + length])
-        at += length
+        blocks.append(data[offset : offset + length])
+        offset += length
     index.end, index.damaged = mark["end"], head["damaged"]
     index.cells = [(task, model) for task, model in head["cells"]]
     index.outcomes, index.tag_values = head["outcomes"], head["tag_values"]
     index.compound_scorers = set(head["compound_scorers"])
     ids = columns.pop("ids").decode("utf-8", "surrogatepass")
-    index.ids = ids.split("\0") if ids or head["words"] else []
+    if ids or head["words"]:
+        index.ids = ids.split("\0")
+    else:
+        index.ids = []
     calls = columns.pop("calls")
     for start in range(0, len(calls), 16):
         index.calls[calls[start : start + 8]] = int.from_bytes(
@@ -194,7 +197,8 @@ def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
     types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
     for name, column in columns.items():
         kind, _, key = name.partition("\0")
-        getattr(index, kind)[key] = (
-            array(types[kind], column) if kind in types else bytearray(column)
-        )
+        if kind in types:
+            getattr(index, kind)[key] = array(types[kind], column)
+        else:
+            getattr(index, kind)[key] = bytearray(column)
     return index

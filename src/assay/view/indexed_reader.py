@@ -113,8 +113,11 @@ class IndexedReader(RunReader):
             elif code == 0 or outcome in UNRESOLVED:
                 values[codes == code] = np.nan
         has_value = np.isfinite(values)
-        ids = [index.ids[row] for row in rows[has_value].tolist()]
-        return dict(sorted(zip(ids, values[has_value].tolist(), strict=True)))
+        rows_with_value = rows[has_value].tolist()
+        ids = [index.ids[row] for row in rows_with_value]
+        finite = values[has_value].tolist()
+        pairs = zip(ids, finite, strict=True)
+        return dict(sorted(pairs))
 
 
 def _gives(scorer: str, metric: str) -> bool:

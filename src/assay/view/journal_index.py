@@ -8,6 +8,7 @@ samples take some ten megabytes. Texts stay in the journal.
 import math
 import os
 from array import array
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ class JournalIndex:
             return 0
         if self.ids and not self._rows:
             self._recall()
-        add_output, add_score = self._add_output, self._add_score
+        add_output = self._add_output
+        add_score = self._add_score
         with open(self.path, "rb") as file:
             file.seek(self.end)
             offset = self.end
@@ -124,10 +126,12 @@ class JournalIndex:
         if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
             self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
         _, rows, lines = self._lines_by_row
-        found = lines[rows.searchsorted(row) : rows.searchsorted(row, "right")].tolist()
+        line_numbers = lines[
+            rows.searchsorted(row) : rows.searchsorted(row, "right")
+        ].tolist()
         return [
             (self.line_slots[line], self.offsets[line])
-            for line in found
+            for line in line_numbers
             if self.current[line]
         ]
 
@@ -148,48 +152,66 @@ class JournalIndex:
 
     def search(self, words: str) -> list[int]:
         """Return the rows whose samples contain some words, also in their id."""
-        rows = {
-            self.line_rows[line]
-            for line in self.words.search(words)
-            if self.current[line]
-        }
+        rows = set()
+        for line in self.words.search(words):
+            if self.current[line]:
+                rows.add(self.line_rows[line])
         folded = words.lower()
         rows |= {row for row, id in enumerate(self.ids) if folded in id.lower()}
         rows.discard(NONE)
         return sorted(rows)
 
-    def _row(self, task: str, model: str, id: str, epoch: int) -> int:
+    def _row(
+        self,
+        task: str,
+        model: str,
+        id: str,
+        epoch: int,
+    ) -> int:
         rows_of_cell = self._rows.get((task, model))
         if rows_of_cell is None:
             rows_of_cell = self._rows[task, model] = {}
             self.cells.append((task, model))
-        place = (id, epoch) if epoch else id
-        row = rows_of_cell.setdefault(place, len(self.ids))
+        key = (id, epoch) if epoch else id
+        row = rows_of_cell.setdefault(key, len(self.ids))
         if row == len(self.ids):
             self.ids.append(id)
             if row == len(self.failed):
                 self._grow()
-            self.small["cell"][row] = (
-                self.cells.index((task, model)) if len(self.cells) > 1 else 0
-            )
+            if len(self.cells) > 1:
+                self.small["cell"][row] = self.cells.index((task, model))
+            else:
+                self.small["cell"][row] = 0
             self.small["epoch"][row] = epoch
         return row
 
     def _grow(self) -> None:
         """Make room for more rows. Columns are longer than there are rows, so that most rows need no append."""
         more = max(ROOM, len(self.failed) // 4)
+        no_numbers = array("i", [NONE]) * more
         for column in self.small.values():
-            column.extend(array("i", [NONE]) * more)
-        for reals in (*self.real.values(), *self.metrics.values()):
-            reals.extend(array(reals.typecode, [math.nan]) * more)
+            column.extend(no_numbers)
         for codes in self.tags.values():
-            codes.extend(array("i", [NONE]) * more)
-        for flags in (self.failed, *self.verdicts.values()):
-            flags.extend(bytes(more))
-        for lines in (self._answers, self._judged):
-            lines.extend(array("i", [NONE]) * more)
+            codes.extend(no_numbers)
+        self._answers.extend(no_numbers)
+        self._judged.extend(no_numbers)
 
-    def _line(self, offset: int, row: int, slot: int, text: str) -> bool:
+        for reals in (*self.real.values(), *self.metrics.values()):
+            no_reals = array(reals.typecode, [math.nan]) * more
+            reals.extend(no_reals)
+
+        no_flags = bytes(more)
+        self.failed.extend(no_flags)
+        for outcomes in self.verdicts.values():
+            outcomes.extend(no_flags)
+
+    def _line(
+        self,
+        offset: int,
+        row: int,
+        slot: int,
+        text: str,
+    ) -> bool:
         """Record a line. Return True if it replaces another."""
         line = len(self.offsets)
         if -1 <= slot <= 0:
@@ -208,17 +230,20 @@ class JournalIndex:
         return before >= 0
 
     def _add_output(self, offset: int, line: bytes) -> None:
+        """Add an answer. Those of judges (`TASK#ROLE`) are only remembered by their request key."""
         head = output_head(line)
         if "#" in head.task:
             self.calls[_hashed(head.task, head.key)] = offset
             return
         row = self._row(head.task, head.model, head.id, head.epoch)
-        if self._line(offset, row, head.round, output_text(head)):
+        is_changed = self._line(offset, row, head.round, output_text(head))
+        if is_changed:
             self._outdate(row)
         self._last = head.task, head.model, head.id, head.epoch, row
         self._measure(row, head)
 
     def _measure(self, row: int, head: OutputHead) -> None:
+        """Write the size, time, confidence and usage of an answer into the columns of its row."""
         answer = head.output
         self.failed[row] = answer.error is not None
         self.small["chars"][row] = answer_length(head)
@@ -230,7 +255,8 @@ class JournalIndex:
 
     def _count_tokens(self, row: int, usage: Any) -> None:
         """Note the tokens of an answer, unless a record has numbers that are none."""
-        tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
+        tokens_in = usage.input_tokens
+        tokens_out = usage.output_tokens
         if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
             self.small["tokens_in"][row] = tokens_in
         if type(tokens_out) is int and 0 <= tokens_out <= LARGEST:
@@ -239,11 +265,10 @@ class JournalIndex:
     def _outdate(self, row: int) -> None:
         for scorer, codes in enumerate(self.verdicts.values()):
             codes[row] = 0
-            line = (
-                self._slots.get((row, -1 - scorer), NONE)
-                if scorer
-                else self._judged[row]
-            )
+            if scorer:
+                line = self._slots.get((row, -1 - scorer), NONE)
+            else:
+                line = self._judged[row]
             if line >= 0:
                 self.current[line] = 0
         for column in self.metrics.values():
@@ -252,34 +277,44 @@ class JournalIndex:
     def _add_score(self, offset: int, line: bytes) -> None:
         head = score_head(line)
         task, model, id, epoch, row = self._last
-        if (
-            head.id != id
-            or head.epoch != epoch
-            or head.task != task
-            or head.model != model
-        ):
+        is_of_last_answer = (
+            head.id == id
+            and head.epoch == epoch
+            and head.task == task
+            and head.model == model
+        )
+        if not is_of_last_answer:
             row = self._row(head.task, head.model, head.id, head.epoch)
         verdicts = self.verdicts.get(head.scorer)
         if verdicts is None:
             verdicts = self.verdicts[head.scorer] = bytearray(len(self.failed))
-        scorer = (
-            0 if len(self.verdicts) == 1 else list(self.verdicts).index(head.scorer)
-        )
+        if len(self.verdicts) == 1:
+            scorer = 0
+        else:
+            scorer = list(self.verdicts).index(head.scorer)
         if self._line(offset, row, -1 - scorer, score_text(head)):
             self._forget_values(row, head.scorer)
         if head.candidates or head.cluster is not None or head.group is not None:
             self.compound_scorers.add(head.scorer)
         verdicts[row] = self._outcome(head.outcome)
-        self.small["order"][row] = head.order if head.order < LARGEST else LARGEST
-        for name, value in head.values.items():
+        order = head.order
+        if order > LARGEST:
+            order = LARGEST
+        self.small["order"][row] = order
+        self._add_values(row, head.values)
+        if head.tags:
+            self._tag(row, head.tags)
+
+    def _add_values(self, row: int, values: Mapping[str, float | None]) -> None:
+        """Write the values of a score into the columns of their metrics. Metrics above `MOST_METRICS` get none."""
+        for name, value in values.items():
             column = self.metrics.get(name)
             if column is None:
                 if len(self.metrics) == MOST_METRICS:
                     continue
-                column = self.metrics[name] = array("d", [math.nan]) * len(self.failed)
+                column = array("d", [math.nan]) * len(self.failed)
+                self.metrics[name] = column
             column[row] = math.nan if value is None else value
-        if head.tags:
-            self._tag(row, head.tags)
 
     def _forget_values(self, row: int, scorer: str) -> None:
         """Remove the values of an earlier verdict of the same scorer."""
@@ -301,7 +336,10 @@ class JournalIndex:
                 codes = self._tag_codes[name] = {}
                 self.tags[name] = array("i", [NONE]) * len(self.failed)
                 self.tag_values[name] = []
-            text = value if type(value) is str else str(value)
+            if type(value) is str:
+                text = value
+            else:
+                text = str(value)
             code = codes.get(text)
             if code is None:
                 code = codes[text] = len(codes)

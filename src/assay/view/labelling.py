@@ -73,10 +73,10 @@ def choices_of(scale: Any) -> list[dict[str, Any]]:
     keys = "0123456789x" if low == 0 else "1234567890x"
     steps = int(high - low) + 1
     values = [low + step for step in range(steps)]
-    return [
-        {"key": key, "value": value, "name": f"{value:g}"}
-        for key, value in zip(keys, values, strict=False)
-    ]
+    choices = []
+    for key, value in zip(keys, values, strict=False):
+        choices.append({"key": key, "value": value, "name": f"{value:g}"})
+    return choices
 
 
 def ends_of(scale: Any) -> Ends:
@@ -107,10 +107,11 @@ def check_label(value: float | None, described: Mapping[str, Any], where: str) -
         return
     low, high = ends_of(scale)
     if not low <= value <= high:
+        fix = f"give a number from {low:g} to {high:g}, or none for 'cannot tell'"
         raise UsageError(
             f"label {value:g} is not on the scale of {described['metric']}: {low:g} to {high:g}",
             where=where,
-            fix=f"give a number from {low:g} to {high:g}, or none for 'cannot tell'",
+            fix=fix,
         )
 
 
@@ -126,9 +127,10 @@ def described_cells(run: RunView) -> list[dict[str, Any]]:
         column = index.metrics.get(cell["metric"] or "")
         if scale is None and column is not None:
             codes = index.small["cell"]
-            values = {
-                v for v, code in zip(column, codes, strict=True) if code == number
-            }
+            values = set()
+            for v, code in zip(column, codes, strict=True):
+                if code == number:
+                    values.add(v)
             numbers = {value for value in values if math.isfinite(value)}
             if numbers and numbers <= set(RIGHT_OR_WRONG):
                 scale = list(RIGHT_OR_WRONG)
@@ -208,7 +210,8 @@ def _judged(
         raise UsageError("the run has no such task")
     described = cells[cell]
     index = run.index
-    epochs, codes = index.small["epoch"], index.small["cell"]
+    epochs = index.small["epoch"]
+    codes = index.small["cell"]
     rows = []
     for row in range(len(index)):
         if codes[row] == cell and not epochs[row] and not index.failed[row]:
@@ -275,4 +278,6 @@ def _mean_label(labels: Mapping[str, Any]) -> float | None:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    if values:
+        return math.fsum(values) / len(values)
+    return None

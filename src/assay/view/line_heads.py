@@ -94,14 +94,19 @@ score_head = _reader(ScoreHead)
 
 def output_text(head: OutputHead) -> str:
     """Return the searchable words of an answer's line: question, answer and target."""
-    pieces = [
-        turn.content if type(turn.content) is str else _content(turn.content)
-        for turn in head.prompt
-    ]
+    pieces = []
+    for turn in head.prompt:
+        if type(turn.content) is str:
+            piece = turn.content
+        else:
+            piece = _content(turn.content)
+        pieces.append(piece)
     for candidate in head.output.candidates:
-        pieces.append(
-            candidate.text if candidate.text is not None else _content(candidate.parts)
-        )
+        if candidate.text is not None:
+            piece = candidate.text
+        else:
+            piece = _content(candidate.parts)
+        pieces.append(piece)
     target = head.target
     if target is not None:
         pieces.append(target if type(target) is str else _flat(target))
@@ -113,12 +118,11 @@ def output_text(head: OutputHead) -> str:
 def score_text(head: ScoreHead) -> str:
     """Return the searchable words of a verdict's line: the extracted answer, and the reason."""
     pieces = [head.answer] if head.answer is not None else []
-    if (why := head.details) is not None:
-        pieces += [
-            _flat(part)
-            for part in (why.reason, why.reply, why.error)
-            if part is not None
-        ]
+    why = head.details
+    if why is not None:
+        for part in (why.reason, why.reply, why.error):
+            if part is not None:
+                pieces.append(_flat(part))
     return "\n".join(pieces)
 
 
@@ -128,7 +132,9 @@ def answer_length(head: OutputHead) -> int:
     if not candidates:
         return 0
     text = candidates[0].text
-    return len(text) if text is not None else len(_content(candidates[0].parts))
+    if text is not None:
+        return len(text)
+    return len(_content(candidates[0].parts))
 
 
 def confidence(likelihoods: Any) -> float:
@@ -145,7 +151,9 @@ def confidence(likelihoods: Any) -> float:
 
 def number(value: Any) -> float:
     """Return a number of a record; nan for anything else."""
-    return float(value) if type(value) in (int, float) else math.nan
+    if type(value) in (int, float):
+        return float(value)
+    return math.nan
 
 
 def _content(content: Any) -> str:

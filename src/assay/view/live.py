@@ -63,7 +63,9 @@ def _limit_of(manifest: Mapping[str, Any]) -> int | None:
     config = manifest.get("config")
     limit = config.get("limit") if isinstance(config, Mapping) else None
     text = str(limit)
-    return int(text) if text.isdecimal() and int(text) > 0 else None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    return None
 
 
 def _running(values: Any) -> list[list[float]]:
@@ -76,7 +78,10 @@ def _running(values: Any) -> list[list[float]]:
     chosen = np.unique(
         np.linspace(0, len(values) - 1, min(MOST_POINTS, len(values))).astype(int)
     )
-    return [[int(place) + 1, round(float(means[place]), 6)] for place in chosen]
+    points = []
+    for index in chosen:
+        points.append([int(index) + 1, round(float(means[index]), 6)])
+    return points
 
 
 def _since(started: Any) -> float | None:

@@ -43,9 +43,9 @@ class Found:
 
     def data(self) -> bytes:
         """All bytes of the medium."""
-        return (
-            self.source if isinstance(self.source, bytes) else self.source.read_bytes()
-        )
+        if isinstance(self.source, bytes):
+            return self.source
+        return self.source.read_bytes()
 
 
 class MediaShelf:
@@ -152,15 +152,15 @@ def _beginning(path: Path) -> bytes:
 
 def _type_of(beginning: bytes) -> str:
     kind = sniff(beginning)
-    found = TYPES.get(kind or "")
-    if found is None:
-        what = (
+    media_type = TYPES.get(kind or "")
+    if media_type is None:
+        problem = (
             f"a {kind} file"
             if kind
             else "not an image, audio or video file by its own bytes"
         )
-        raise DataError(f"it is {what}, which pages do not show")
-    return found
+        raise DataError(f"it is {problem}, which pages do not show")
+    return media_type
 
 
 def _small(source: Path | bytes) -> bytes:

@@ -101,11 +101,12 @@ def inline_script() -> str:
         for _, other in _IMPORT.findall(texts[name]):
             add(other)
         done.append(name)
-        exported = [found for _, found in _EXPORT.findall(texts[name])]
-        body = _IMPORT.sub(lambda m: f"const {{{m[1]}}} = module_{m[2]};", texts[name])
+        text = texts[name]
+        exports = ", ".join(export for _, export in _EXPORT.findall(text))
+        body = _IMPORT.sub(lambda m: f"const {{{m[1]}}} = module_{m[2]};", text)
         body = _EXPORT.sub(r"\1", body)
         pieces.append(
-            f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
+            f"const module_{name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
         )
 
     add("main")
@@ -113,8 +114,11 @@ def inline_script() -> str:
 
 
 def _page() -> str:
+    """Return the HTML of the page that loads the viewer's scripts."""
     return (APP / "index.html").read_text("utf-8")
 
 
 def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+    """Return the source expression that lets a content security policy accept this script."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -28,5 +28,7 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int) and not isinstance(value, bool):
-        return value if abs(value) <= LARGEST else str(value)
+        if abs(value) <= LARGEST:
+            return value
+        return str(value)
     return value

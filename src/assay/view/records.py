@@ -76,9 +76,11 @@ class Record:
                     turn.get("content") if isinstance(turn, Mapping) else None
                 )
             output = line.get("output")
-            for candidate in (
-                output.get("candidates", ()) if isinstance(output, Mapping) else ()
-            ):
+            if isinstance(output, Mapping):
+                candidates = output.get("candidates", ())
+            else:
+                candidates = ()
+            for candidate in candidates:
                 yield from _media_parts(
                     candidate.get("parts") if isinstance(candidate, Mapping) else None
                 )
@@ -133,7 +135,7 @@ def _take(
 def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, Any]:
     """Return the beginnings of question and answer; for a sample that was never asked, the reason."""
     answer, verdict = lines
-    found: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
+    snippet: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
     if answer != NONE:
         line = _plain_at(file, answer)
         prompt = [turn for turn in line.get("prompt", ()) if isinstance(turn, Mapping)]
@@ -146,40 +148,43 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
             ),
             None,
         )
-        found["question"] = _begin(content_text(last["content"])) if last else ""
-        found["media"] = [
+        snippet["question"] = _begin(content_text(last["content"])) if last else ""
+        snippet["media"] = [
             {"kind": part["type"], "sha256": part["sha256"]}
             for turn in spoken
             for part in _media_parts(turn["content"])
         ][:3]
         output = line.get("output", {})
         candidates = output.get("candidates", ())
-        found["answer"] = _begin(candidate_text(candidates[0])) if candidates else ""
+        snippet["answer"] = _begin(candidate_text(candidates[0])) if candidates else ""
         output_media = [
             part
             for candidate in candidates
             for part in _media_parts(candidate.get("parts"))
         ]
-        found["made"] = [
+        snippet["made"] = [
             {"kind": part["type"], "sha256": part["sha256"]} for part in output_media
         ][:4]
         if output.get("error"):
-            found["error"] = _begin(
+            snippet["error"] = _begin(
                 f"{output['error'].get('kind')}: {output['error'].get('message')}"
             )
-        found["target"] = _begin(as_text(line.get("target")) or "")
+        snippet["target"] = _begin(as_text(line.get("target")) or "")
     if verdict != NONE:
         line = _plain_at(file, verdict)
-        found["read"] = _begin(as_text(line.get("answer")) or "")
+        snippet["read"] = _begin(as_text(line.get("answer")) or "")
         if line.get("details", {}).get("error"):
-            found["error"] = _begin(as_text(line["details"]["error"]) or "")
-    return found
+            snippet["error"] = _begin(as_text(line["details"]["error"]) or "")
+    return snippet
 
 
 def _plain_at(file: BinaryIO, offset: int) -> dict[str, Any]:
     file.seek(offset)
     line = file.readline().rstrip(b"\n")
-    return json.loads(line) if is_whole(line) else {}
+    if not is_whole(line):
+        return {}
+    record: dict[str, Any] = json.loads(line)
+    return record
 
 
 def _begin(text: str) -> str:

@@ -49,7 +49,7 @@ CSV_COLUMNS = (
 
 def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
     """Open the runs of some folders, each once."""
-    found: dict[Path, tuple[RunView, RunFolders]] = {}
+    views: dict[Path, tuple[RunView, RunFolders]] = {}
     for folder in folders:
         collection = RunFolders(folder)
         runs = collection.refresh()
@@ -58,9 +58,9 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
                 "there is no run here", where=str(folder), fix="name a run folder"
             )
         for run in runs:
-            named = RunView(run.layout.folder, f"r{len(found)}", _name(run, folder))
-            found.setdefault(run.layout.folder, (named, collection))
-    return list(found.values())
+            named = RunView(run.layout.folder, f"r{len(views)}", _name(run, folder))
+            views.setdefault(run.layout.folder, (named, collection))
+    return list(views.values())
 
 
 def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
@@ -84,7 +84,10 @@ def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
         documents.update(saved.documents())
     documents["report"] |= {"media_left_out": budget.left_out}
     documents["media"] = budget.held
-    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
+    if len(runs) == 1:
+        title = runs[0].name
+    else:
+        title = f"{len(runs)} runs"
     return single_page(documents, f"{title} · assay report")
 
 
@@ -121,14 +124,14 @@ def choose(run: RunView, most: int) -> list[int]:
 def _by_kind(columns: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the rows that were not scored, those below the best score, and the others."""
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
-    for place, row in enumerate(rows_of(columns)):
-        code = columns["cell"][place] if columns["cell"] else 0
+    for index, row in enumerate(rows_of(columns)):
+        code = columns["cell"][index] if columns["cell"] else 0
         cell = columns["cells"][code]
-        outcome_code = columns["outcome"][place]
+        outcome_code = columns["outcome"][index]
         outcome = columns["outcomes"][outcome_code]
         if outcome != SCORED:
             kinds["failed"].append(row)
-        elif _is_low(columns, cell, place):
+        elif _is_low(columns, cell, index):
             kinds["low"].append(row)
         else:
             kinds["rest"].append(row)
@@ -153,7 +156,10 @@ def _spread(rows: Sequence[int], count: int) -> list[int]:
     """Return `count` rows at equal distances."""
     if len(rows) <= count or count <= 0:
         return list(rows[: max(0, count)])
-    return [rows[i * len(rows) // count] for i in range(count)]
+    chosen_rows = []
+    for i in range(count):
+        chosen_rows.append(rows[i * len(rows) // count])
+    return chosen_rows
 
 
 class _Budget:
@@ -167,11 +173,14 @@ class _Budget:
         """Media by digest and form, each once."""
 
     def keep(self, shelf: MediaShelf, found: Found, form: str) -> str | None:
-        """Return the name of a medium in the page; `None` if there is no room for it."""
+        """Return the name of a medium in the page; `None` if the page has no room for it."""
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]
-        data = shelf.thumbnail(found) if form == "small" else found.data()
+        if form == "small":
+            data = shelf.thumbnail(found)
+        else:
+            data = found.data()
         if len(data) > self._room:
             self.left_out += form == "full"
             return None
@@ -220,11 +229,10 @@ def csv_report(folders: Sequence[Path]) -> str:
         for row in run.documents()[1].get("results", ()):
             low, high = row.get("ci") or (None, None)
             outcomes = row.get("outcomes")
-            counts = (
-                "; ".join(f"{n} {name}" for name, n in outcomes.items())
-                if isinstance(outcomes, Mapping)
-                else ""
-            )
+            if isinstance(outcomes, Mapping):
+                counts = "; ".join(f"{n} {name}" for name, n in outcomes.items())
+            else:
+                counts = ""
             plain = {
                 **row,
                 "run": run.name,
@@ -237,4 +245,6 @@ def csv_report(folders: Sequence[Path]) -> str:
 
 
 def _name(run: RunView, folder: Path) -> str:
-    return run.name if run.layout.folder == folder else f"{folder.name}/{run.name}"
+    if run.layout.folder == folder:
+        return run.name
+    return f"{folder.name}/{run.name}"

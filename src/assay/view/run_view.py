@@ -23,6 +23,9 @@ MOST_ROWS = 500
 """Maximum number of rows in one request."""
 SCORED = "scored"
 
+_Summary = tuple[Any, dict[str, Any], dict[str, Any]]
+"""The state of the files that were read, `run.json` and `summary.json`."""
+
 
 class RunView:
     """A run folder that is read again whenever it changes."""
@@ -34,8 +37,9 @@ class RunView:
         self._index: JournalIndex | None = None
         self._lock = threading.RLock()
         """Held while columns are read or grow: Python refuses to grow an array while its buffer is in use."""
-        self._summary: tuple[Any, dict[str, Any], dict[str, Any]] | None = None
+        self._summary: _Summary | None = None
         self._encoded: tuple[Any, bytes] | None = None
+        """The state of the journal, and the columns of this state as JSON."""
 
     @property
     def index(self) -> JournalIndex:
@@ -75,10 +79,8 @@ class RunView:
 
         The second is empty if it does not belong to the current state of the run.
         """
-        mark = tuple(
-            path.stat().st_mtime_ns if path.exists() else 0
-            for path in (self.layout.manifest, self.layout.summary)
-        )
+        files = (self.layout.manifest, self.layout.summary)
+        mark = tuple(_changed_at(file) for file in files)
         if self._summary is None or self._summary[0] != mark:
             reader = self.reader()
             self._summary = mark, reader.manifest_if_any, reader.summary
@@ -170,27 +172,29 @@ class RunView:
             },
         }
         for name in ("chars", "tokens_in", "tokens_out"):
-            columns[name] = (
-                small[name][rows].tolist() if (small[name] >= 0).any() else None
-            )
+            if (small[name] >= 0).any():
+                columns[name] = small[name][rows].tolist()
+            else:
+                columns[name] = None
         for name, reals in index.real.items():
             column = np.array(reals)[:count]
-            columns[name] = (
-                None if np.isnan(column).all() else _rounded(column[rows], 4)
-            )
+            if np.isnan(column).all():
+                columns[name] = None
+            else:
+                columns[name] = _rounded(column[rows], 4)
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
         """Return the beginning of question and answer of some rows."""
         with self._lock:
             index = self.index
-            wanted = [
+            lines_of_rows = [
                 (row, index.first_lines(row)) for row in rows if 0 <= row < len(index)
             ][:MOST_ROWS]
-        if not wanted:
+        if not lines_of_rows:
             return []
         with open(self.layout.journal, "rb") as file:
-            return [snippet_of(row, lines, file) for row, lines in wanted]
+            return [snippet_of(row, lines, file) for row, lines in lines_of_rows]
 
     def record(self, row: int) -> Record:
         """All that the journal says of one row."""
@@ -220,11 +224,10 @@ class RunView:
         """Task and model of each cell, its numbers by name, and which of them a list shows first."""
         manifest, summary = self.documents()
         cells = []
-        described = {
-            (c.get("task"), c.get("model")): c
-            for c in manifest.get("cells", ())
-            if isinstance(c, Mapping)
-        }
+        described = {}
+        for c in manifest.get("cells", ()):
+            if isinstance(c, Mapping):
+                described[(c.get("task"), c.get("model"))] = c
         for task, model in index.cells:
             results = [
                 r
@@ -277,11 +280,10 @@ class RunView:
 
         manifest, summary = self.documents()
         counted = np.ones(len(index), bool)
-        named = {
-            (c.get("task"), c.get("model"))
-            for c in manifest.get("cells", ())
-            if isinstance(c, Mapping)
-        }
+        named = set()
+        for c in manifest.get("cells", ()):
+            if isinstance(c, Mapping):
+                named.add((c.get("task"), c.get("model")))
         for code, pair in enumerate(index.cells):
             if named and pair not in named and summary:
                 counted[cell == code] = False
@@ -302,30 +304,34 @@ class RunView:
         import numpy as np
 
         manifest, _ = self.documents()
-        named = {
-            s
-            for c in manifest.get("cells", ())
-            if isinstance(c, Mapping)
-            for s in c.get("scorers", {})
-        }
-        scored = index.outcomes.index(SCORED) if SCORED in index.outcomes else -1
-        found = np.zeros(len(rows), np.uint8)
+        named = set()
+        for c in manifest.get("cells", ()):
+            if isinstance(c, Mapping):
+                for s in c.get("scorers", {}):
+                    named.add(s)
+        if SCORED in index.outcomes:
+            scored = index.outcomes.index(SCORED)
+        else:
+            scored = -1
+        outcomes = np.zeros(len(rows), np.uint8)
         for scorer, codes in index.verdicts.items():
             if named and scorer not in named:
                 continue
             scorer_codes = np.frombuffer(bytes(codes), np.uint8)[rows]
-            found = np.where(
-                (found == 0) | ((found == scored) & (scorer_codes != 0)),
+            outcomes = np.where(
+                (outcomes == 0) | ((outcomes == scored) & (scorer_codes != 0)),
                 scorer_codes,
-                found,
+                outcomes,
             )
-        return found
+        return outcomes
 
 
 def rows_of(columns: Mapping[str, Any]) -> list[int]:
     """Return the row of each sample in the columns."""
     rows = columns["row"]
-    return list(range(columns["n"])) if rows is None else list(rows)
+    if rows is None:
+        return list(range(columns["n"]))
+    return list(rows)
 
 
 def _rounded(column: Any, digits: int = 6) -> list[float]:
@@ -335,3 +341,10 @@ def _rounded(column: Any, digits: int = 6) -> list[float]:
     if np.isfinite(column).all() and (column == np.round(column)).all():
         return column.astype(np.int64).tolist()  # type: ignore[no-any-return]
     return np.round(column.astype(np.float64), digits).tolist()  # type: ignore[no-any-return]
+
+
+def _changed_at(file: Path) -> int:
+    """Return the time of the last change in nanoseconds; 0 if the file does not exist."""
+    if not file.exists():
+        return 0
+    return file.stat().st_mtime_ns

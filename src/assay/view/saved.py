@@ -43,18 +43,22 @@ class SavedRun:
         run = self.run
         columns = run.columns()
         rows: list[int] = rows_of(columns)
-        saved = rows if self.chosen is None else list(self.chosen)
+        if self.chosen is None:
+            saved = rows
+        else:
+            saved = list(self.chosen)
         page = run_page(run, self.domains)
         yield f"run-{run.id}", {**page, "live": False, "damage": damage_of(run)}
         yield f"columns-{run.id}", columns
         size = max(rows, default=-1) + 1
-        snippets, samples = [-1] * size, [-1] * size
+        snippets = [-1] * size
+        samples = [-1] * size
         rows_with_text = list(dict.fromkeys([*saved, *self.listed]))
         for count, start in enumerate(range(0, len(rows_with_text), ROWS_A_CHUNK)):
             part = rows_with_text[start : start + ROWS_A_CHUNK]
             yield (
                 f"rows-{run.id}-{count}",
-                [self._snippet(one) for one in run.snippets(part)],
+                [self._snippet(snippet) for snippet in run.snippets(part)],
             )
             for row in part:
                 snippets[row] = count
@@ -82,10 +86,9 @@ class SavedRun:
         for row in rows:
             record = self.run.record(row)
             plain = record.to_plain()
-            media = {
-                str(part["sha256"]): self._addresses(row, str(part["sha256"]))
-                for part in record.media()
-            }
+            media = {}
+            for part in record.media():
+                media[str(part["sha256"])] = self._addresses(row, str(part["sha256"]))
             chunk[row] = _with_addresses(plain, media) if media else plain
             characters += _length(plain)
             if len(chunk) >= SAMPLES_A_CHUNK or characters > CHARACTERS_A_CHUNK:
@@ -103,14 +106,14 @@ class SavedRun:
     def _addresses(self, row: int, digest: str) -> dict[str, Any]:
         """Return the addresses of a medium, its small form and its waveform; nothing if it cannot be shown."""
         try:
-            found = self.shelf.find(self.run.record(row), digest)
-            address = self.keep(found, "full")
+            content = self.shelf.find(self.run.record(row), digest)
+            address = self.keep(content, "full")
             if address is None:
                 return {}
-            if found.kind == "image":
-                return {"url": address, "small_url": self.keep(found, "small")}
-            if found.kind == "audio":
-                return {"url": address, "wave": list(self.shelf.waveform(found))}
+            if content.kind == "image":
+                return {"url": address, "small_url": self.keep(content, "small")}
+            if content.kind == "audio":
+                return {"url": address, "wave": list(self.shelf.waveform(content))}
             return {"url": address}
         except DataError:
             return {}
@@ -132,13 +135,15 @@ def data_address(
 
 
 def _with_addresses(value: Any, media: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return JSON in which every medium also has the addresses of its files."""
     if isinstance(value, Mapping):
-        plain = {name: _with_addresses(inner, media) for name, inner in value.items()}
-        return (
-            {**plain, **media.get(str(value.get("sha256")), {})}
-            if "sha256" in value and "type" in value
-            else plain
-        )
+        plain = {}
+        for name, inner in value.items():
+            plain[name] = _with_addresses(inner, media)
+        if "sha256" in value and "type" in value:
+            digest = str(value.get("sha256"))
+            plain.update(media.get(digest, {}))
+        return plain
     if isinstance(value, list):
         return [_with_addresses(inner, media) for inner in value]
     return value
@@ -149,4 +154,6 @@ def _length(value: Any) -> int:
         return min(len(value), LONGEST_TEXT)
     if isinstance(value, Mapping):
         return sum(_length(inner) for inner in value.values())
-    return sum(_length(inner) for inner in value) if isinstance(value, list) else 8
+    if isinstance(value, list):
+        return sum(_length(inner) for inner in value)
+    return 8

@@ -78,11 +78,9 @@ class SampleColumns:
         if name in self.index.metrics:
             return np.array(self.index.metrics[name])[self.rows]
         if name.startswith("metric."):
-            return (
-                self.numbers(name.removeprefix("metric."))
-                if name[7:] in self.index.metrics
-                else None
-            )
+            if name[7:] in self.index.metrics:
+                return self.numbers(name.removeprefix("metric."))
+            return None
         if name in self.index.real:
             return np.array(self.index.real[name], np.float64)[self.rows]
         if name == "epoch" or name in ("chars", "tokens_in", "tokens_out"):
@@ -187,11 +185,10 @@ def _wrong(columns: SampleColumns) -> Any:
             continue
         low, high = cell["scale"] or (0.0, 1.0)
         with np.errstate(invalid="ignore"):
-            below = (
-                columns.score < high
-                if cell["higher_is_better"]
-                else columns.score > low
-            )
+            if cell["higher_is_better"]:
+                below = columns.score < high
+            else:
+                below = columns.score > low
         wrong |= mask & below
     return wrong & (columns.outcomes == _code(columns, SCORED))
 
@@ -203,7 +200,8 @@ def _failed(columns: SampleColumns) -> Any:
     """
     import numpy as np
 
-    outcomes, index = columns.outcomes, columns.index
+    outcomes = columns.outcomes
+    index = columns.index
     failed = np.frombuffer(bytes(index.failed), np.uint8)[columns.rows] != 0
     unscored = outcomes != _code(columns, SCORED)
     for code in range(len(columns.cells)):
@@ -218,7 +216,7 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
 
     from ..core import Outcome
 
-    names = [one.value for one in Outcome]
+    names = [outcome_kind.value for outcome_kind in Outcome]
     for outcome in outcomes:
         if outcome not in names:
             raise UsageError(
@@ -231,16 +229,16 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
 def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
     import numpy as np
 
-    wanted: dict[str, set[str]] = {}
+    values_of: dict[str, set[str]] = {}
     for tag in tags:
         name, equals, value = tag.partition("=")
         if not equals:
             raise UsageError(
                 f"--tag takes name=value, got {tag!r}", fix=f"--tag {tag}=…"
             )
-        wanted.setdefault(name, set()).add(value)
+        values_of.setdefault(name, set()).add(value)
     mask = np.ones(len(columns.rows), bool)
-    for name, values in wanted.items():
+    for name, values in values_of.items():
         texts = columns.texts(f"tag.{name}")
         if texts is None:
             names = list(columns.index.tags)
@@ -254,27 +252,29 @@ def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
     """Return the order of samples by a column. Samples without a value come last in both directions."""
     import numpy as np
 
-    name, is_down = sort.removeprefix("-"), sort.startswith("-")
+    name = sort.removeprefix("-")
+    is_down = sort.startswith("-")
     numbers = columns.numbers(name)
     if numbers is not None:
-        keys = -numbers[places] if is_down else numbers[places]
+        if is_down:
+            keys = -numbers[places]
+        else:
+            keys = numbers[places]
         return np.argsort(keys, kind="stable")  # `nan` comes last
     texts = columns.texts(name)
     if texts is None:
         fix = suggest(name, columns.names(), "there are")
         raise UsageError(f"samples cannot be sorted by {name!r}", fix=fix)
     values = [texts[0][code] for code in texts[1][places].tolist()]
-    there = [place for place, value in enumerate(values) if value is not None]
-    there.sort(key=lambda place: str(values[place]), reverse=is_down)
+    there = [index for index, value in enumerate(values) if value is not None]
+    there.sort(key=lambda index: str(values[index]), reverse=is_down)
     return np.array(
-        [*there, *(place for place, value in enumerate(values) if value is None)],
+        [*there, *(index for index, value in enumerate(values) if value is None)],
         np.int64,
     )
 
 
 def _code(columns: SampleColumns, outcome: str) -> int:
-    return (
-        columns.index.outcomes.index(outcome)
-        if outcome in columns.index.outcomes
-        else -1
-    )
+    if outcome in columns.index.outcomes:
+        return columns.index.outcomes.index(outcome)
+    return -1

@@ -90,11 +90,11 @@ class Query:
 
     def rows(self) -> list[int]:
         """Return the rows on the screen."""
-        return [
-            int(row)
-            for row in self.text("rows").split(",")
-            if row.isdecimal() and len(row) < 12
-        ]
+        numbers = []
+        for row in self.text("rows").split(","):
+            if row.isdecimal() and len(row) < 12:
+                numbers.append(int(row))
+        return numbers
 
     def run(self, name: str = "run") -> RunView:
         """Return the requested run."""
@@ -217,24 +217,28 @@ class Site:
             names = request.path_params
             run = self._folders.run(names["run"])
             shelf = self._folders.media(run)
-            found = shelf.find(run.record(names["row"]), names["digest"])
+            content = shelf.find(run.record(names["row"]), names["digest"])
             headers = {
                 "Content-Security-Policy": MEDIA_POLICY,
                 "Cache-Control": "private, max-age=3600",
             }
             if names["form"] == "small":
                 return Response(
-                    shelf.thumbnail(found), media_type="image/webp", headers=headers
+                    shelf.thumbnail(content), media_type="image/webp", headers=headers
                 )
             if names["form"] == "wave":
                 return Response(
-                    shelf.waveform(found),
+                    shelf.waveform(content),
                     media_type="application/octet-stream",
                     headers=headers,
                 )
-            if isinstance(found.source, bytes):
-                return Response(found.source, media_type=found.type, headers=headers)
-            return FileResponse(found.source, media_type=found.type, headers=headers)
+            if isinstance(content.source, bytes):
+                return Response(
+                    content.source, media_type=content.type, headers=headers
+                )
+            return FileResponse(
+                content.source, media_type=content.type, headers=headers
+            )
 
         return await _told(work)
 
@@ -246,17 +250,16 @@ async def _told(work: Callable[[], Response]) -> Response:
     except UsageError as error:
         return _json({"error": error.what, "fix": error.fix}, 400)
     except (StoreError, DataError, FileNotFoundError) as error:
-        what = (
+        problem = (
             error.what if isinstance(error, AssayError) else "this is no longer there"
         )
-        return _json({"error": what, "fix": getattr(error, "fix", None)}, 404)
+        return _json({"error": problem, "fix": getattr(error, "fix", None)}, 404)
     except (AssayError, OSError, ValueError, KeyError, TypeError) as error:
-        what = (
-            error.what
-            if isinstance(error, AssayError)
-            else f"{type(error).__name__}: {error}"
-        )
-        return _json({"error": f"this part of the run cannot be read: {what}"}, 500)
+        if isinstance(error, AssayError):
+            problem = error.what
+        else:
+            problem = f"{type(error).__name__}: {error}"
+        return _json({"error": f"this part of the run cannot be read: {problem}"}, 500)
 
 
 def _json(
@@ -267,11 +270,11 @@ def _json(
 
 def bind(port: int | None) -> socket.socket:
     """Return a socket on this machine that listens on `port`, or else on the usual port or any free one."""
-    for wanted in [port] if port is not None else [DEFAULT_PORT, 0]:
+    for candidate in [port] if port is not None else [DEFAULT_PORT, 0]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", wanted))
+            listener.bind(("127.0.0.1", candidate))
             return listener
         except OverflowError as error:
             listener.close()
@@ -281,8 +284,8 @@ def bind(port: int | None) -> socket.socket:
         except OSError as error:
             listener.close()
             if port is not None:
-                what = f"port {port} cannot be used: {error.strerror or error}"
+                problem = f"port {port} cannot be used: {error.strerror or error}"
                 raise UsageError(
-                    what, fix="leave --port out to take a free one"
+                    problem, fix="leave --port out to take a free one"
                 ) from error
     raise UsageError("no port of this machine is free")

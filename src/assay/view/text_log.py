@@ -60,14 +60,16 @@ class TextLog:
 
     def search(self, words: str) -> Iterator[int]:
         """Return the numbers of the texts that contain some words, in upper or lower case."""
-        wanted = words.replace("\0", "").lower().encode("utf-8", "surrogatepass")
-        if not wanted:
+        pattern = words.replace("\0", "").lower().encode("utf-8", "surrogatepass")
+        if not pattern:
             return
         expand = zstandard.ZstdDecompressor().decompress
         for first, block in zip(self.firsts, self.blocks, strict=True):
-            yield from _hits(expand(block), wanted, first)
+            yield from _hits(expand(block), pattern, first)
         if self._open:
-            yield from _hits(_folded(self._open), wanted, self._count - len(self._open))
+            yield from _hits(
+                _folded(self._open), pattern, self._count - len(self._open)
+            )
 
 
 def _folded(texts: list[str]) -> bytes:
@@ -75,13 +77,13 @@ def _folded(texts: list[str]) -> bytes:
 
 
 def _hits(text: bytes, wanted: bytes, first: int) -> Iterator[int]:
-    at = text.find(wanted)
+    hit = text.find(wanted)
     number, counted = first, 0
-    while at >= 0:
-        number += text.count(b"\0", counted, at)
+    while hit >= 0:
+        number += text.count(b"\0", counted, hit)
         yield number
-        end = text.find(b"\0", at)
+        end = text.find(b"\0", hit)
         if end < 0:
             return
         counted = end
-        at = text.find(wanted, end + 1)
+        hit = text.find(wanted, end + 1)

@@ -52,7 +52,7 @@ class Columns(Protocol):
 class _Token:
     kind: str
     text: str
-    place: int
+    start: int
 
 
 def chosen(expression: str, columns: Columns) -> Any:
@@ -74,25 +74,28 @@ class _Parser:
         self.tokens += self._tokens()
 
     def whole(self) -> Any:
-        found = self._either()
+        rows = self._either()
         if self._next() is not None:
             self._fail(f"{self.tokens[self.at].text!r} is one too many")
-        return found
+        return rows
 
     def _tokens(self) -> Iterator[_Token]:
-        place, end = 0, len(self.expression.rstrip())
-        while place < end:
-            found = _TOKEN.match(self.expression, place)
-            if found is None or found.lastgroup is None:
+        start = 0
+        end = len(self.expression.rstrip())
+        while start < end:
+            match = _TOKEN.match(self.expression, start)
+            if match is None or match.lastgroup is None:
                 self._fail(
-                    f"cannot be read from {self.expression[place : place + 20].strip()!r} on"
+                    f"cannot be read from {self.expression[start : start + 20].strip()!r} on"
                 )
-            kind = found.lastgroup
-            yield _Token(kind, found[kind], found.start(kind))
-            place = found.end()
+            kind = match.lastgroup
+            yield _Token(kind, match[kind], match.start(kind))
+            start = match.end()
 
     def _next(self) -> _Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
+        if self.at < len(self.tokens):
+            return self.tokens[self.at]
+        return None
 
     def _take(self, *texts: str) -> bool:
         token = self._next()
@@ -102,43 +105,43 @@ class _Parser:
         return True
 
     def _either(self) -> Any:
-        found = self._both()
+        rows = self._both()
         while self._take("or"):
-            found = found | self._both()
-        return found
+            rows = rows | self._both()
+        return rows
 
     def _both(self) -> Any:
-        found = self._single()
+        rows = self._single()
         while self._take("and"):
-            found = found & self._single()
-        return found
+            rows = rows & self._single()
+        return rows
 
     def _single(self) -> Any:
         self.depth += 1
         if self.depth > DEEPEST:
             self._fail(f"more than {DEEPEST} brackets and `not` within each other")
         if self._take("not"):
-            found = ~self._single()
+            rows = ~self._single()
         elif self._take("("):
-            found = self._either()
+            rows = self._either()
             if not self._take(")"):
                 self._fail("a bracket is not closed")
         else:
-            found = self._comparison()
+            rows = self._comparison()
         self.depth -= 1
-        return found
+        return rows
 
     def _comparison(self) -> Any:
         name = self._name()
         if self._take("in"):
             if not self._take("("):
                 self._fail("`in` wants values in brackets")
-            found = self._compare(name, "==", self._value())
+            rows = self._compare(name, "==", self._value())
             while self._take(","):
-                found = found | self._compare(name, "==", self._value())
+                rows = rows | self._compare(name, "==", self._value())
             if not self._take(")"):
                 self._fail("a bracket is not closed")
-            return found
+            return rows
         token = self._next()
         if token is None or token.text not in (*_COMPARE, "~"):
             self._fail(f"behind {name!r} stands no ==, !=, <, <=, >, >=, ~ or in")
@@ -172,7 +175,9 @@ class _Parser:
             return float(token.text)
         if token.kind == "text":
             return _unquoted(token.text)
-        return None if token.text.lower() in NOTHING else token.text
+        if token.text.lower() in NOTHING:
+            return None
+        return token.text
 
     def _compare(self, name: str, sign: str, value: "float | str | None") -> Any:
         import numpy as np
@@ -180,7 +185,9 @@ class _Parser:
         numbers = self.columns.numbers(name)
         if numbers is not None:
             if value is None:
-                return np.isnan(numbers) if sign in ("==", "=") else ~np.isnan(numbers)
+                if sign in ("==", "="):
+                    return np.isnan(numbers)
+                return ~np.isnan(numbers)
             if not isinstance(value, float) or sign == "~":
                 self._fail(
                     f"{name!r} is a number, and cannot be compared with {value!r}"
@@ -193,7 +200,7 @@ class _Parser:
             raise UsageError(f"--where: the samples have no {name!r}", fix=fix)
         values, codes = texts
         return np.array(
-            [*(self._fits(one, sign, value) for one in values), False], bool
+            [*(self._fits(entry, sign, value) for entry in values), False], bool
         )[codes]
 
     def _fits(self, text: "str | None", sign: str, value: "float | str | None") -> bool:
@@ -203,20 +210,21 @@ class _Parser:
             return False
         if isinstance(value, float):  # a tag that is a number in disguise
             try:
-                return (
-                    bool(_COMPARE[sign](float(text), value)) if sign != "~" else False
-                )
+                if sign != "~":
+                    return bool(_COMPARE[sign](float(text), value))
+                return False
             except ValueError:
                 return sign == "!="
-        return (
-            value.lower() in text.lower()
-            if sign == "~"
-            else bool(_COMPARE[sign](text, value))
-        )
+        if sign == "~":
+            return value.lower() in text.lower()
+        return bool(_COMPARE[sign](text, value))
 
     def _fail(self, why: str) -> NoReturn:
-        place = self.tokens[self.at].place if self.at < len(self.tokens) else None
-        where = "" if place is None else f" (character {place + 1})"
+        if self.at < len(self.tokens):
+            position = self.tokens[self.at].start
+        else:
+            position = None
+        where = "" if position is None else f" (character {position + 1})"
         raise UsageError(
             f"--where: {why}{where}",
             fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'",

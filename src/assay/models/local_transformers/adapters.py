@@ -39,31 +39,26 @@ def _merged(model: Any, adapter: str, where: str) -> Any:
         peft_model: Any = PeftModel.from_pretrained(model, adapter)
         if not hasattr(peft_model, "merge_and_unload"):
             kind = peft_model.peft_config["default"].peft_type.value
-            what = f"the adapter {adapter} is of the kind {kind}, which cannot be merged into the weights"
             raise ModelError(
-                what,
+                f"the adapter {adapter} is of the kind {kind}, which cannot be merged into the weights",
                 where=where,
                 fix="LoRA, IA3 and others that change weights can be merged",
             )
-        # Read once more for what PEFT says only to whoever loads into a model that is made already.
-        found = peft_model.load_adapter(adapter, "default")
-        missing = [
-            name
-            for name in found.missing_keys
-            if not any(part in name for part in _SHARED)
-        ]
-        for what, names in (
-            ("lacks", missing),
-            ("has what the model has no place for:", found.unexpected_keys),
-        ):
-            if names:
-                raise ModelError(
-                    f"the adapter {adapter} {what} {some_of(names)}",
-                    where=where,
-                    fix=FIX,
-                )
-        _untie(peft_model)
-        return peft_model.merge_and_unload()
+        # PEFT reports missing and unexpected weights only when an adapter is loaded into a PEFT model.
+        loaded = peft_model.load_adapter(adapter, "default")
+        missing = []
+        for name in loaded.missing_keys:
+            if not any(part in name for part in _SHARED):
+                missing.append(name)
+        if missing:
+            fault = f"lacks {some_of(missing)}"
+        elif loaded.unexpected_keys:
+            names = some_of(loaded.unexpected_keys)
+            fault = f"has what the model has no place for: {names}"
+        else:
+            _untie(peft_model)
+            return peft_model.merge_and_unload()
+    raise ModelError(f"the adapter {adapter} {fault}", where=where, fix=FIX)
 
 
 def _untie(peft_model: Any) -> None:
@@ -74,22 +69,16 @@ def _untie(peft_model: Any) -> None:
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
 
-    layers = [
-        layer.get_base_layer()
-        for layer in peft_model.modules()
-        if isinstance(layer, BaseTunerLayer)
-    ]
-    merged = {
-        id(weight) for layer in layers for weight in layer.parameters(recurse=False)
-    }
-    owners: set[int] = set()
+    merged: set[int] = set()
+    for layer in peft_model.modules():
+        if isinstance(layer, BaseTunerLayer):
+            weights = layer.get_base_layer().parameters(recurse=False)
+            merged.update(id(weight) for weight in weights)
+    owned: set[int] = set()
     for layer in peft_model.modules():
         for name, weight in list(layer.named_parameters(recurse=False)):
-            if id(weight) in owners:
-                setattr(
-                    layer,
-                    name,
-                    torch.nn.Parameter(weight.detach().clone(), requires_grad=False),
-                )
+            if id(weight) in owned:
+                copy = weight.detach().clone()
+                setattr(layer, name, torch.nn.Parameter(copy, requires_grad=False))
             elif id(weight) in merged:
-                owners.add(id(weight))
+                owned.add(id(weight))

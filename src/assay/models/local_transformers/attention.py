@@ -108,14 +108,14 @@ class Once:
     """Tensors that all layers of a pass use, made once and sent to a device once."""
 
     def __init__(self) -> None:
-        self._made: dict[Any, Any] = {}
+        self._tensors: dict[Any, Any] = {}
 
     def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
-        """Return the tensor of a name on a device; `None` if it was not made yet."""
-        if (name, device) not in self._made:
-            tensor = make()
-            self._made[name, device] = None if tensor is None else sent(tensor, device)
-        return self._made[name, device]
+        """Return the tensor of a name on a device; `make` is called for the first use."""
+        key = (name, device)
+        if key not in self._tensors:
+            self._tensors[key] = sent(make(), device)
+        return self._tensors[key]
 
 
 @dataclass(slots=True)
@@ -125,6 +125,12 @@ class PrefixCache:
     length: int
     keys: dict[int, Any] = field(default_factory=dict)
     values: dict[int, Any] = field(default_factory=dict)
+
+    def cut(self, length: int) -> "PrefixCache":
+        """Return the first tokens alone; no memory is copied."""
+        keys = {layer: key[:, :length] for layer, key in self.keys.items()}
+        values = {layer: value[:, :length] for layer, value in self.values.items()}
+        return PrefixCache(length, keys, values)
 
 
 @dataclass
@@ -136,7 +142,8 @@ class Group:
     """Start and end of each segment in the pass. Segments follow each other without gaps."""
     ends: list[list[int]]
     """For each segment and token, the end of the tokens that attend to it, counted from the segment's start."""
-    _made: dict[Any, Any] = field(default_factory=dict)
+    _tensors: Once = field(default_factory=Once)
+    _masks: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -159,66 +166,80 @@ class Group:
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
-        """Return the indices of each segment's tokens, and a mask of the real ones.
+        """Return the indices to gather each segment's tokens from, and which of them are real.
 
-        Short segments are padded.
+        Short segments are padded with their first token.
         """
-        if ("index", device) not in self._made:
-            import torch
+        indices = self._tensors("index", device, self._padded_indices)
+        real = self._tensors("real", device, self._real_indices)
+        return indices, real
 
-            starts = integers([start for start, _ in self.spans])
-            sizes = integers([stop - start for start, stop in self.spans])
-            steps = torch.arange(self.longest)
-            real = steps[None] < sizes[:, None]
-            at = torch.where(real, starts[:, None] + steps[None], starts[:, None])
-            self._made["index", device] = (
-                sent(at, device),
-                sent(real.flatten().nonzero()[:, 0], device),
-            )
-        found: tuple[Any, Any] = self._made["index", device]
-        return found
+    def _padded_indices(self) -> Any:
+        starts = integers([start for start, _ in self.spans])[:, None]
+        steps, is_real = self._steps()
+        padded = starts + steps * is_real
+        return padded
+
+    def _real_indices(self) -> Any:
+        _, is_real = self._steps()
+        return is_real.flatten().nonzero()[:, 0]
+
+    def _steps(self) -> tuple[Any, Any]:
+        """Return 0, 1, 2, … for each segment, and whether the segment has that token."""
+        import torch
+
+        sizes = integers([stop - start for start, stop in self.spans])[:, None]
+        steps = torch.arange(self.longest)[None]
+        return steps, steps < sizes
 
     def mask(self, positions: Any, window: int | None, dtype: Any, device: Any) -> Any:
-        """Return what is added to the scores: segments by 1 by tokens by (prefix and tokens)."""
-        if (window, dtype, device) not in self._made:
-            import torch
+        """Return a mask to add to the scores: segments by 1 by tokens by (prefix and tokens)."""
+        import torch
 
-            size = self.longest
-            # Made where it is used: what is sent there is the ends alone.
-            filled = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
-            limits = sent(integers(filled), device)
-            step = torch.arange(size, device=device)
-            visible = (step[None, None] <= step[None, :, None]) & (
-                step[None, :, None] < limits[:, None]
-            )
-            # What fills up a short segment looks at itself: the softmax of nothing is not a number.
-            itself = torch.eye(size, dtype=torch.bool, device=device)[None]
-            hidden = torch.zeros(
-                len(self.ends),
-                size,
-                self.length + size,
-                dtype=torch.bool,
-                device=device,
-            )
-            hidden[..., self.length :] = ~(visible | itself)
-            if window is not None:
-                at = sent(positions, device)[self.index(device)[0]]
-                keys = torch.cat(
-                    [
-                        torch.arange(self.length, device=device)[None].expand(
-                            len(at), -1
-                        ),
-                        at,
-                    ],
-                    1,
-                )
-                hidden |= at[:, :, None] - keys[:, None] >= window
-                hidden[..., self.length :] &= ~itself
-            added = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(
-                hidden, float("-inf")
-            )
-            self._made[window, dtype, device] = added[:, None]
-        return self._made[window, dtype, device]
+        name = (window, dtype, device)
+        if name not in self._masks:
+            hidden = self._hidden(positions, window, device)
+            added = torch.zeros(hidden.shape, dtype=dtype, device=device)
+            added.masked_fill_(hidden, float("-inf"))
+            self._masks[name] = added[:, None]
+        return self._masks[name]
+
+    def _hidden(self, positions: Any, window: int | None, device: Any) -> Any:
+        """Return which tokens are hidden from which: segments by tokens by (prefix and tokens)."""
+        import torch
+
+        size = self.longest
+        # Computed on the device: only the ends are sent there.
+        padded_ends = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
+        limits = sent(integers(padded_ends), device)[:, None]
+        step = torch.arange(size, device=device)
+        keys = step[None, None]
+        queries = step[None, :, None]
+        visible = (keys <= queries) & (queries < limits)
+        # Padding attends to itself: the softmax of an empty row is not a number.
+        itself = torch.eye(size, dtype=torch.bool, device=device)[None]
+        shape = (len(self.ends), size, self.length + size)
+        hidden = torch.zeros(
+            shape,
+            dtype=torch.bool,
+            device=device,
+        )
+        hidden[..., self.length :] = ~(visible | itself)
+        if window is not None:
+            hidden |= self._beyond(window, positions, device)
+            hidden[..., self.length :] &= ~itself
+        return hidden
+
+    def _beyond(self, window: int, positions: Any, device: Any) -> Any:
+        """Return which tokens are too far before a token to be in its window."""
+        import torch
+
+        indices, _ = self.index(device)
+        queries = sent(positions, device)[indices]
+        prefix = torch.arange(self.length, device=device)
+        prefixes = prefix[None].expand(len(queries), -1)
+        keys = torch.cat([prefixes, queries], 1)
+        return queries[:, :, None] - keys[:, None] >= window
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,54 +257,52 @@ class PackedPlan:
 
         if self.keep is not None:
             self.keep(layer, key, value)
-        # Tokens first: a token's heads lie together in memory and are gathered in one piece.
-        lines = tuple(x.transpose(0, 1) for x in (query, key, value))
-        parts = [self._looked(layer, group, lines, style) for group in self.groups]
+        # Tokens first: the heads of a token are adjacent in memory and are gathered in one piece.
+        lines = [tensor.transpose(0, 1) for tensor in (query, key, value)]
+        parts = []
+        for group in self.groups:
+            part = self._attend_group(layer, group, lines, style)
+            parts.append(part)
         out = parts[0] if len(parts) == 1 else torch.cat(parts)
         return out.transpose(0, 1)
 
-    def _looked(
+    def _attend_group(
         self, layer: int, group: Group, lines: Sequence[Any], style: Style
     ) -> Any:
         """Attend for the segments of one group: tokens by heads by size in and out."""
         if group.is_even:
-            start, stop = group.spans[0][0], group.spans[-1][1]
+            start = group.spans[0][0]
+            stop = group.spans[-1][1]
             shape = (len(group.spans), group.longest)
-            query, key, value = (
-                x[start:stop].unflatten(0, shape).transpose(1, 2) for x in lines
-            )
-            return (
-                self._look(layer, group, query, key, value, style)
-                .transpose(1, 2)
-                .flatten(0, 1)
-            )
-        index, real = group.index(lines[0].device)
-        query, key, value = (
-            x.index_select(0, index.flatten()).unflatten(0, index.shape).transpose(1, 2)
-            for x in lines
-        )
-        values = self._look(layer, group, query, key, value, style)
-        return values.transpose(1, 2).flatten(0, 1).index_select(0, real)
+            segments = [line[start:stop].unflatten(0, shape) for line in lines]
+            real = None
+        else:
+            index, real = group.index(lines[0].device)
+            segments = []
+            for line in lines:
+                gathered = line.index_select(0, index.flatten())
+                segments.append(gathered.unflatten(0, index.shape))
+        query, key, value = (segment.transpose(1, 2) for segment in segments)
+        out = self._attend_segments(layer, group, query, key, value, style)
+        tokens = out.transpose(1, 2).flatten(0, 1)
+        return tokens if real is None else tokens.index_select(0, real)
 
-    def _look(
+    def _attend_segments(
         self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style
     ) -> Any:
+        """Attend to the prefix and the tokens of segments: segments by heads by tokens by size."""
         import torch
 
-        if (
-            group.is_plain
-            and style.softcap is None
-            and (style.window is None or group.longest <= style.window)
-        ):
+        fits_window = style.window is None or group.longest <= style.window
+        if group.is_plain and style.softcap is None and fits_window:
             return sdpa(query, key, value, None, style.scale)
-        if group.prefix is not None:
-            size = len(query)
-            key = torch.cat(
-                [group.prefix.keys[layer][None].expand(size, -1, -1, -1), key], 2
-            )
-            value = torch.cat(
-                [group.prefix.values[layer][None].expand(size, -1, -1, -1), value], 2
-            )
+        prefix = group.prefix
+        if prefix is not None:
+            shape = (len(query), -1, -1, -1)
+            prefix_key = prefix.keys[layer].expand(shape)
+            prefix_value = prefix.values[layer].expand(shape)
+            key = torch.cat([prefix_key, key], 2)
+            value = torch.cat([prefix_value, value], 2)
         mask = group.mask(self.positions, style.window, query.dtype, query.device)
         if style.softcap is not None:
             return attend_by_hand(query, key, value, mask, style)
@@ -295,12 +314,11 @@ def sdpa(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
     from torch.nn.functional import scaled_dot_product_attention
 
     groups = query.shape[1] // key.shape[1]
-    if groups > 1 and query.is_cuda and (mask is not None or query.element_size() > 2):
-        # With a mask or in full precision, CUDA's fast kernels do not take fewer key heads than query heads.
-        key, value = (
-            key.repeat_interleave(groups, 1),
-            value.repeat_interleave(groups, 1),
-        )
+    # With a mask or in full precision, CUDA's fast kernels need as many key heads as query heads.
+    is_full = query.element_size() > 2
+    if groups > 1 and query.is_cuda and (mask is not None or is_full):
+        key = key.repeat_interleave(groups, 1)
+        value = value.repeat_interleave(groups, 1)
         groups = 1
     return scaled_dot_product_attention(
         query,
@@ -318,12 +336,14 @@ def attend_by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) ->
     import torch
 
     groups = query.shape[1] // key.shape[1]
-    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-    scores = (
-        capped(torch.matmul(query, key.transpose(-1, -2)) * style.scale, style.softcap)
-        + mask
-    )
-    return torch.matmul(torch.softmax(scores.float(), -1).to(value.dtype), value)
+    key = key.repeat_interleave(groups, 1)
+    value = value.repeat_interleave(groups, 1)
+    products = torch.matmul(query, key.transpose(-1, -2)) * style.scale
+    scores = capped(products, style.softcap)
+    scores = scores + mask
+    weights = torch.softmax(scores.float(), -1)
+    weights = weights.to(value.dtype)
+    return torch.matmul(weights, value)
 
 
 def capped(scores: Any, softcap: float | None) -> Any:

@@ -1,6 +1,6 @@
 """Find where a generated sequence ends, and which part of it is the answer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,17 +73,21 @@ class Answers:
         object.__setattr__(self, "tool_marks", tool_marks)
 
     def ends(self, strings: Sequence[str] = ()) -> set[int]:
-        """Return the end tokens, and the stop strings that are one special token."""
-        found = getattr(
-            getattr(self.model, "generation_config", None), "eos_token_id", None
-        )
-        ends = found if isinstance(found, (list, tuple)) else (found,)
-        every = {
-            end
-            for end in (*ends, getattr(self.tokenizer, "eos_token_id", None))
-            if end is not None
-        }
-        return {*every, *self.turn_ends, *special_ids(self.tokenizer, strings)}
+        """Return the end tokens, and the stop strings that are one special token.
+
+        End tokens are those of the generation settings, the tokenizer and the chat template.
+        """
+        ends: set[Any] = set(self.turn_ends)
+        config = getattr(self.model, "generation_config", None)
+        end = getattr(config, "eos_token_id", None)
+        if isinstance(end, (list, tuple)):
+            ends.update(end)
+        else:
+            ends.add(end)
+        ends.add(getattr(self.tokenizer, "eos_token_id", None))
+        ends.discard(None)
+        ends.update(special_ids(self.tokenizer, strings))
+        return ends
 
     def stops(self, strings: Sequence[str]) -> "StopCheck":
         """Return what ends an answer: an end token, or a stop string in the text."""
@@ -92,14 +96,14 @@ class Answers:
     def own(
         self, row: Sequence[int], length: int, strings: Sequence[str] = ()
     ) -> list[int]:
-        """Return the generated tokens after a prompt of `prompt` tokens, without padding after the end token."""
-        tokens, ends = list(row[length:]), self.ends(strings)
-        return tokens[
-            : next(
-                (at + 1 for at, token in enumerate(tokens) if token in ends),
-                len(tokens),
-            )
-        ]
+        """Return the tokens after a prompt of `length` tokens, up to the first end token."""
+        ends = self.ends(strings)
+        tokens = []
+        for token in row[length:]:
+            tokens.append(token)
+            if token in ends:
+                break
+        return tokens
 
     def candidate(
         self, request: Request, answer: Drawn, tokens: tuple[Token, ...] = ()
@@ -110,21 +114,17 @@ class Answers:
         ids = [token for token in answer.ids if token not in ends]
         marks = self.tool_marks if request.prompt.tools else self.marks
         text = decode_with_marks(self.tokenizer, ids, marks)
-        places = [at for stop in stops if (at := text.find(stop)) >= 0]
-        has_ended = (
-            bool(answer.ids) and answer.ids[-1] in ends
-            if answer.has_ended is None
-            else answer.has_ended
-        )
-        text = text[: min(places)] if places else text
+        has_ended = answer.has_ended
+        if has_ended is None:
+            has_ended = answer.ids[-1] in ends if answer.ids else False
+        end = min(_indices(text, stops), default=None)
+        if end is not None:
+            text = text[:end]
+            has_ended = True
         if answer.prompt and request.think_tags is not False:
             text = opening_mark(self.tokenizer, answer.prompt) + text
-        return Candidate(
-            (Text(text),),
-            "stop" if places or has_ended else "length",
-            tokens,
-            tuple(answer.ids),
-        )
+        stop_reason = "stop" if has_ended else "length"
+        return Candidate((Text(text),), stop_reason, tokens, tuple(answer.ids))
 
     def output(
         self,
@@ -134,19 +134,17 @@ class Answers:
         squeezed: int | None,
         cut: int = 0,
     ) -> Output:
-        """Return all answers to a prompt of so many tokens. A greedy answer is repeated `n` times.
+        """Return all answers to a prompt of `length` tokens. A greedy answer is repeated `n` times.
 
         `squeezed` is the number of tokens for an answer that was to have more, `cut` the number of tokens cut
         from the prompt.
         """
-        every = tuple(candidates) * (request.options.n // len(candidates))
-        usage = Usage(length, sum(len(candidate.token_ids) for candidate in every))
-        ended_early = any(candidate.stop_reason == "length" for candidate in every)
-        return Output(
-            every,
-            usage=usage,
-            details=cut_details(cut, squeezed if ended_early else None),
-        )
+        repeats = request.options.n // len(candidates)
+        repeated = tuple(candidates) * repeats
+        written = sum(len(candidate.token_ids) for candidate in repeated)
+        ended_early = any(candidate.stop_reason == "length" for candidate in repeated)
+        details = cut_details(cut, squeezed if ended_early else None)
+        return Output(repeated, usage=Usage(length, written), details=details)
 
     def of_rows(
         self,
@@ -171,14 +169,21 @@ class Answers:
         return self.output(request, candidates, length, squeezed, cut)
 
     def _tokens(self, request: Request, row: Row) -> tuple[Token, ...]:
+        """Return the tokens of an answer with their log-probabilities, if they are asked for."""
         if request.options.logprobs is None:
             return ()
         decode = self.tokenizer.decode
-        return tuple(
-            Token(
-                decode([one.token]),
-                one.logprob or 0.0,
-                tuple((decode([i]), value) for i, value in one.top),
-            )
-            for one in row.written
-        )
+        tokens = []
+        for choice in row.written:
+            top = tuple((decode([token]), value) for token, value in choice.top)
+            logprob = choice.logprob or 0.0
+            tokens.append(Token(decode([choice.token]), logprob, top))
+        return tuple(tokens)
+
+
+def _indices(text: str, strings: Sequence[str]) -> Iterator[int]:
+    """Yield where each string first occurs in a text."""
+    for string in strings:
+        index = text.find(string)
+        if index >= 0:
+            yield index

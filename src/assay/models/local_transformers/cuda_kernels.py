@@ -100,22 +100,37 @@ def _is_right(device: Any) -> bool:
     keys, values = make(width, length, heads, size), make(width, length, heads, size)
     positions = torch.tensor([0, 77, 158], device=device)
     lengths = (positions + 1).int()
-    out = attend_slots(
-        query, key, value, keys, values, positions, lengths, Style(size**-0.5)
-    )
+    style = Style(size**-0.5)
+    out = attend_slots(query, key, value, keys, values, positions, lengths, style)
     for slot in range(width):
         stop = int(lengths[slot])
         if not torch.equal(keys[slot, stop - 1], key[:, slot]):
             return False
-        key_lines, value_lines = (
-            tensor[slot, :stop].transpose(0, 1).repeat_interleave(groups, 0).float()
-            for tensor in (keys, values)
+        expected = _plain_attention(
+            query[:, slot],
+            keys[slot, :stop],
+            values[slot, :stop],
+            style.scale,
         )
-        scores = (query[:, slot, None].float() @ key_lines.transpose(1, 2)) * size**-0.5
-        expected = (torch.softmax(scores, -1) @ value_lines)[:, 0]
-        if float((out[slot].float() - expected).abs().max()) > 0.03:
+        differences = (out[slot].float() - expected).abs()
+        if float(differences.max()) > 0.03:
             return False
     return True
+
+
+def _plain_attention(query: Any, keys: Any, values: Any, scale: float) -> Any:
+    """Return what one token sees, in single precision: heads by size.
+
+    Keys and values come as tokens by key heads by size.
+    """
+    import torch
+
+    groups = query.shape[0] // keys.shape[1]
+    key_lines = keys.transpose(0, 1).repeat_interleave(groups, 0).float()
+    value_lines = values.transpose(0, 1).repeat_interleave(groups, 0).float()
+    scores = (query[:, None].float() @ key_lines.transpose(1, 2)) * scale
+    weights = torch.softmax(scores, -1)
+    return (weights @ value_lines)[:, 0]
 
 
 def fuse_norms(model: Any) -> int:
@@ -143,8 +158,8 @@ def fuse_norms(model: Any) -> int:
         sample = sample.view(4, -1).to(weight.dtype)
         with torch.inference_mode():
             expected = module(sample).float()
-            apart = (forward(sample).float() - expected).abs().max()
-        if float(apart) <= 0.02 * float(expected.abs().max()):
+            difference = (forward(sample).float() - expected).abs().max()
+        if float(difference) <= 0.02 * float(expected.abs().max()):
             module.forward = forward
             count += 1
     return count

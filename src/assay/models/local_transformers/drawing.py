@@ -68,9 +68,10 @@ def draw(
         **settings,
     }
     names = ("temperature", "top_p", "top_k")
-    arguments |= {
-        name: value for name in names if (value := getattr(options, name)) is not None
-    }
+    for name in names:
+        value = getattr(options, name)
+        if value is not None:
+            arguments[name] = value
     if options.temperature == 0:
         arguments |= {"do_sample": False, "temperature": None}
     candidates = []
@@ -106,8 +107,7 @@ def _image(pixels: Any, processor: Any) -> Any:
     import torch
     from PIL import Image as pillow
 
-    mean, std = (
-        torch.tensor(getattr(processor, name)) for name in ("image_mean", "image_std")
-    )
+    mean = torch.tensor(processor.image_mean)
+    std = torch.tensor(processor.image_std)
     colors = (pixels.float().cpu() * std + mean).clamp(0, 1) * 255
     return pillow.fromarray(colors.round().to(torch.uint8).numpy())

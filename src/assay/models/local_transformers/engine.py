@@ -121,13 +121,13 @@ class Engine:
         """Why the decode step is not a CUDA graph; empty if it is."""
         # A prefix is freed as soon as nothing that is still to be computed names it.
         self._prefixes: WeakKeyDictionary[PrefixSpan, PrefixCache] = WeakKeyDictionary()
-        self._kept: tuple[PrefixSpan, tuple[int, ...]] | None = None
+        self._last_prefix: tuple[PrefixSpan, tuple[int, ...]] | None = None
         self.generator = Generator(self)
 
     def run(
-        self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
+        self, tokens: Sequence[int], positions: Any, plan: Plan, offsets: Sequence[int]
     ) -> Any:
-        """Run one pass over tokens at positions, and return the logits of the positions in `wanted`."""
+        """Run one pass over tokens at positions; return the logits of the tokens at `offsets`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -135,9 +135,9 @@ class Engine:
                 input_ids=sent(integers(tokens)[None], self.device),
                 position_ids=sent(positions[None], self.device),
                 use_cache=False,
-                logits_to_keep=sent(integers(wanted or [0]), self.device),
+                logits_to_keep=sent(integers(offsets or [0]), self.device),
             )
-        return out.logits[0, : len(wanted)]
+        return out.logits[0, : len(offsets)]
 
     def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
         """Run one pass over the next token of every slot; return the logits of all."""
@@ -156,68 +156,57 @@ class Engine:
         self,
         prefix_span: PrefixSpan,
         sequences: Sequence[Sequence[int]],
-        wanted: Sequence[int] = (),
+        offsets: Sequence[int] = (),
     ) -> Any:
-        """Compute a shared prefix and keep it for its segments. Return the logits of the wanted tokens of its own."""
+        """Compute a shared prefix and cache it for its segments.
+
+        Return the logits of its own tokens at `offsets`.
+        """
         import torch
 
         parent = self.prefix(prefix_span.parent)
-        grown = PrefixCache(prefix_span.stop)
+        start, stop = prefix_span.start, prefix_span.stop
+        cache = PrefixCache(stop)
 
-        def keep(layer: int, key: Any, value: Any) -> None:
-            joined = (
-                (key, value)
-                if parent is None
-                else (
-                    torch.cat([parent.keys[layer], key], 1),
-                    torch.cat([parent.values[layer], value], 1),
-                )
-            )
-            grown.keys[layer], grown.values[layer] = (x.contiguous() for x in joined)
+        def store(layer: int, key: Any, value: Any) -> None:
+            if parent is not None:
+                key = torch.cat([parent.keys[layer], key], 1)
+                value = torch.cat([parent.values[layer], value], 1)
+            cache.keys[layer] = key.contiguous()
+            cache.values[layer] = value.contiguous()
 
-        size = prefix_span.stop - prefix_span.start
+        size = stop - start
         group = Group(parent, [(0, size)], [[size] * size])
-        positions = torch.arange(prefix_span.start, prefix_span.stop)
-        plan = PackedPlan([group], positions, keep)
-        logits = self.run(
-            sequences[prefix_span.row][prefix_span.start : prefix_span.stop],
-            positions,
-            plan,
-            wanted,
-        )
-        self._prefixes[prefix_span] = grown
+        positions = torch.arange(start, stop)
+        plan = PackedPlan([group], positions, store)
+        sequence = sequences[prefix_span.row]
+        logits = self.run(sequence[start:stop], positions, plan, offsets)
+        self._prefixes[prefix_span] = cache
         if len(prefix_span.rows) == len(sequences):
-            self._kept = (
-                prefix_span,
-                tuple(sequences[prefix_span.row][: prefix_span.stop]),
-            )
+            self._last_prefix = (prefix_span, tuple(sequence[:stop]))
         return logits
 
-    def kept(
+    def cached_prefix(
         self, root: Node, sequences: Sequence[Sequence[int]], before: int
     ) -> PrefixSpan | None:
         """Return the cached prefix shared by every sequence in this batch, cut to `before` tokens."""
-        if self._kept is None:
+        if self._last_prefix is None:
             return None
-        whole, tokens = self._kept
-        length = min(before, common(tokens, tuple(sequences[root.row][: root.stop])))
+        whole, tokens = self._last_prefix
+        shared_tokens = tuple(sequences[root.row][: root.stop])
+        length = min(before, common(tokens, shared_tokens))
         if length < MIN_SAVED:
             return None
         if length == whole.stop:
             return whole
-        prefix = self._prefixes[whole]
         part = PrefixSpan(root.row, 0, length, None, ())
-        self._prefixes[part] = PrefixCache(
-            length,
-            {layer: key[:, :length] for layer, key in prefix.keys.items()},
-            {layer: value[:, :length] for layer, value in prefix.values.items()},
-        )
+        self._prefixes[part] = self._prefixes[whole].cut(length)
         return part
 
     def forget(self) -> None:
         """Drop the prefixes that are kept for the next batch."""
         self._prefixes.clear()
-        self._kept = None
+        self._last_prefix = None
         self.generator.drop()
 
     def release(self) -> None:
@@ -258,17 +247,17 @@ class Engine:
         self,
         subtrees: Sequence[Subtree],
         layouts: Sequence[Layout],
-        wanted: Sequence[int],
+        offsets: Sequence[int],
     ) -> Any:
-        """Compute many segments in one pass, and return the logits of the wanted positions."""
-        tokens = [token for layout in layouts for token in layout.tokens]
-        positions = integers([at for layout in layouts for at in layout.positions])
-        return self.run(
-            tokens,
-            positions,
-            PackedPlan(self.groups(subtrees, layouts), positions),
-            wanted,
-        )
+        """Compute many segments in one pass, and return the logits of the tokens at `offsets`."""
+        tokens: list[int] = []
+        token_positions: list[int] = []
+        for layout in layouts:
+            tokens += layout.tokens
+            token_positions += layout.positions
+        positions = integers(token_positions)
+        plan = PackedPlan(self.groups(subtrees, layouts), positions)
+        return self.run(tokens, positions, plan, offsets)
 
     def groups(
         self, subtrees: Sequence[Subtree], layouts: Sequence[Layout]
@@ -278,22 +267,21 @@ class Engine:
         Attention pads short ones to the longest.
         """
         groups: list[Group] = []
-        last: PrefixSpan | None = None
-        at = 0
+        last: Subtree | None = None
+        first_size = 0
+        start = 0
         for subtree, layout in zip(subtrees, layouts, strict=True):
-            group = groups[-1] if groups else None
             size = len(layout.tokens)
-            if (
-                group is None
-                or subtree.prefix is not last
-                or not _are_alike(size, len(group.ends[0]))
-            ):
-                group = Group(self.prefix(subtree.prefix), [], [])
-                groups.append(group)
-                last = subtree.prefix
-            group.spans.append((at, at + size))
+            has_same_prefix = last is not None and subtree.prefix is last.prefix
+            if not has_same_prefix or not _are_similar(size, first_size):
+                prefix = self.prefix(subtree.prefix)
+                groups.append(Group(prefix, [], []))
+                first_size = size
+            group = groups[-1]
+            group.spans.append((start, start + size))
             group.ends.append(layout.ends)
-            at += size
+            last = subtree
+            start += size
         return groups
 
 
@@ -302,13 +290,16 @@ def in_order(subtrees: Sequence[Subtree]) -> list[Subtree]:
     prefixes: dict[int, int] = {}
     for subtree in subtrees:
         prefixes.setdefault(id(subtree.prefix), len(prefixes))
-    return sorted(
-        subtrees, key=lambda subtree: (prefixes[id(subtree.prefix)], subtree.size)
-    )
+
+    def order(subtree: Subtree) -> tuple[int, int]:
+        return prefixes[id(subtree.prefix)], subtree.size
+
+    return sorted(subtrees, key=order)
 
 
-def _are_alike(one: int, other: int) -> bool:
-    short, long = sorted((one, other))
+def _are_similar(size: int, other_size: int) -> bool:
+    """Return True if padding one of two lengths to the other costs little."""
+    short, long = sorted((size, other_size))
     return long <= 1.5 * short + 8
 
 
@@ -362,9 +353,9 @@ def why_apart(
         expected = plainly()
         part.set_attn_implementation(NAME)
         for logits, others in zip(expected, shared(), strict=True):
-            apart = float((logits - others).abs().max())
-            if not apart <= tolerance_of(part.dtype):
-                raise CannotShare(f"shared and plain logits are {apart:.2g} apart")
+            difference = float((logits - others).abs().max())
+            if not difference <= tolerance_of(part.dtype):
+                raise CannotShare(f"shared and plain logits are {difference:.2g} apart")
         check(usual)
     except CannotShare as error:
         reason = str(error)
@@ -395,7 +386,7 @@ def plain_logits(model: Any, tokens: Sequence[int]) -> Any:
 def check_written(engine: Engine, part: Any, usual: str | None) -> None:
     """Raise if a token that the engine writes is not the most probable one.
 
-    What it writes is computed again as a whole, by the `usual` attention of `part`.
+    Its tokens are computed again as a whole, by the `usual` attention of `part`.
     """
     rows = probe_answers(engine, probe_rows(engine.model))
     if usual is not None:
@@ -405,9 +396,10 @@ def check_written(engine: Engine, part: Any, usual: str | None) -> None:
         if row.is_spoilt:
             raise CannotShare("it computed logits that are not finite")
         logits = plain_logits(engine.model, (*row.prompt, *row.token_ids))
-        for at, token in enumerate(row.token_ids, len(row.prompt) - 1):
-            short = float(logits[at].max() - logits[at, token])
-            if not short <= tolerance:
+        before = len(row.prompt) - 1
+        for index, token in enumerate(row.token_ids, before):
+            below_best = float(logits[index].max() - logits[index, token])
+            if not below_best <= tolerance:
                 raise CannotShare("written and recomputed tokens differ")
     part.set_attn_implementation(NAME)
 
@@ -427,17 +419,19 @@ def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Ro
 def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
     """Return the logits of each row's last token, the common prefix computed once."""
     root = grow(rows)
-    prefix = PrefixSpan(0, 0, root.stop, None, tuple(range(len(rows))))
+    every_row = tuple(range(len(rows)))
+    prefix = PrefixSpan(0, 0, root.stop, None, every_row)
     engine.compute_prefix(prefix, rows)
     subtrees = [Subtree(child, prefix) for child in root.children]
     layouts = [lay_out(subtree, rows) for subtree in subtrees]
-    wanted = [0] * len(rows)
-    offset = 0
+    last_tokens = [0] * len(rows)
+    start = 0
     for layout in layouts:
         for row in layout.paths:
-            wanted[row] = offset + layout.place(row, len(rows[row]) - 1)
-        offset += len(layout.tokens)
-    logits = engine.run_segments(subtrees, layouts, wanted)
+            last_position = len(rows[row]) - 1
+            last_tokens[row] = start + layout.offset_of(row, last_position)
+        start += len(layout.tokens)
+    logits = engine.run_segments(subtrees, layouts, last_tokens)
     engine.forget()
     return [line.float() for line in logits]
 

@@ -37,9 +37,13 @@ class FewRows:
         self._linear, self._pad = linear, pad
 
     def __call__(self, rows: Any) -> Any:
-        weight, bias = self.module.weight, self.module.bias
+        """Multiply rows, by repacked weights if there are few of them."""
         count = rows.shape[-2] if rows.dim() > 1 else 1
-        if not FEWEST <= count <= MOST or rows.numel() != count * rows.shape[-1]:
+
+        weight, bias = self.module.weight, self.module.bias
+        is_one_matrix = rows.numel() == count * rows.shape[-1]
+        is_faster = FEWEST <= count <= MOST
+        if not is_one_matrix or not is_faster:
             return self._linear(rows, weight, bias)
         if self.laid_out is not None:
             return product(rows, self.laid_out, bias)
@@ -48,9 +52,13 @@ class FewRows:
             self.laid_out = lay_out_weight(weight)
         if not FEWEST_FILLED <= count < BLOCK:
             return self._linear(rows, weight, bias)
-        return self._linear(self._pad(rows, (0, 0, 0, BLOCK - count)), weight, bias)[
-            ..., :count, :
-        ]
+        return self._padded_product(rows, count)
+
+    def _padded_product(self, rows: Any, count: int) -> Any:
+        """Multiply a full block, whose last rows are zero, and leave those out."""
+        block = self._pad(rows, (0, 0, 0, BLOCK - count))
+        products = self._linear(block, self.module.weight, self.module.bias)
+        return products[..., :count, :]
 
 
 def hasten(model: Any, free: int | None = None) -> int:
@@ -62,22 +70,28 @@ def hasten(model: Any, free: int | None = None) -> int:
 
     if torch.cuda.is_available():
         fuse_norms(model)
-    found = [
-        module
-        for module in model.modules()
-        # A layer that is placed or adapted by somebody else has a `forward` of its own, which stays.
-        if type(module) is torch.nn.Linear
-        and "forward" not in vars(module)
-        and module.weight.device.type == "cpu"
-        and module.weight.dtype == torch.float32
-    ]
-    size = sum(module.weight.numel() * module.weight.element_size() for module in found)
-    is_kept = (
-        size <= SHARE * (free_of_machine() if free is None else free) and can_lay_out()
-    )
-    for module in found:
-        module.forward = FewRows(module, is_kept)
-    return len(found)
+    layers = [module for module in model.modules() if _can_hasten(module)]
+    weights = [layer.weight for layer in layers]
+    size = sum(weight.numel() * weight.element_size() for weight in weights)
+    if free is None:
+        free = free_of_machine()
+    is_kept = size <= SHARE * free and can_lay_out()
+    for layer in layers:
+        layer.forward = FewRows(layer, is_kept)
+    return len(layers)
+
+
+def _can_hasten(module: Any) -> bool:
+    """Return True for a plain float32 layer on a CPU.
+
+    A layer that another library placed or adapted has a `forward` of its own, which stays.
+    """
+    import torch
+
+    if type(module) is not torch.nn.Linear or "forward" in vars(module):
+        return False
+    weight = module.weight
+    return bool(weight.device.type == "cpu" and weight.dtype == torch.float32)
 
 
 def drop_laid_out(model: Any) -> None:

@@ -96,19 +96,19 @@ class Generator:
         active = [row for row in self.rows if row is not None]
         rows = [*active, *self._waiting]
         longest = max(_total(row) for row in rows) + WINDOW + 1
-        length = -(-longest // LENGTHS) * LENGTHS
+        length = _round_up(longest, LENGTHS)
         cache = self.cache
         if cache is not None:
             length = max(length, cache.length)
-        most = self.engine.slots_of(length)
-        count = min(most, self._rounded(len(rows)))
+        limit = self.engine.slots_of(length)
+        count = min(limit, self._rounded(len(rows)))
         if cache is None:
             self.cache = SlotCache(count, length)
             self.rows = [None] * count
             return
         if length == cache.length and count <= cache.count:
             return
-        if length > cache.length and len(active) > most:
+        if length > cache.length and len(active) > limit:
             return  # longer rows wait until enough of the others are done
         self._resize(cache, max(count, len(active)), length)
 
@@ -117,11 +117,14 @@ class Generator:
             self._close_gaps(count)
         self._steps.clear()
         cache.resize(count, length)
-        rows = self.rows[:count]
-        missing = count - len(rows)
-        self.rows = rows + [None] * missing
-        prompts = self._prompts
-        self._prompts = [(prompt, slot) for prompt, slot in prompts if slot < count]
+        del self.rows[count:]
+        while len(self.rows) < count:
+            self.rows.append(None)
+        remaining = []
+        for prompt, slot in self._prompts:
+            if slot < count:
+                remaining.append((prompt, slot))
+        self._prompts = remaining
 
     def _rounded(self, count: int) -> int:
         """Return the slots of a pass for so many rows: few sizes where graphs are captured."""
@@ -146,10 +149,8 @@ class Generator:
                 left += self._waiting[number:]
                 break
             shared, source = self._resident(row.prompt)
-            neighbour = wave[-1][0].prompt if wave else ()
-            later = min(common(neighbour, row.prompt), len(row.prompt) - 1)
             is_too_long = _total(row) + WINDOW >= self.cache.length
-            if is_too_long or later >= shared + MIN_SAVED:
+            if is_too_long or _shares_more(row, wave, shared):
                 left.append(row)
                 continue
             slot = self._free_slot(free, source, copies)
@@ -158,9 +159,11 @@ class Generator:
                 break
             self._forget_slot(slot)
             if shared and source != slot:
-                copies.setdefault((source, shared), []).append(slot)
-            wave.append((row, Segment(slot, shared, len(row.prompt) - shared)))
-            tokens += len(row.prompt) - shared
+                targets = copies.setdefault((source, shared), [])
+                targets.append(slot)
+            segment = Segment(slot, shared, len(row.prompt) - shared)
+            wave.append((row, segment))
+            tokens += segment.size
         self._waiting = left
         for (source, length), targets in copies.items():
             self.cache.copy(source, targets, length)
@@ -170,12 +173,13 @@ class Generator:
         self, free: list[int], source: int, copies: dict[tuple[int, int], list[int]]
     ) -> int | None:
         """Take a free slot that no row of the wave copies from; the own source last."""
-        sources = {copied for copied, _ in copies}
+        sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
-        others = [slot for slot in usable if slot != source]
         if not usable:
             return None
-        slot = (others or usable)[0]
+        slot = usable[0]
+        if slot == source and len(usable) > 1:
+            slot = usable[1]
         free.remove(slot)
         return slot
 
@@ -183,9 +187,11 @@ class Generator:
         """Return how many tokens of a prompt a slot holds, and which slot."""
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
-        for prompt_there, slot in self._prompts[max(0, index - 1) : index + 1]:
-            # The last token is always computed: its logits begin the answer.
-            shared = min(common(prompt_there, prompt), len(prompt) - 1)
+        neighbours = self._prompts[max(0, index - 1) : index + 1]
+        # The last token is always computed: its logits begin the answer.
+        most = len(prompt) - 1
+        for resident_prompt, slot in neighbours:
+            shared = min(common(resident_prompt, prompt), most)
             if shared >= MIN_SAVED:
                 best = max(best, (shared, slot))
         return best
@@ -196,69 +202,99 @@ class Generator:
     def _prefill(self, wave: Sequence[tuple[Row, Segment]]) -> None:
         """Compute the prompts of a wave and choose the first token of each row."""
         assert self.cache is not None
-        pack = self.engine.budget.pack
-        for row, part in wave:
-            self.rows[part.slot] = row
         parts = []
-        for row, part in wave:
-            while part.size > pack:
-                # A long prompt goes through in pieces; only the last has logits.
-                self._run([(row, Segment(part.slot, part.start, pack))], [])
-                part = Segment(part.slot, part.start + pack, part.size - pack)
-            parts.append((row, part))
-        parts.sort(key=lambda entry: entry[1].size)
+        for row, segment in wave:
+            self.rows[segment.slot] = row
+        for row, segment in wave:
+            last_segment = self._run_all_but_last(row, segment)
+            parts.append((row, last_segment))
+        parts.sort(key=lambda part: part[1].size)
         ends: list[int] = []
-        for _, part in parts:
-            ends.append((ends[-1] + 1 if ends else 0) + part.size - 1)
+        computed = 0
+        for _, segment in parts:
+            computed += segment.size
+            ends.append(computed - 1)
         logits = self._run(parts, ends)
-        for row, part in parts:
-            insort(self._prompts, (row.prompt, part.slot))
-        choices = choose_tokens(logits, [row for row, _ in parts])
-        for (row, _), choice in zip(parts, choices, strict=True):
+        for row, segment in parts:
+            insort(self._prompts, (row.prompt, segment.slot))
+        rows = [row for row, _ in parts]
+        choices = choose_tokens(logits, rows)
+        for row, choice in zip(rows, choices, strict=True):
             row.take(choice)
         self._retire()
 
-    def _run(self, parts: Sequence[tuple[Row, Segment]], wanted: Sequence[int]) -> Any:
+    def _run_all_but_last(self, row: Row, segment: Segment) -> Segment:
+        """Compute a long prompt in pieces, and return the last one, which needs logits."""
+        pack = self.engine.budget.pack
+        while segment.size > pack:
+            piece = Segment(segment.slot, segment.start, pack)
+            self._run([(row, piece)], [])
+            segment = Segment(segment.slot, piece.stop, segment.size - pack)
+        return segment
+
+    def _run(
+        self, parts: Sequence[tuple[Row, Segment]], positions: Sequence[int]
+    ) -> Any:
+        """Compute segments of rows; return the logits of these positions of the pass."""
         assert self.cache is not None
-        plan = PrefillPlan(self.cache, [part for _, part in parts])
-        tokens = [
-            token for row, part in parts for token in row.prompt[part.start : part.stop]
-        ]
-        return self.engine.run(tokens, plan.positions, plan, wanted)
+        tokens: list[int] = []
+        for row, segment in parts:
+            tokens += row.prompt[segment.start : segment.stop]
+        plan = PrefillPlan(self.cache, [segment for _, segment in parts])
+        return self.engine.run(tokens, plan.positions, plan, positions)
 
     # Decoding
 
     def _decode(self) -> None:
         """Write one token of every row, or a few where a graph is captured."""
-        active = [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
-        if not active:
+        count = len(self._active())
+        if not count:
             return
-        width = self._width(len(active))
-        active = [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
-        step = self._step(width)
+        step = self._step(self._width(count))
+        active = self._active()
         step.load(active, self._shared_prefix(active))
-        rows = [row for _, row in active]
-        slots = [slot for slot, _ in active]
-        if all(row.is_plain for row in rows):
-            left = max(row.max_tokens - len(row.token_ids) for row in rows)
-            tokens_of_steps = step.run(min(WINDOW, left) if step.is_captured else 1)
-            for slot, row in active:
-                row.take_all([tokens[slot] for tokens in tokens_of_steps])
+        if all(row.is_plain for _, row in active):
+            self._write_greedy(active, step)
         else:
-            step.run(1)
-            for row, choice in zip(
-                rows, choose_tokens(step.logits[slots], rows), strict=True
-            ):
-                row.take(choice)
+            self._write_chosen(active, step)
         self._retire()
+
+    def _active(self) -> list[tuple[int, Row]]:
+        """Return the rows being written, each with its slot."""
+        return [(slot, row) for slot, row in enumerate(self.rows) if row is not None]
+
+    def _write_greedy(
+        self, active: Sequence[tuple[int, Row]], step: "DecodeStep"
+    ) -> None:
+        """Write the most probable tokens of several passes if they are one graph."""
+        count = 1
+        if step.is_captured:
+            left = max(row.max_tokens - len(row.token_ids) for _, row in active)
+            count = min(WINDOW, left)
+        passes = step.run(count)
+        for slot, row in active:
+            row.take_all([tokens[slot] for tokens in passes])
+
+    def _write_chosen(
+        self, active: Sequence[tuple[int, Row]], step: "DecodeStep"
+    ) -> None:
+        """Write one token of each row, chosen by its own options."""
+        step.run(1)
+        slots = [slot for slot, _ in active]
+        rows = [row for _, row in active]
+        choices = choose_tokens(step.logits[slots], rows)
+        for row, choice in zip(rows, choices, strict=True):
+            row.take(choice)
 
     def _width(self, count: int) -> int:
         """Return the slots of the next pass; at the end of a run, close gaps for it."""
         width = min(self._rounded(count), len(self.rows))
-        if any(row is not None for row in self.rows[width:]):
-            if self._waiting and self.is_cuda:
-                return len(self.rows)
-            self._close_gaps(width)
+        rows_beyond = [row for row in self.rows[width:] if row is not None]
+        if not rows_beyond:
+            return width
+        if self._waiting and self.is_cuda:
+            return len(self.rows)
+        self._close_gaps(width)
         return width
 
     def _close_gaps(self, width: int) -> None:
@@ -268,14 +304,15 @@ class Generator:
         sources: list[int] = []
         targets: list[int] = []
         longest = 0
-        for source, row in enumerate(self.rows[width:], width):
-            if row is None:
+        for source, row in self._active():
+            if source < width:
                 continue
             target = free.pop(0)
             sources.append(source)
             targets.append(target)
             longest = max(longest, len(row.prompt) + len(row.token_ids))
-            self.rows[target], self.rows[source] = row, None
+            self.rows[target] = row
+            self.rows[source] = None
             self._forget_slot(target)
             insort(self._prompts, (row.prompt, target))
         if targets:
@@ -330,10 +367,11 @@ class Generator:
     def _shrink(self) -> None:
         """Go on with half as many slots; the longest row fails if there is only one."""
         count = len(self.rows)
-        rows = [row for row in self.rows if row is not None]
-        for row in rows:
+        begun = [row for _, row in self._active()]
+        for row in begun:
             row.clear()
-        self._waiting = sorted([*rows, *self._waiting], key=lambda row: row.prompt)
+        self._waiting += begun
+        self._waiting.sort(key=lambda row: row.prompt)
         self._clear()
         self.engine.release()
         can_halve = self.engine.halve()
@@ -346,16 +384,18 @@ class Generator:
 
     def _give_up(self, current: Sequence[Row]) -> None:
         """Drop own rows after an error; others start again when their caller drives."""
-        mine = {id(row) for row in current}
-        every = [*(row for row in self.rows if row is not None), *self._waiting]
+        dropped = {id(row) for row in current}
+        begun = [row for _, row in self._active()]
+        unfinished = [*begun, *self._waiting]
         self._clear()
         self._waiting = []
-        for row in every:
-            if id(row) not in mine and not row.is_done:
-                row.clear()
-                self._waiting.append(row)
+        for row in unfinished:
+            if id(row) in dropped or row.is_done:
+                continue
+            row.clear()
+            self._waiting.append(row)
         with self._arrivals:
-            self._arrived = [row for row in self._arrived if id(row) not in mine]
+            self._arrived = [row for row in self._arrived if id(row) not in dropped]
 
 
 class DecodeStep:
@@ -397,21 +437,21 @@ class DecodeStep:
         import torch
 
         width = len(self.tokens)
-        # Slots without a row write to their last place, which no row reads.
+        # Slots without a row write to their last position, which no row reads.
         scratch = self.plan.cache.length - 1
         tokens = [0] * width
-        places = [scratch] * width
+        positions = [scratch] * width
         shifts = [0] * width
         advances = [0] * width
         lengths = [1] * width
         for slot, row in active:
             length = len(row.prompt) + len(row.token_ids)
             tokens[slot] = row.token_ids[-1]
-            places[slot] = length - 1
+            positions[slot] = length - 1
             shifts[slot] = row.shift
             advances[slot] = 1
             lengths[slot] = length
-        lines = torch.tensor([tokens, places, shifts, advances, lengths])
+        lines = torch.tensor([tokens, positions, shifts, advances, lengths])
         lines = lines.to(self.tokens.device)
         self.tokens.copy_(lines[0])
         self.positions.copy_(lines[1])
@@ -442,17 +482,20 @@ class DecodeStep:
         return tokens
 
     def _pass(self) -> None:
+        """Compute the next token of every slot, and move on to the one after it."""
         import torch
 
-        self.plan.begin()
+        plan = self.plan
+        plan.begin()
         positions = self.positions + self.shifts
-        self.logits = self.engine.decode(self.tokens, positions, self.plan)
-        is_finite = self.logits.amax(-1).isfinite()
-        best = torch.where(is_finite, self.logits.argmax(-1), -1)
+        logits = self.engine.decode(self.tokens, positions, plan)
+        is_finite = logits.amax(-1).isfinite()
+        best = torch.where(is_finite, logits.argmax(-1), -1)
+        self.logits = logits
         self.best = best.to(self.tokens.device)
         self.tokens.copy_(self.best.clamp(min=0))
         self.positions.add_(self.advances)
-        self.plan.lengths.add_(self.advances)
+        plan.lengths.add_(self.advances)
 
     def _capture(self) -> None:
         """Capture the pass; a model that cannot be captured is run eagerly."""
@@ -492,7 +535,22 @@ def _total(row: Row) -> int:
     return len(row.prompt) + row.max_tokens
 
 
+def _round_up(count: int, step: int) -> int:
+    """Return the next multiple of `step`."""
+    missing = -count % step
+    return count + missing
+
+
+def _shares_more(row: Row, wave: Sequence[tuple[Row, Segment]], shared: int) -> bool:
+    """Return True if a row can copy more from the last row of a wave than is there now."""
+    if not wave:
+        return False
+    neighbour, _ = wave[-1]
+    later = min(common(neighbour.prompt, row.prompt), len(row.prompt) - 1)
+    return later >= shared + MIN_SAVED
+
+
 def _too_large(row: Row) -> Output:
-    what = f"{TOO_LARGE}: {len(row.prompt)} + {row.max_tokens} tokens"
+    message = f"{TOO_LARGE}: {len(row.prompt)} + {row.max_tokens} tokens"
     fix = "fix: a smaller max_tokens, a shorter prompt, or a smaller dtype"
-    return Output.failed("oom", f"{what}; {fix}", retryable=False)
+    return Output.failed("oom", f"{message}; {fix}", retryable=False)

@@ -44,23 +44,21 @@ class PlainImageProcessor:
             raise ValueError(
                 "the model's processor needs torchvision, and its configuration names no image token"
             )
-        processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
-        template = tokenizer.chat_template or (
-            template_in(Path(folder)) if Path(folder).is_dir() else None
-        )
-        mark = tokenizer.convert_ids_to_tokens(token)
-        heard = getattr(config, "audio_token_id", None)
-        if heard is None:
-            return cls(tokenizer, processor, mark, template)
-        extractor = AutoFeatureExtractor.from_pretrained(folder, **options)
-        return cls(
+        template = tokenizer.chat_template
+        if not template and Path(folder).is_dir():
+            template = template_in(Path(folder))
+        processor = cls(
             tokenizer,
-            processor,
-            mark,
-            template,
-            extractor,
-            tokenizer.convert_ids_to_tokens(heard),
+            AutoImageProcessor.from_pretrained(folder, backend="pil", **options),
+            tokenizer.convert_ids_to_tokens(token),
+            template or None,
         )
+        audio_token = getattr(config, "audio_token_id", None)
+        if audio_token is not None:
+            extractor = AutoFeatureExtractor.from_pretrained(folder, **options)
+            processor.feature_extractor = extractor
+            processor.audio_token = tokenizer.convert_ids_to_tokens(audio_token)
+        return processor
 
     def __call__(
         self,
@@ -83,23 +81,23 @@ class PlainImageProcessor:
             counts = [int(grid.prod()) // merged for grid in inputs["image_grid_thw"]]
             filled = _filled(filled, self.image_token, counts, "images")
         if audio:
-            heard = self._heard(audio, sampling_rate, return_tensors)
-            frames = heard["feature_attention_mask"].sum(-1).tolist()
+            clips = self._audio_inputs(audio, sampling_rate, return_tensors)
+            frames = clips["feature_attention_mask"].sum(-1).tolist()
             counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
             filled = _filled(filled, str(self.audio_token), counts, "audio clips")
-            inputs |= heard
+            inputs |= clips
         inputs |= self.tokenizer(
             [filled],
             return_tensors=return_tensors,
             add_special_tokens=add_special_tokens,
         )
-        # Models that also hear tell media apart by the tokens themselves.
+        # Models that also take audio recognise the kind of a medium by its tokens.
         if not self.audio_token:
             token = self.tokenizer.convert_tokens_to_ids(self.image_token)
             inputs["mm_token_type_ids"] = (inputs["input_ids"] == token).to(torch.long)
         return inputs
 
-    def _heard(
+    def _audio_inputs(
         self, audio: Sequence[Any], rate: int | None, return_tensors: str
     ) -> dict[str, Any]:
         settings = {
@@ -107,20 +105,21 @@ class PlainImageProcessor:
             "return_attention_mask": True,
             "return_tensors": return_tensors,
         }
-        heard = dict(
+        clips = dict(
             self.feature_extractor(list(audio), sampling_rate=rate, **settings)
         )
-        heard["feature_attention_mask"] = heard.pop("attention_mask")
-        return heard
+        clips["feature_attention_mask"] = clips.pop("attention_mask")
+        return clips
 
 
-def _filled(text: str, mark: str, counts: Sequence[int], what: str) -> str:
+def _filled(text: str, mark: str, counts: Sequence[int], kind: str) -> str:
     """Return the text with each placeholder repeated as often as its medium has tokens."""
-    pieces = text.split(mark)
-    if len(pieces) - 1 != len(counts):
+    first, *pieces = text.split(mark)
+    if len(pieces) != len(counts):
         raise ValueError(
-            f"the prompt marks {len(pieces) - 1} {what} and carries {len(counts)}"
+            f"the prompt marks {len(pieces)} {kind} and carries {len(counts)}"
         )
-    return pieces[0] + "".join(
-        mark * count + piece for count, piece in zip(counts, pieces[1:], strict=True)
-    )
+    filled = first
+    for count, piece in zip(counts, pieces, strict=True):
+        filled += mark * count + piece
+    return filled

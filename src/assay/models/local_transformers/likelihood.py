@@ -26,67 +26,65 @@ class Tally:
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
-        self._found: list[tuple[list[int], Any, Any]] = []
+        self._computed: list[tuple[list[int], Any, Any]] = []
         """Pairs, each with log-probabilities and whether no token had a higher one."""
 
-    def add(self, logits: Any, found: Sequence[tuple[int, int, int]]) -> None:
+    def add(self, logits: Any, predictions: Sequence[tuple[int, int, int]]) -> None:
         """Add the logits of several positions.
 
-        `found` names (position in the logits, pair, token index) of each prediction.
+        Each prediction names a position in the logits, a pair and a token index.
         """
         import torch
 
+        device = logits.device
         step = max(1, LOGIT_CELLS // max(1, logits.shape[-1]))
         for start in range(0, len(logits), step):
-            inside = [entry for entry in found if start <= entry[0] < start + step]
-            if not inside:
+            pairs: list[int] = []
+            offsets: list[int] = []
+            targets: list[int] = []
+            for offset, pair, index in predictions:
+                if start <= offset < start + step:
+                    pairs.append(pair)
+                    offsets.append(offset - start)
+                    targets.append(self.pairs[pair].tokens[index + 1])
+            if not pairs:
                 continue
             # Rounded as torch rounds it, in single precision: over hundreds of tokens, other ways drift apart from what
             # other harnesses report.
-            piece = torch.log_softmax(logits[start : start + step].float(), -1)
-            places = sent(
-                integers([place - start for place, _, _ in inside]), logits.device
-            )
-            wanted = [
-                self.pairs[row].tokens[position + 1] for _, row, position in inside
-            ]
-            values = piece[places, sent(integers(wanted), logits.device)]
-            self._found.append(
-                (
-                    [row for _, row, _ in inside],
-                    values,
-                    values >= piece.amax(-1)[places],
-                )
-            )
+            logprobs = torch.log_softmax(logits[start : start + step].float(), -1)
+            lines = sent(integers(offsets), device)
+            values = logprobs[lines, sent(integers(targets), device)]
+            is_greedy = values >= logprobs.amax(-1)[lines]
+            self._computed.append((pairs, values, is_greedy))
 
     def results(self) -> list[Likelihood]:
         """Return the sums of each pair. A pair without tokens has likelihood 1."""
-        parts: list[list[float]] = [[] for _ in self.pairs]
+        logprobs: list[list[float]] = [[] for _ in self.pairs]
         greedy = [True] * len(self.pairs)
-        for rows, values, right in self._found:
-            for row, value, hit in zip(
-                rows, values.tolist(), right.tolist(), strict=True
-            ):
-                parts[row].append(value)
-                greedy[row] &= hit
-        return [
-            Likelihood(math.fsum(logprobs), best, len(logprobs))
-            for logprobs, best in zip(parts, greedy, strict=True)
-        ]
+        for pairs, values, is_greedy in self._computed:
+            predictions = zip(pairs, values.tolist(), is_greedy.tolist(), strict=True)
+            for pair, value, is_best in predictions:
+                logprobs[pair].append(value)
+                greedy[pair] &= is_best
+        likelihoods = []
+        for pair, parts in enumerate(logprobs):
+            total = math.fsum(parts)
+            likelihood = Likelihood(total, greedy[pair], len(parts))
+            likelihoods.append(likelihood)
+        return likelihoods
 
 
 def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
     """Return the likelihood of each pair's continuation."""
     # A continuation without tokens is certain: it needs no pass.
-    places = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
-    found = [Likelihood(0.0, True, 0) for _ in pairs]
-    if places:
-        some = [pairs[row] for row in places]
-        tally = Tally(some)
-        _weigh_all(engine, some, tally)
-        for row, likelihood in zip(places, tally.results(), strict=True):
-            found[row] = likelihood
-    return found
+    likelihoods = [Likelihood(0.0, True, 0) for _ in pairs]
+    rows = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
+    if rows:
+        tally = Tally([pairs[row] for row in rows])
+        _weigh_all(engine, tally.pairs, tally)
+        for row, likelihood in zip(rows, tally.results(), strict=True):
+            likelihoods[row] = likelihood
+    return likelihoods
 
 
 def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
@@ -94,16 +92,17 @@ def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
     pending: list[Subtree] = []
     size = 0
     root = grow(sequences)
-    prefix = engine.kept(root, sequences, min(pair.start for pair in pairs) - 1)
-    for step in steps(
-        root, segment=engine.budget.segment, pack=engine.budget.pack, prefix=prefix
-    ):
+    before = min(pair.start for pair in pairs) - 1
+    prefix = engine.cached_prefix(root, sequences, before)
+    segment, pack = engine.budget.segment, engine.budget.pack
+    for step in steps(root, segment=segment, pack=pack, prefix=prefix):
         if isinstance(step, PrefixSpan):
             _weigh_prefix(engine, step, sequences, pairs, tally)
             continue
         if pending and size + step.size > engine.budget.pack:
             _weigh_segments(engine, in_order(pending), sequences, pairs, tally)
-            pending, size = [], 0
+            pending = []
+            size = 0
         pending.append(step)
         size += step.size
     if pending:
@@ -117,18 +116,21 @@ def _weigh_prefix(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
-    found: list[tuple[int, int]] = []
+    """Compute a prefix, and add the tokens of continuations that it contains."""
+    start = prefix_span.start
+    predicted: list[tuple[int, int]] = []
     for row in prefix_span.rows:
-        first = max(pairs[row].start - 1, prefix_span.start)
-        found += [
-            (row, at) for at in range(first, min(prefix_span.stop, len(sequences[row])))
-        ]
-    places = sorted({at - prefix_span.start for _, at in found})
-    logits = engine.compute_prefix(prefix_span, sequences, places)
-    if found:
-        index = {place: i for i, place in enumerate(places)}
+        first = max(pairs[row].start - 1, start)
+        stop = min(prefix_span.stop, len(sequences[row]))
+        for position in range(first, stop):
+            predicted.append((row, position))
+    offsets = sorted({position - start for _, position in predicted})
+    logits = engine.compute_prefix(prefix_span, sequences, offsets)
+    if predicted:
+        lines = {offset: line for line, offset in enumerate(offsets)}
         tally.add(
-            logits, [(index[at - prefix_span.start], row, at) for row, at in found]
+            logits,
+            [(lines[position - start], row, position) for row, position in predicted],
         )
 
 
@@ -139,20 +141,23 @@ def _weigh_segments(
     pairs: Sequence[Pair],
     tally: Tally,
 ) -> None:
+    """Compute segments in one pass, and add the tokens of continuations in them."""
     layouts = [lay_out(subtree, sequences) for subtree in subtrees]
-    found: list[tuple[int, int, int]] = []
-    offset = 0
+    predicted: list[tuple[int, int, int]] = []
+    start = 0
     for subtree, layout in zip(subtrees, layouts, strict=True):
         for row in layout.paths:
-            for at in range(
-                max(pairs[row].start - 1, subtree.start), len(sequences[row])
-            ):
-                found.append((offset + layout.place(row, at), row, at))
-        offset += len(layout.tokens)
-    places = sorted({place for place, _, _ in found})
-    index = {place: i for i, place in enumerate(places)}
-    logits = engine.run_segments(subtrees, layouts, places)
-    engine.count.meter.advance(
-        sum(len(layout.paths) for layout in layouts) / len(pairs)
+            first = max(pairs[row].start - 1, subtree.start)
+            for position in range(first, len(sequences[row])):
+                offset = start + layout.offset_of(row, position)
+                predicted.append((offset, row, position))
+        start += len(layout.tokens)
+    offsets = sorted({offset for offset, _, _ in predicted})
+    lines = {offset: line for line, offset in enumerate(offsets)}
+    logits = engine.run_segments(subtrees, layouts, offsets)
+    count = sum(len(layout.paths) for layout in layouts)
+    engine.count.meter.advance(count / len(pairs))
+    tally.add(
+        logits,
+        [(lines[offset], row, position) for offset, row, position in predicted],
     )
-    tally.add(logits, [(index[place], row, at) for place, row, at in found])

@@ -43,7 +43,8 @@ class Source:
 
     index: ClassVar[str] = "config.json"
     """The configuration file."""
-    what: ClassVar[str] = "model"
+    noun: ClassVar[str] = "model"
+    """The word for it in messages."""
 
     path: str
     revision: str | None = None
@@ -65,7 +66,14 @@ class Source:
         return self.path.lower().endswith(".gguf")
 
     def check(self) -> None:
-        """Yield faults that can be found without reading weights."""
+        """Raise for faults that can be found without reading weights."""
+        self._check_libraries()
+        self._check_folder()
+        self._check_adapter()
+        self._check_dtype()
+        self._check_tokenizer()
+
+    def _check_libraries(self) -> None:
         for library in ("torch", "transformers"):
             if importlib.util.find_spec(library) is None:
                 raise MissingExtra(f"{library}, which local models need,", PIP)
@@ -73,43 +81,50 @@ class Source:
             raise MissingExtra("gguf, which reads GGUF files,", "gguf")
         if self.adapter is not None and importlib.util.find_spec("peft") is None:
             raise MissingExtra("peft, which applies adapters,", "peft")
+
+    def _check_folder(self) -> None:
+        """Raise if a path does not lead to a model."""
         local = self.local
         if local is None and (self.is_gguf or is_path(self.path)):
             raise UsageError(
                 "no such model folder or file", where=self.path, fix="check the path"
             )
-        if self.adapter is not None:
-            folder = Path(self.adapter).expanduser()
-            if not folder.exists() and is_path(self.adapter):
-                raise UsageError(
-                    f"no such adapter folder: {self.adapter}",
-                    where=self.path,
-                    fix="check the path",
-                )
-            if folder.exists() and not (folder / "adapter_config.json").is_file():
-                what = f"the adapter folder {self.adapter} holds no adapter_config.json"
-                raise UsageError(
-                    what, where=self.path, fix="give the folder that PEFT saved"
-                )
-        if (
-            local is not None
-            and local.is_dir()
-            and not (local / "config.json").is_file()
-        ):
+        if local is None:
+            return
+        if local.is_dir() and not (local / "config.json").is_file():
             raise UsageError(
                 "the folder holds no config.json",
                 where=self.path,
                 fix="give a whole model folder",
             )
-        if local is not None and local.is_file() and not self.is_gguf:
+        if local.is_file() and not self.is_gguf:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
-        self._check_dtype()
-        self._check_tokenizer()
+
+    def _check_adapter(self) -> None:
+        """Raise if the adapter is a path without an adapter."""
+        if self.adapter is None:
+            return
+        folder = Path(self.adapter).expanduser()
+        if not folder.exists() and is_path(self.adapter):
+            raise UsageError(
+                f"no such adapter folder: {self.adapter}",
+                where=self.path,
+                fix="check the path",
+            )
+        if folder.exists() and not (folder / "adapter_config.json").is_file():
+            raise UsageError(
+                f"the adapter folder {self.adapter} holds no adapter_config.json",
+                where=self.path,
+                fix="give the folder that PEFT saved",
+            )
 
     def _check_dtype(self) -> None:
         if self.dtype not in DTYPES:
-            what = f"unknown dtype {self.dtype!r}"
-            raise UsageError(what, where=self.path, fix="float32, bfloat16 or float16")
+            raise UsageError(
+                f"unknown dtype {self.dtype!r}",
+                where=self.path,
+                fix="float32, bfloat16 or float16",
+            )
 
     def _check_tokenizer(self) -> None:
         """Raise if a model folder has no file of a tokenizer or processor."""
@@ -167,30 +182,28 @@ class Source:
     def identity(self) -> Mapping[str, Any]:
         """Digests of weights and configuration; the revision of a hub model."""
         local = self.local
+        identity: dict[str, Any] = {}
         if local is None:
-            found: dict[str, Any] = {
-                "hub": self.path,
-                "revision": self._hub_index().parent.name,
-            }
+            identity["hub"] = self.path
+            identity["revision"] = self._hub_index().parent.name
         else:
-            found = {
-                "name": local.resolve().name,
-                "sha256": digest_of(self.digests(local)),
-            }
+            identity["name"] = local.resolve().name
+            identity["sha256"] = digest_of(self.digests(local))
         if self.adapter is not None:
             folder = Path(self.adapter).expanduser()
             digests = self.digests(folder) if folder.is_dir() else {}
-            found["adapter"] = digest_of(digests) if digests else self.adapter
-        return found
+            identity["adapter"] = digest_of(digests) if digests else self.adapter
+        return identity
 
-    def digests(self, place: Path) -> dict[str, str]:
+    def digests(self, path: Path) -> dict[str, str]:
         """Return the digest of each file in the folder, or of the single file."""
-        files = (
-            [place]
-            if place.is_file()
-            else sorted(f for f in place.iterdir() if f.suffix in HASHED)
-        )
-        return {file.name: weights_digest(file) for file in files}
+        if path.is_file():
+            return {path.name: weights_digest(path)}
+        digests = {}
+        for file in sorted(path.iterdir()):
+            if file.suffix in HASHED:
+                digests[file.name] = weights_digest(file)
+        return digests
 
     def _hub_index(self) -> Path:
         with _explained(self):
@@ -208,17 +221,16 @@ class Source:
         """Return the dtype of the computation: that of `place`, or that of the saved weights for `auto`."""
         if self.dtype != "auto":
             return self.dtype
-        # Where layers are spread it does not matter which device is there: torch need not be asked.
+        # If layers are spread, the device does not matter, and torch is not imported.
         if self.device_map is None and self._is_full(self._device()):
             return "float32"
         config = self.config()
         inner = config.get("text_config") or config.get("thinker_config") or {}
-        saved = (
-            part.get(name)
-            for part in (config, inner)
-            for name in ("dtype", "torch_dtype")
-        )
-        return next((str(found) for found in saved if found), "as saved")
+        for part in (config, inner):
+            dtype = part.get("dtype") or part.get("torch_dtype")
+            if dtype:
+                return str(dtype)
+        return "as saved"
 
     def is_on_cuda(self) -> bool:
         """Return True if the model runs on CUDA, as far as that is known without torch."""
@@ -232,12 +244,11 @@ class Source:
         local = self.local
         if size is None or local is None or not local.is_dir():
             return True
-        weights = [
-            file.stat().st_size
-            for file in local.iterdir()
-            if file.suffix in (".safetensors", ".bin")
-        ]
-        return sum(weights) <= 0.8 * size
+        weights = 0
+        for file in local.iterdir():
+            if file.suffix in (".safetensors", ".bin"):
+                weights += file.stat().st_size
+        return weights <= 0.8 * size
 
     def spread(self) -> str | Mapping[str, Any] | None:
         """Return how to spread layers: as asked, or over all GPUs if one is too small."""
@@ -384,6 +395,7 @@ def is_path(name: str) -> bool:
 
 
 def _check_device(name: str, where: str) -> None:
+    """Raise if torch cannot compute on a device."""
     import torch
 
     fix = "device=cpu, or cuda, cuda:1, … where there are such"
@@ -391,11 +403,19 @@ def _check_device(name: str, where: str) -> None:
         device = torch.device(name)
     except RuntimeError as error:
         raise UsageError(f"unknown device {name!r}", where=where, fix=fix) from error
-    count = getattr(getattr(torch, device.type, None), "device_count", None)
-    there = 1 if device.type == "cpu" else count() if count is not None else 0
-    if (device.index or 0) >= there:
-        what = f"device={name}, but torch finds {there or 'no'} {device.type} device{'s' * (there > 1)} here"
-        raise UsageError(what, where=where, fix=fix)
+    backend = getattr(torch, device.type, None)
+    device_count = getattr(backend, "device_count", None)
+    count = device_count() if device_count is not None else 0
+    if device.type == "cpu":
+        count = 1
+    if (device.index or 0) < count:
+        return
+    noun = "devices" if count > 1 else "device"
+    raise UsageError(
+        f"device={name}, but torch finds {count or 'no'} {device.type} {noun} here",
+        where=where,
+        fix=fix,
+    )
 
 
 def _common(source: Source) -> dict[str, Any]:
@@ -417,15 +437,15 @@ def _explained(source: Source) -> Iterator[None]:
             raise
         where, first = source.path, first_line(error)
         if "trust_remote_code" in str(error):
-            what, fix = (
+            raise UsageError(
                 "the model brings code of its own",
-                "read it, then add --trust_remote_code",
-            )
-            raise UsageError(what, where=where, fix=fix) from error
+                where=where,
+                fix="read it, then add --trust_remote_code",
+            ) from error
         if source.local is None:
             fix = "check the name and the network, or give a local folder"
             raise UsageError(
-                f"cannot get the {source.what}: {first}", where=where, fix=fix
+                f"cannot get the {source.noun}: {first}", where=where, fix=fix
             ) from error
         raise ModelError(
             f"cannot load the model: {type(error).__name__}: {first}", where=where

@@ -33,32 +33,32 @@ def alike(
 
     With `fills` token ids may have similar lengths; otherwise all tensors have the same shapes.
     """
+    lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
     groups: dict[Any, list[int]] = {}
-    for at, tensors in inputs.items():
-        options = requests[at].options
-        alone = at if not is_greedy(options) or options.stop else -1
-        # Where the context leaves less than was asked for, a neighbour's length would change how much.
-        room, _ = room_for(options, limits, length_of(tensors))
-        groups.setdefault((options, alone, _shapes(tensors, fills), room), []).append(
-            at
-        )
-    for group in groups.values():
-        some: list[int] = []
-        for at in sorted(group, key=lambda at: length_of(inputs[at])):
-            is_near = (
-                not some
-                or length_of(inputs[at]) <= 1.25 * length_of(inputs[some[0]]) + SLACK
-            )
-            if len(some) == BATCH or not is_near:
-                yield some
-                some = []
-            some.append(at)
-        yield some
+    for index, tensors in inputs.items():
+        options = requests[index].options
+        is_alone = bool(options.stop) or not is_greedy(options)
+        # Near the end of the context, the length of a neighbour would change how much is written.
+        room, _ = room_for(options, limits, lengths[index])
+        shapes = _shapes(tensors, fills)
+        name = (options, index if is_alone else -1, shapes, room)
+        groups.setdefault(name, []).append(index)
+    for members in groups.values():
+        batch: list[int] = []
+        for index in sorted(members, key=lambda member: lengths[member]):
+            if batch:
+                longest = 1.25 * lengths[batch[0]] + SLACK
+                if len(batch) == BATCH or lengths[index] > longest:
+                    yield batch
+                    batch = []
+            batch.append(index)
+        yield batch
 
 
 def length_of(inputs: Inputs) -> int:
     """Return the number of tokens of a prompt; 0 if the model reads an audio clip only."""
-    return int(inputs["input_ids"].shape[1]) if "input_ids" in inputs else 0
+    ids = inputs.get("input_ids")
+    return 0 if ids is None else int(ids.shape[1])
 
 
 def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
@@ -67,19 +67,18 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
     from torch.nn.functional import pad
 
     longest = max(map(length_of, group))
-    beside = ("input_ids", *BESIDE) if longest else ()
+    padded = ("input_ids", *BESIDE) if longest else ()
     batch = {}
     for name, value in group[0].items():
         if not isinstance(value, torch.Tensor):
             batch[name] = value
             continue
         tensors = [inputs[name] for inputs in group]
-        if name in beside:
+        if name in padded:
             mark = filler if name == "input_ids" else 0
-            tensors = [
-                pad(tensor, (longest - tensor.shape[1], 0), value=mark)
-                for tensor in tensors
-            ]
+            for row, tensor in enumerate(tensors):
+                missing = longest - tensor.shape[1]
+                tensors[row] = pad(tensor, (missing, 0), value=mark)
         batch[name] = torch.cat(tensors)
     return batch
 
@@ -87,7 +86,7 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
 def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
     """Return True if a model writes the same after two prompts together as after each alone.
 
-    Return `None` if one of its results is not a number, which says nothing about other prompts.
+    Return `None` if it computes logits that are not finite, which says nothing about other prompts.
     """
     import torch
 
@@ -98,15 +97,18 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | Non
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
         return False
     for row, inputs in enumerate(pair):
-        for one, other in zip(_first_logits(model, inputs), together, strict=False):
-            if not all(are_finite(one)):
+        alone = _first_logits(model, inputs)
+        for expected, logits in zip(alone, together, strict=False):
+            if not all(are_finite(expected)):
                 return None
-            # Tokens that are ruled out weigh minus infinity in both.
-            apart = (one[0] - other[row]).abs().masked_fill(one[0] == other[row], 0.0)
-            if not float(apart.max()) <= tolerance_of(one.dtype):
+            expected, computed = expected[0], logits[row]
+            # Tokens that are ruled out have minus infinity in both.
+            is_equal = expected == computed
+            differences = (expected - computed).abs().masked_fill(is_equal, 0.0)
+            if not float(differences.max()) <= tolerance_of(expected.dtype):
                 return False
-            if int(one[0].argmax()) != int(other[row].argmax()):
-                # Two tokens weigh the same: what is written next cannot be compared.
+            if int(expected.argmax()) != int(computed.argmax()):
+                # Two tokens are equally probable: what follows cannot be compared.
                 break
     return True
 
@@ -122,20 +124,18 @@ def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
         "output_logits": True,
     }
     with torch.inference_mode():
-        found: Sequence[Any] = model.generate(**inputs, **settings).logits
-    return found
+        logits: Sequence[Any] = model.generate(**inputs, **settings).logits
+    return logits
 
 
 def _shapes(inputs: Inputs, fills: bool) -> Any:
+    """Return what inputs must have in common to be joined."""
+    can_fill = fills and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):
         shape = tuple(getattr(value, "shape", (str(value),)))
-        if (
-            fills
-            and "input_ids" in inputs
-            and "attention_mask" in inputs
-            and hasattr(value, "shape")
-        ):
-            shape = () if name == "input_ids" or name in BESIDE else shape[1:]
+        if can_fill and hasattr(value, "shape"):
+            is_padded = name == "input_ids" or name in BESIDE
+            shape = () if is_padded else shape[1:]
         shapes.append((name, shape))
     return tuple(shapes)

@@ -59,22 +59,21 @@ class Keys:
         import numpy as np
 
         keys = np.asarray(ids, dtype=np.int64)
-        shifts = None if positions is None else positions - np.arange(len(keys))
-        self.axes = self.axes if positions is None else len(positions)
+        shifts = None
+        if positions is not None:
+            self.axes = len(positions)
+            shifts = positions - np.arange(len(keys))
         is_word = np.ones(len(keys), dtype=bool)
         for piece in pieces:
-            at = list(piece.places)
-            is_word[at] = False
-            origin = self._origin_of(
-                piece.digest, None if shifts is None else shifts[:, at]
-            )
-            keys[at] = (origin << BITS) + np.arange(len(at))
+            indices = list(piece.positions)
+            is_word[indices] = False
+            piece_shifts = None if shifts is None else shifts[:, indices]
+            origin = self._origin_of(piece.digest, piece_shifts)
+            keys[indices] = (origin << BITS) + np.arange(len(indices))
         if shifts is not None:
-            for shift in np.unique(shifts[:, is_word], axis=1).T:
-                at = np.flatnonzero(
-                    is_word & (shifts == shift[:, None]).all(0)
-                ).tolist()
-                keys[at] += self._origin_of(None, shift[:, None]) << BITS
+            for shift in np.unique(shifts[:, is_word], axis=1).T[:, :, None]:
+                is_shifted = (shifts == shift).all(0)
+                keys[is_word & is_shifted] += self._origin_of(None, shift) << BITS
         return tuple(keys.tolist())
 
     def after(self, ids: Sequence[int], shift: int) -> tuple[int, ...]:
@@ -87,9 +86,10 @@ class Keys:
     def _origin_of(
         self, piece: bytes | None, shifts: "np.typing.NDArray[np.int64] | None"
     ) -> int:
+        """Return the number of an origin; 0 for words at plain positions."""
         if piece is None and (shifts is None or not shifts.any()):
             return 0
-        name = piece, b"" if shifts is None else shifts.tobytes()
+        name = (piece, b"" if shifts is None else shifts.tobytes())
         if name not in self._index:
             self._index[name] = len(self.origins)
             self.origins.append(Origin(piece, shifts))
@@ -124,22 +124,22 @@ class MediaEngine(Engine):
             self.pieces = {}
 
     def run(
-        self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]
+        self, tokens: Sequence[int], positions: Any, plan: Plan, offsets: Sequence[int]
     ) -> Any:
-        """Run one pass over keys at positions, and return the logits of the positions in `wanted`."""
+        """Run one pass over keys at positions, and return the logits of the tokens at `offsets`."""
         import torch
 
         with torch.inference_mode():
             embeddings, shifts = self._embedded(tokens)
             if shifts is not None:
                 positions = positions[None] + shifts
-            with passing(plan), self._only(wanted or [0]):
+            with passing(plan), self._only(offsets or [0]):
                 out = self.model(
                     inputs_embeds=embeddings[None],
                     position_ids=sent(positions.unsqueeze(-2), self.device),
                     use_cache=False,
                 )
-        return out.logits[0, : len(wanted)]
+        return out.logits[0, : len(offsets)]
 
     @property
     def axes(self) -> int:  # type: ignore[override]
@@ -170,84 +170,85 @@ class MediaEngine(Engine):
         import torch
 
         numbers = np.asarray(keys, dtype=np.int64)
-        origins, parts = numbers >> BITS, numbers & ((1 << BITS) - 1)
-        present = {int(at): self.keys.origins[at] for at in np.unique(origins)}
-        media = {
-            at: origin.piece
-            for at, origin in present.items()
-            if origin.piece is not None
-        }
-        ids = np.where(np.isin(origins, list(media)), 0, parts)
-        embeddings = self.model.get_input_embeddings()(
-            sent(torch.from_numpy(ids), self.device)
-        )
-        if media:
-            features = self._features(list(media.values()))
+        origins = numbers >> BITS
+        parts = numbers & ((1 << BITS) - 1)
+        present = {int(index): self.keys.origins[index] for index in np.unique(origins)}
+        digests = {}
+        for index, origin in present.items():
+            if origin.piece is not None:
+                digests[index] = origin.piece
+        is_medium = np.isin(origins, list(digests))
+        words = np.where(is_medium, 0, parts)
+        ids = sent(torch.from_numpy(words), self.device)
+        embeddings = self.model.get_input_embeddings()(ids)
+        if digests:
+            features = self._features(list(digests.values()))
             embeddings = embeddings.clone()
-            for at, piece in media.items():
-                places = torch.from_numpy(np.flatnonzero(origins == at))
-                rows = features[piece][
-                    sent(torch.from_numpy(parts)[places], features[piece].device)
-                ]
-                embeddings[sent(places, embeddings.device)] = rows.to(embeddings)
+        for index, digest in digests.items():
+            medium = features[digest]
+            indices = np.flatnonzero(origins == index)
+            rows = sent(torch.from_numpy(parts[indices]), medium.device)
+            targets = sent(torch.from_numpy(indices), embeddings.device)
+            embeddings[targets] = medium[rows].to(embeddings)
+        return embeddings, self._shifts(present, origins, parts)
+
+    def _shifts(
+        self, present: Mapping[int, Origin], origins: Any, parts: Any
+    ) -> Any | None:
+        """Return the shifts of positions, axes by tokens; `None` if all positions are plain."""
+        import numpy as np
+        import torch
+
         if all(origin.shifts is None for origin in present.values()):
-            return embeddings, None
-        shifts = np.zeros((self.keys.axes, len(numbers)), dtype=np.int64)
-        for at, origin in present.items():
-            if origin.shifts is not None:
-                places = np.flatnonzero(origins == at)
-                shifts[:, places] = origin.shifts[
-                    :, parts[places] if origin.piece else [0] * len(places)
-                ]
-        return embeddings, torch.from_numpy(shifts)
+            return None
+        shifts = np.zeros((self.keys.axes, len(parts)), dtype=np.int64)
+        for index, origin in present.items():
+            if origin.shifts is None:
+                continue
+            indices = np.flatnonzero(origins == index)
+            # All words of an origin have the same shift.
+            columns = parts[indices] if origin.piece else [0] * len(indices)
+            shifts[:, indices] = origin.shifts[:, columns]
+        return torch.from_numpy(shifts)
 
     def _features(self, digests: Sequence[bytes]) -> Mapping[bytes, Any]:
         """Return encoded media. Each is encoded when it is first needed."""
-        found = {
-            digest: self._encoded[digest]
-            for digest in digests
-            if digest in self._encoded
-        }
-        missing = {
-            digest: self.pieces[digest] for digest in digests if digest not in found
-        }
-        for group in alike_pieces(list(missing.values()), TOGETHER):
-            lengths = [len(piece.places) for piece in group]
-            for piece, rows in zip(
-                group, self.encode(group).split(lengths), strict=True
-            ):
-                found[piece.digest] = rows
+        missing = {}
         for digest in digests:
-            self._encoded[digest] = found[digest]
+            if digest not in self._encoded:
+                missing[digest] = self.pieces[digest]
+        for group in alike_pieces(list(missing.values()), TOGETHER):
+            lengths = [len(piece.positions) for piece in group]
+            encoded = self.encode(group).split(lengths)
+            for piece, rows in zip(group, encoded, strict=True):
+                self._encoded[piece.digest] = rows
+        features = {}
+        for digest in digests:
             self._encoded.move_to_end(digest)
-        while (
-            sum(rows.numel() * rows.element_size() for rows in self._encoded.values())
-            > ROOM
-        ):
+            features[digest] = self._encoded[digest]
+        while sum(rows.nbytes for rows in self._encoded.values()) > ROOM:
             self._encoded.popitem(last=False)
-        return found
+        return features
 
     def encode(self, group: Sequence[Piece]) -> Any:
         """Encode media of one kind and shape into the input of the language model."""
         import torch
 
-        joined: dict[str, Any] = {
-            name: torch.cat([piece.tensors[name] for piece in group])
-            if isinstance(value, torch.Tensor)
-            else value
-            for name, value in group[0].tensors.items()
-        }
-        joined |= {
-            name: torch.cat([piece.beside[name] for piece in group], 1)
-            for name in group[0].beside
-        }
-        joined["input_ids"] = torch.tensor(
-            [[piece.mark for piece in group for _ in piece.places]]
-        )
-        # Given as such, since some models count them by the words between media, of which there are none.
-        joined["position_ids"] = torch.arange(joined["input_ids"].shape[1])[None]
+        joined: dict[str, Any] = {}
+        for name, value in group[0].tensors.items():
+            if isinstance(value, torch.Tensor):
+                value = torch.cat([piece.tensors[name] for piece in group])
+            joined[name] = value
+        for name in group[0].beside:
+            joined[name] = torch.cat([piece.beside[name] for piece in group], 1)
+        ids: list[int] = []
+        for piece in group:
+            ids += [piece.mark] * len(piece.positions)
+        joined["input_ids"] = torch.tensor([ids])
+        # Some models count positions by the words between media, and here there are none.
+        joined["position_ids"] = torch.arange(len(ids))[None]
         embeddings = self._reached(placed(joined, self.model))
-        if embeddings.shape[1] != joined["input_ids"].shape[1]:
+        if embeddings.shape[1] != len(ids):
             raise CannotShare("media are given other places than those that are marked")
         return embeddings[0]
 
@@ -272,19 +273,22 @@ class MediaEngine(Engine):
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
         """Record the arguments of the language model, pass by pass."""
         calls: list[Mapping[str, Any]] = []
-        with self.decoder.register_forward_pre_hook(
-            lambda _, __, arguments: calls.append(arguments), with_kwargs=True
-        ):
+
+        def record(_: Any, __: Any, arguments: Mapping[str, Any]) -> None:
+            calls.append(arguments)
+
+        with self.decoder.register_forward_pre_hook(record, with_kwargs=True):
             yield calls
 
-    def _only(self, wanted: Sequence[int]) -> Any:
-        """Compute only the logits of the wanted positions inside the block."""
-        places = integers(wanted)
+    def _only(self, offsets: Sequence[int]) -> Any:
+        """Compute the logits of these positions alone inside the block."""
+        indices = integers(offsets)
 
-        def keep(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-            return (args[0][:, sent(places, args[0].device)], *args[1:])
+        def select(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+            states, *others = args
+            return (states[:, sent(indices, states.device)], *others)
 
-        return self.head.register_forward_pre_hook(keep)
+        return self.head.register_forward_pre_hook(select)
 
 
 @contextmanager
@@ -308,13 +312,16 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
     masks = arguments.get("attention_mask")
     for mask in masks.values() if isinstance(masks, Mapping) else [masks]:
-        if isinstance(mask, torch.Tensor) and mask.dim() == 4:
-            allowed = mask if mask.dtype == torch.bool else mask == 0
-            if bool(allowed.triu(1).any()):
-                raise CannotShare("its tokens look at later ones")
+        if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
+            continue
+        allowed = mask if mask.dtype == torch.bool else mask == 0
+        if bool(allowed.triu(1).any()):
+            raise CannotShare("its tokens look at later ones")
     for name, value in arguments.items():
+        if name in USUAL:
+            continue
         parts = value if isinstance(value, (list, tuple)) else [value]
-        if name not in USUAL and any(isinstance(part, torch.Tensor) for part in parts):
+        if any(isinstance(part, torch.Tensor) for part in parts):
             raise CannotShare(f"its words are read with {name}")
 
 

@@ -30,17 +30,21 @@ class Weigher:
     ) -> Output:
         """Return the likelihoods of one request, whose tensors are on the device."""
         context = tuple(inputs["input_ids"][0].tolist())
-        pairs = [Pair((*context, *more), len(context)) for more in continuations]
+        start = len(context)
+        pairs = [Pair((*context, *more), start) for more in continuations]
         longest = max(len(pair.computed) for pair in pairs)
         if longest > self.limits.context:
             return too_long(longest, self.limits.context, has_media=True)
         tally = Tally(pairs)
-        for index, pair in enumerate(pairs):
-            logits = self.logits(inputs, pair.computed[len(context) :])
+        for number, pair in enumerate(pairs):
+            length = len(pair.computed)
+            logits = self.logits(inputs, pair.computed[start:])
             # A model may write several tokens for each mark of a medium.
-            behind = len(logits) - len(pair.computed)
-            predicted = range(len(context) - 1, len(pair.computed))
-            tally.add(logits, [(at + behind, index, at) for at in predicted])
+            more = len(logits) - length
+            predictions = []
+            for index in range(start - 1, length):
+                predictions.append((index + more, number, index))
+            tally.add(logits, predictions)
         return weighed_output(request, pairs, tally.results(), None)
 
     def logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:

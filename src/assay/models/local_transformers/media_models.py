@@ -6,6 +6,7 @@ change an answer, except for rounding in half precision.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +45,22 @@ class Prepared:
     """Texts to score from their first token, as pieces."""
     continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     """The continuations of each prompt, as token ids."""
+
+    def pairs(self, index: int) -> list[Pair]:
+        """Return each continuation of a prompt with the tokens before it."""
+        context = self.marked[index].ids
+        pairs = []
+        for continuation in self.continuations[index]:
+            pairs.append(Pair((*context, *continuation), len(context)))
+        return pairs
+
+    def without(self, outputs: Mapping[int, Output]) -> dict[int, dict[str, Any]]:
+        """Return the inputs of requests that are not answered yet."""
+        unanswered = {}
+        for index, inputs in self.inputs.items():
+            if index not in outputs:
+                unanswered[index] = inputs
+        return unanswered
 
 
 class MediaModel:
@@ -95,26 +112,25 @@ class MediaModel:
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
         """Prepare prompts as tensors with decoded media. No device is needed."""
         prepared = Prepared(requests, {}, {})
-        for at, request in enumerate(requests):
+        for index, request in enumerate(requests):
             check_options(request.options, self.where, reports=False)
-            if "image" in request.prompt.produces or not self._read(prepared, at):
+            if "image" in request.prompt.produces or not self._read(prepared, index):
                 continue
-            length = length_of(prepared.inputs[at])
-            if length >= self.limits.context:
-                prepared.failed[at] = too_long(
-                    length, self.limits.context, has_media=True
-                )
-                del prepared.inputs[at]
+            length = length_of(prepared.inputs[index])
+            context = self.limits.context
+            if length >= context:
+                prepared.failed[index] = too_long(length, context, has_media=True)
+                del prepared.inputs[index]
             elif self._shares_writing(request):
-                self._mark(prepared, at)
+                self._mark(prepared, index)
         return prepared
 
-    def _read(self, prepared: Prepared, at: int) -> bool:
-        """Return a prompt as tensors.
+    def _read(self, prepared: Prepared, index: int) -> bool:
+        """Add the tensors of a prompt, or its failure; return True if it can be asked.
 
-        Raise if it is empty, or if the model would not hear an audio clip to its end.
+        It fails if it cannot be rendered, or if the model would not hear an audio clip to its end.
         """
-        prompt = prepared.requests[at].prompt
+        prompt = prepared.requests[index].prompt
         try:
             if prompt.rolling:
                 raise ValueError(
@@ -124,30 +140,27 @@ class MediaModel:
                 inputs = self.renderer.inputs(prompt)
             else:
                 weighed = self.renderer.weighed(prompt)
-                inputs, prepared.continuations[at] = (
-                    weighed.inputs,
-                    weighed.continuations,
-                )
+                inputs = weighed.inputs
+                prepared.continuations[index] = weighed.continuations
             failed = self._unheard(prompt, inputs)
         except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
             failed = failure(error, self.where)
         if failed is not None:
-            prepared.failed[at] = failed
-        else:
-            prepared.inputs[at] = inputs
-        return failed is None
+            prepared.failed[index] = failed
+            return False
+        prepared.inputs[index] = inputs
+        return True
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         return self.renderer.unheard(prompt, inputs)
 
-    def _mark(self, prepared: Prepared, at: int) -> None:
+    def _mark(self, prepared: Prepared, index: int) -> None:
+        """Separate the media of a prompt, if prefixes are shared."""
         if self.sharing is None or self.plain_because is not None:
             return
-        try:
-            prepared.marked[at] = self.sharing.read(prepared.inputs[at])
-        except (CannotShare, *CANNOT):
-            # This one is asked plainly.
-            return
+        # A prompt whose media cannot be separated is asked plainly.
+        with suppress(CannotShare, *CANNOT):
+            prepared.marked[index] = self.sharing.read(prepared.inputs[index])
 
     def _shares_writing(self, request: Request) -> bool:
         """Return True if the engine writes the answer to a request, False if the model's own `generate` does."""
@@ -156,61 +169,57 @@ class MediaModel:
     @in_full_precision()
     def generate(self, prepared: Prepared) -> list[Output]:
         """Generate answers, similar prompts together."""
+        requests = prepared.requests
         outputs = dict(prepared.failed)
-        for at, request in enumerate(prepared.requests):
+        for index, request in enumerate(requests):
             if "image" in request.prompt.produces:
-                outputs[at] = self._drawn(request)
-        outputs.update(self._shared(list(prepared.marked), prepared, self._written))
-        plain = {
-            at: inputs for at, inputs in prepared.inputs.items() if at not in outputs
-        }
-        for group in alike(
-            prepared.requests, plain, self.limits, self.plain.fills is not False
-        ):
-            outputs.update(
-                self._tried(
-                    group,
-                    lambda some: self._answered(
-                        some, prepared.requests, prepared.inputs
-                    ),
-                )
+                outputs[index] = self._drawn(request)
+        outputs |= self._shared(list(prepared.marked), prepared, self._written)
+        plain = prepared.without(outputs)
+        can_fill = self.plain.fills is not False
+        for group in alike(requests, plain, self.limits, can_fill):
+            outputs |= self._tried(
+                group,
+                lambda members: self._answered(members, requests, prepared.inputs),
             )
-            self.engine.count.meter.advance(len(group) / len(prepared.requests))
-        return [outputs[at] for at in range(len(prepared.requests))]
+            self.engine.count.meter.advance(len(group) / len(requests))
+        return [outputs[index] for index in range(len(requests))]
 
     def _shared(
         self,
         group: Sequence[int],
         prepared: Prepared,
-        answered: Callable[[Sequence[int], Prepared], dict[int, Output]],
+        answer: Callable[[Sequence[int], Prepared], dict[int, Output]],
     ) -> dict[int, Output]:
         """Answer requests with shared prefixes. Requests that cannot be answered this way are left for `generate`."""
-        outputs = (
-            self._tried(group, lambda some: answered(some, prepared), is_last=False)
-            if group
-            else {}
+        if not group:
+            return {}
+        outputs = self._tried(
+            group, lambda members: answer(members, prepared), is_last=False
         )
-        # What is no number spoils what is computed beside it.
-        spoilt = [
-            at
-            for at, output in outputs.items()
-            if output.error and output.error.kind == "non_finite"
-        ]
-        for one in spoilt if len(group) > 1 else ():
-            outputs |= self._shared([one], prepared, answered)
+        if len(group) == 1:
+            return outputs
+        # Logits that are not finite spoil other answers of the same pass.
+        for index, output in list(outputs.items()):
+            if output.error and output.error.kind == "non_finite":
+                outputs |= self._shared([index], prepared, answer)
         return outputs
 
     def _written(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Write answers token by token, all prompts together."""
-        rows = {
-            at: self._rows(prepared.requests[at], prepared.marked[at]) for at in group
-        }
-        self._sharing.write([prepared.marked[at] for at in group], list(rows.values()))
+        prompts = [prepared.marked[index] for index in group]
+        requests = [prepared.requests[index] for index in group]
+        rows_of_prompts = list(map(self._rows, requests, prompts))
+        self._sharing.write(prompts, rows_of_prompts)
         outputs = {}
-        for at, answers in rows.items():
-            request, length = prepared.requests[at], len(prepared.marked[at].ids)
-            outputs[at] = self.answers.of_rows(
-                request, answers, length, self.plain.squeezed(request, length)
+        for number, index in enumerate(group):
+            request = requests[number]
+            length = len(prompts[number].ids)
+            outputs[index] = self.answers.of_rows(
+                request,
+                rows_of_prompts[number],
+                length,
+                self.plain.squeezed(request, length),
             )
         return outputs
 
@@ -226,27 +235,25 @@ class MediaModel:
         return self.sharing
 
     def _drawn(self, request: Request) -> Output:
+        """Draw the images of a request."""
         if request.prompt.media:
-            what = "the model draws from words alone, and the prompt has media"
             return Output.failed(
                 "data",
-                f"{what}; fix: leave them out, or choose a model that edits",
+                "the model draws from words alone, and the prompt has media; "
+                "fix: leave them out, or choose a model that edits",
                 retryable=False,
             )
         try:
             prepare(self.model, self.renderer.tokenizer)
             text = self.renderer.text(request.prompt)
-            how = self.renderer.how(text)
             inputs = self.processor(
-                text=[text], generation_mode="image", return_tensors="pt", **how
+                text=[text],
+                generation_mode="image",
+                return_tensors="pt",
+                **self.renderer.how(text),
             )
-            return draw(
-                self.model,
-                self.processor.image_processor,
-                inputs,
-                request,
-                self.settings,
-            )
+            image_processor = self.processor.image_processor
+            return draw(self.model, image_processor, inputs, request, self.settings)
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
@@ -265,13 +272,12 @@ class MediaModel:
                 raise
             if not is_last:
                 self.apart_because = f"{type(error).__name__}: {error}"
-            if len(group) > 1:
-                return {
-                    at: one
-                    for alone in group
-                    for at, one in self._tried([alone], ask, is_last=is_last).items()
-                }
-            return {group[0]: failure(error, self.where)} if is_last else {}
+            if len(group) == 1:
+                return {group[0]: failure(error, self.where)} if is_last else {}
+            outputs: dict[int, Output] = {}
+            for index in group:
+                outputs |= self._tried([index], ask, is_last=is_last)
+            return outputs
 
     def _answered(
         self,
@@ -279,94 +285,79 @@ class MediaModel:
         requests: Sequence[Request],
         inputs: Mapping[int, Any],
     ) -> dict[int, Output]:
-        outputs = self.plain.write(
-            [requests[at] for at in group], [inputs[at] for at in group]
-        )
+        """Answer similar prompts by the model's own `generate`."""
+        requests_of_group = [requests[index] for index in group]
+        inputs_of_group = [inputs[index] for index in group]
+        outputs = self.plain.write(requests_of_group, inputs_of_group)
         return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
         """Prepare prompts as tensors with decoded media. No device is needed."""
         prepared = Prepared(requests, {}, {})
-        for at, request in enumerate(requests):
+        for index, request in enumerate(requests):
             if request.prompt.rolling and not request.prompt.media:
                 first, tokens = self.renderer.whole_text(request.prompt)
-                prepared.whole[at] = windows(tokens, first, self.limits.context)
-                continue
-            if self._read(prepared, at):
-                self._mark(prepared, at)
+                pairs = windows(tokens, first, self.limits.context)
+                prepared.whole[index] = pairs
+            elif self._read(prepared, index):
+                self._mark(prepared, index)
         return prepared
 
     @in_full_precision()
     def likelihood(self, prepared: Prepared) -> list[Output]:
         """Compute likelihoods of continuations after prompts with media. Common prefixes are computed once."""
+        count = len(prepared.requests)
         outputs = dict(prepared.failed)
-        outputs.update(self._whole(prepared))
-        outputs.update(self._shared(list(prepared.marked), prepared, self._weighed))
-        plain = {
-            at: inputs for at, inputs in prepared.inputs.items() if at not in outputs
-        }
-        for at in plain:
+        outputs |= self._whole(prepared)
+        outputs |= self._shared(list(prepared.marked), prepared, self._weighed)
+        for index in prepared.without(outputs):
             outputs |= self._tried(
-                [at], lambda some: self._weighed_alone(some, prepared)
+                [index], lambda group: self._weighed_alone(group, prepared)
             )
-            self.engine.count.meter.advance(1 / len(prepared.requests))
-        return [outputs[at] for at in range(len(prepared.requests))]
+            self.engine.count.meter.advance(1 / count)
+        return [outputs[index] for index in range(count)]
 
     def _weighed_alone(
         self, group: Sequence[int], prepared: Prepared
     ) -> dict[int, Output]:
         """Return the likelihoods after one prompt, as the model itself computes them."""
-        [at] = group
-        inputs = placed(prepared.inputs[at], self.model)
-        return {
-            at: self.weigher.weigh(
-                prepared.requests[at], inputs, prepared.continuations[at]
-            )
-        }
+        [index] = group
+        inputs = placed(prepared.inputs[index], self.model)
+        continuations = prepared.continuations[index]
+        request = prepared.requests[index]
+        return {index: self.weigher.weigh(request, inputs, continuations)}
 
     def _whole(self, prepared: Prepared) -> dict[int, Output]:
         """Return the likelihoods of texts without media from their first token."""
-        planned = [
-            (prepared.requests[at], (pairs, 0)) for at, pairs in prepared.whole.items()
-        ]
-        return dict(
-            zip(
-                prepared.whole,
-                weigh_planned(planned, lambda pairs: weigh_words(self, pairs)),
-                strict=True,
-            )
-        )
+        planned = []
+        for index, pairs in prepared.whole.items():
+            planned.append((prepared.requests[index], (pairs, 0)))
+        outputs = weigh_planned(planned, lambda pairs: weigh_words(self, pairs))
+        return dict(zip(prepared.whole, outputs, strict=True))
 
     def _weighed(self, group: Sequence[int], prepared: Prepared) -> dict[int, Output]:
         """Compute the likelihoods of all continuations together."""
-        context = {at: prepared.marked[at].ids for at in group}
-        pairs = {
-            at: [
-                Pair((*context[at], *more), len(context[at]))
-                for more in prepared.continuations[at]
-            ]
-            for at in group
-        }
-        longest = {
-            at: max((len(pair.computed) for pair in some), default=0)
-            for at, some in pairs.items()
-        }
         limit = self.limits.context
-        outputs = {
-            at: too_long(length, limit, has_media=True)
-            for at, length in longest.items()
-            if length > limit
-        }
-        fits = [at for at in group if at not in outputs]
-        texts = [[pair.tokens[pair.start :] for pair in pairs[at]] for at in fits]
-        found = (
-            self._sharing.weigh([prepared.marked[at] for at in fits], texts)
-            if fits
-            else []
-        )
-        for at, likelihoods in zip(fits, found, strict=True):
-            outputs[at] = weighed_output(
-                prepared.requests[at], pairs[at], likelihoods, None
+        outputs = {}
+        pairs_of: dict[int, list[Pair]] = {}
+        for index in group:
+            pairs = prepared.pairs(index)
+            longest = max((len(pair.computed) for pair in pairs), default=0)
+            if longest > limit:
+                outputs[index] = too_long(longest, limit, has_media=True)
+            else:
+                pairs_of[index] = pairs
+        if not pairs_of:
+            return outputs
+        prompts = [prepared.marked[index] for index in pairs_of]
+        texts = [prepared.continuations[index] for index in pairs_of]
+        likelihoods = self._sharing.weigh(prompts, texts)
+        for index, values in zip(pairs_of, likelihoods, strict=True):
+            outputs[index] = weighed_output(
+                prepared.requests[index],
+                pairs_of[index],
+                values,
+                None,
             )
         return outputs
 
@@ -379,16 +370,14 @@ class SpeechModel(MediaModel):
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """Check for long audio clips, which need timestamps that not every model supports."""
-        if "return_timestamps" not in inputs or getattr(
-            self.model.generation_config, "no_timestamps_token_id", None
-        ):
+        settings = self.model.generation_config
+        if getattr(settings, "no_timestamps_token_id", None):
+            return None
+        if "return_timestamps" not in inputs:
             return None
         extractor = self.processor.feature_extractor
-        seconds = (
-            inputs["input_features"].shape[-1]
-            * extractor.hop_length
-            / extractor.sampling_rate
-        )
+        samples = inputs["input_features"].shape[-1] * extractor.hop_length
+        seconds = samples / extractor.sampling_rate
         why = ", and its settings name no time stamps by which to go on"
         return not_heard(seconds, extractor.chunk_length, why)
 

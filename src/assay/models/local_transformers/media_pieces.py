@@ -5,9 +5,9 @@ so that a medium in many prompts is recognised by the digest of its tensors.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, islice
 from typing import Any
 
 from .attention import CannotShare
@@ -27,7 +27,7 @@ class Piece:
     tensors: Mapping[str, Any]
     mark: int
     """The placeholder token of its parts."""
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     """The positions of its tokens in the prompt."""
     beside: Mapping[str, Any]
     """The values of per-token inputs at these positions."""
@@ -35,93 +35,120 @@ class Piece:
 
 def marks_of(config: Any) -> dict[str, int]:
     """Return the placeholder token of each kind of media, as the configuration names it."""
-    names = {kind: (f"{kind}_token_id", f"{kind}_token_index") for kind in KINDS}
-    found = {
-        kind: [getattr(config, name, None) for name in pair]
-        for kind, pair in names.items()
-    }
-    return {
-        kind: int(next(v for v in some if v is not None))
-        for kind, some in found.items()
-        if some != [None, None]
-    }
+    marks: dict[str, int] = {}
+    for kind in KINDS:
+        for name in (f"{kind}_token_index", f"{kind}_token_id"):
+            token = getattr(config, name, None)
+            if token is not None:
+                marks[kind] = int(token)
+    return marks
 
 
 def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece]:
     """Return the media of one prompt."""
-    by_kind: dict[str, dict[str, Any]] = {}
+    tensors_of: dict[str, dict[str, Any]] = {}
     for name, value in inputs.items():
-        if name != "input_ids" and name not in BESIDE and value is not None:
-            by_kind.setdefault("audio" if name.startswith(HEARD) else "image", {})[
-                name
-            ] = value
+        if name == "input_ids" or name in BESIDE or value is None:
+            continue
+        kind = "audio" if name.startswith(HEARD) else "image"
+        tensors_of.setdefault(kind, {})
+        tensors_of[kind][name] = value
     ids = inputs["input_ids"][0].tolist()
     pieces = []
-    for kind, tensors in by_kind.items():
+    for kind, tensors in tensors_of.items():
         mark = marks.get(kind)
-        places = [at for at, token in enumerate(ids) if token == mark]
-        if mark is None or not places:
+        positions = [index for index, token in enumerate(ids) if token == mark]
+        if mark is None or not positions:
             raise CannotShare(f"no token stands for its {kind} input")
-        runs = _runs(places)
-        parts = _apart(tensors, len(runs))
-        spans = _spans(places, runs, parts)
-        for part, span in zip(
-            parts if spans else [tensors], spans or [tuple(places)], strict=True
-        ):
-            beside = {
-                name: inputs[name][:, list(span)] for name in BESIDE if name in inputs
-            }
-            pieces.append(Piece(_digest(part), part, mark, span, beside))
+        for part, span in _separate(tensors, positions):
+            piece = Piece(
+                digest=_digest(part),
+                tensors=part,
+                mark=mark,
+                positions=span,
+                beside=_values_at(inputs, span),
+            )
+            pieces.append(piece)
     return pieces
 
 
-def _apart(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
-    """Return the tensors of each medium: one row each, or as many patches as its grid has; else all as one medium."""
+def _separate(
+    tensors: Mapping[str, Any], positions: Sequence[int]
+) -> Iterator[tuple[Mapping[str, Any], tuple[int, ...]]]:
+    """Yield the tensors and positions of each medium of a kind; together if they cannot be assigned."""
+    runs = _runs(positions)
+    parts = _tensors_of_each(tensors, len(runs))
+    spans = _spans(positions, runs, parts)
+    if spans:
+        yield from zip(parts, spans, strict=True)
+    else:
+        yield tensors, tuple(positions)
+
+
+def _values_at(inputs: Mapping[str, Any], positions: Sequence[int]) -> dict[str, Any]:
+    """Return the values of per-token inputs at these positions."""
+    values = {}
+    for name in BESIDE:
+        if name in inputs:
+            values[name] = inputs[name][:, list(positions)]
+    return values
+
+
+def _tensors_of_each(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
+    """Return the tensors of each medium; of all as one medium if they cannot be separated.
+
+    A medium has one row of each tensor, or as many patches as its grid has.
+    """
     import torch
 
-    if not all(
-        isinstance(value, torch.Tensor) and value.dim() for value in tensors.values()
-    ):
-        return [dict(tensors)]
-    pixels = tensors.get("pixel_values")
-    if (
-        pixels is not None
-        and pixels.dim() == 5
-        and all(x.shape[:2] == (1, runs) for x in tensors.values())
-    ):
-        # All images of a prompt, or all tiles of them, make up one row.
-        return [
-            {name: value[:, at : at + 1] for name, value in tensors.items()}
-            for at in range(runs)
-        ]
-    grid = next(
-        (value for name, value in tensors.items() if name.endswith("grid_thw")), None
-    )
-    counts = {name: len(value) for name, value in tensors.items()}
-    number = min(counts.values()) if grid is None else len(grid)
-    sizes = [1] * number if grid is None else grid.prod(-1).tolist()
-    parts: list[dict[str, Any]] = [{} for _ in range(number)]
-    for name, value in tensors.items():
-        cuts = [1] * number if counts[name] == number else sizes
-        if sum(cuts) != counts[name]:
+    for value in tensors.values():
+        if not isinstance(value, torch.Tensor) or not value.dim():
             return [dict(tensors)]
-        for part, piece in zip(parts, value.split(cuts), strict=True):
+    if _are_in_one_row(tensors, runs):
+        parts = []
+        for index in range(runs):
+            column = slice(index, index + 1)
+            part = {name: value[:, column] for name, value in tensors.items()}
+            parts.append(part)
+        return parts
+    counts = {name: len(value) for name, value in tensors.items()}
+    sizes = [1] * min(counts.values())
+    for name, value in tensors.items():
+        if name.endswith("grid_thw"):
+            sizes = value.prod(-1).tolist()
+            break
+    number = len(sizes)
+    parts = [{} for _ in range(number)]
+    for name, value in tensors.items():
+        lengths = [1] * number if counts[name] == number else sizes
+        if sum(lengths) != counts[name]:
+            return [dict(tensors)]
+        for part, piece in zip(parts, value.split(lengths), strict=True):
             part[name] = piece
     return parts
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, ...]]:
+def _are_in_one_row(tensors: Mapping[str, Any], runs: int) -> bool:
+    """Return True if all images of a prompt, or all tiles of them, make up one row."""
+    pixels = tensors.get("pixel_values")
+    if pixels is None or pixels.dim() != 5:
+        return False
+    return all(value.shape[:2] == (1, runs) for value in tensors.values())
+
+
+def _runs(positions: Sequence[int]) -> list[tuple[int, ...]]:
     """Return runs of consecutive positions."""
-    ends = [
-        at for at, (one, other) in enumerate(pairwise(places), 1) if other != one + 1
-    ]
-    return [
-        tuple(places[start:stop]) for start, stop in pairwise([0, *ends, len(places)])
-    ]
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and position == runs[-1][-1] + 1:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    return [tuple(run) for run in runs]
 
 
 def _spans(
-    places: Sequence[int],
+    positions: Sequence[int],
     runs: list[tuple[int, ...]],
     parts: Sequence[Mapping[str, Any]],
 ) -> list[tuple[int, ...]]:
@@ -129,11 +156,12 @@ def _spans(
     if len(runs) == len(parts):
         return runs
     shapes = {tuple(tuple(value.shape) for value in part.values()) for part in parts}
-    size, left = divmod(len(places), len(parts))
-    # What is of one shape has as many tokens each.
-    if left or len(shapes) > 1:
+    size, remainder = divmod(len(positions), len(parts))
+    # Media of one shape have equal numbers of tokens.
+    if remainder or len(shapes) > 1:
         return []
-    return [tuple(places[at : at + size]) for at in range(0, len(places), size)]
+    starts = range(0, len(positions), size)
+    return [tuple(positions[start : start + size]) for start in starts]
 
 
 def _digest(tensors: Mapping[str, Any]) -> bytes:
@@ -141,26 +169,29 @@ def _digest(tensors: Mapping[str, Any]) -> bytes:
 
     digest = hashlib.blake2b(digest_size=16)
     for name, value in sorted(tensors.items()):
-        digest.update(
-            f"{name} {getattr(value, 'shape', '')} {getattr(value, 'dtype', value)}\0".encode()
-        )
+        shape = getattr(value, "shape", "")
+        kind = getattr(value, "dtype", value)
+        digest.update(f"{name} {shape} {kind}\0".encode())
         if isinstance(value, torch.Tensor):
-            digest.update(
-                value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-            )
+            line = value.cpu().contiguous().reshape(-1)
+            digest.update(line.view(torch.uint8).numpy().data)
     return digest.digest()
 
 
 def alike_pieces(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Yield pieces of one kind and shape together, at most `most` of them."""
+    """Return pieces of one kind and shape together, at most `most` of them."""
+    batches: list[list[Piece]] = []
+    ordered = sorted(pieces, key=_shape_of)
+    for _, group in groupby(ordered, key=_shape_of):
+        members = iter(group)
+        while batch := list(islice(members, most)):
+            batches.append(batch)
+    return batches
 
-    def shape(piece: Piece) -> Any:
-        return piece.mark, [
-            (name, tuple(getattr(value, "shape", ())))
-            for name, value in sorted(piece.tensors.items())
-        ]
 
-    groups = [list(group) for _, group in groupby(sorted(pieces, key=shape), key=shape)]
-    return [
-        group[at : at + most] for group in groups for at in range(0, len(group), most)
-    ]
+def _shape_of(piece: Piece) -> tuple[int, list[tuple[str, tuple[int, ...]]]]:
+    """Return the kind of a medium, and the names and shapes of its tensors."""
+    shapes = []
+    for name, value in sorted(piece.tensors.items()):
+        shapes.append((name, tuple(getattr(value, "shape", ()))))
+    return piece.mark, shapes

@@ -23,6 +23,7 @@ from .media_settings import (
     settings_of,
 )
 from .sampling import is_greedy
+from .text import filler_of
 
 
 @dataclass
@@ -48,31 +49,25 @@ class PlainWriter:
                 return self._one_by_one(requests, inputs)
             batch = placed(joined(inputs, self._filler), self.model)
             draws = 1 if is_greedy(first.options) else first.options.n
-            draws_of_rows = [self.draw(batch, first, index) for index in range(draws)]
+            drawn = [self.draw(batch, first, index) for index in range(draws)]
         except _Unclear:
             return self._one_by_one(requests, inputs)
         except NotFinite as error:
-            return (
-                [not_finite(str(error))]
-                if len(requests) == 1
-                else self._one_by_one(requests, inputs)
-            )
-        return [
-            self._output(
-                request,
-                [rows[place] for rows in draws_of_rows],
-                length_of(inputs[place]),
-            )
-            for place, request in enumerate(requests)
-        ]
+            if len(requests) == 1:
+                return [not_finite(str(error))]
+            return self._one_by_one(requests, inputs)
+        outputs = []
+        for row, request in enumerate(requests):
+            answers = [rows[row] for rows in drawn]
+            outputs.append(self._output(request, answers, length_of(inputs[row])))
+        return outputs
 
     def _output(
         self, request: Request, answers: Sequence[Drawn], length: int
     ) -> Output:
-        candidates = [self.answers.candidate(request, one) for one in answers]
-        return self.answers.output(
-            request, candidates, length, self.squeezed(request, length)
-        )
+        candidates = [self.answers.candidate(request, answer) for answer in answers]
+        squeezed = self.squeezed(request, length)
+        return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
         """Return the tokens for an answer after a prompt of so many tokens, if it was to have more."""
@@ -97,45 +92,45 @@ class PlainWriter:
         with self.drawing(request, index):
             token_rows = self.model.generate(**inputs, **settings)
         penalties.check()
-        answers = [
-            self.answers.own(row, length, request.options.stop)
-            for row in token_rows.tolist()
-        ]
-        if ending is None:
-            prompts = inputs["input_ids"].tolist()
-            return [
-                Drawn(ids, prompt=prompt)
-                for ids, prompt in zip(answers, prompts, strict=True)
-            ]
-        if ending.is_unclear:
+        if ending is not None and ending.is_unclear:
             raise _Unclear
-        return [
-            Drawn(ids, not ending.took_all(row, len(ids)))
-            for row, ids in enumerate(answers)
-        ]
+        prompts = inputs["input_ids"].tolist() if ending is None else []
+        answers = []
+        for row, tokens in enumerate(token_rows.tolist()):
+            ids = self.answers.own(tokens, length, request.options.stop)
+            if ending is None:
+                answers.append(Drawn(ids, prompt=prompts[row]))
+            else:
+                has_ended = not ending.took_all(row, len(ids))
+                answers.append(Drawn(ids, has_ended))
+        return answers
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
-        """Watch where answers to audio clips end, because speech models remove their end tokens."""
-        rows = next(len(value) for value in inputs.values() if hasattr(value, "shape"))
+        """Watch where answers to audio clips end.
+
+        Speech models remove their end tokens, so an answer alone does not show it.
+        """
+        tensors = [value for value in inputs.values() if hasattr(value, "shape")]
         ending = Ending(
-            rows, settings["max_new_tokens"], {*self.answers.ends(), self._filler}
+            rows=len(tensors[0]),
+            room=settings["max_new_tokens"],
+            ends={*self.answers.ends(), self._filler},
         )
-        settings["stopping_criteria"] = [*settings.get("stopping_criteria", ()), ending]
+        criteria = settings.setdefault("stopping_criteria", [])
+        criteria.append(ending)
         return ending
 
     def settings_for(
         self, request: Request, length: int, penalties: Penalties
     ) -> dict[str, Any]:
-        """Return the arguments of `generate` for a request after a prompt of so many tokens."""
-        settings = settings_of(
-            request.options, self.limits, length + self.opening, self.settings
-        )
+        """Return the arguments of `generate` for a request after a prompt of `length` tokens."""
+        before = length + self.opening
+        settings = settings_of(request.options, self.limits, before, self.settings)
         if penalties.are_asked:
             settings["logits_processor"] = [penalties]
         if request.options.stop:
-            settings["stopping_criteria"] = [
-                Stopping(self.answers.stops(request.options.stop), length)
-            ]
+            stops = self.answers.stops(request.options.stop)
+            settings["stopping_criteria"] = [Stopping(stops, length)]
         return settings
 
     @contextmanager
@@ -157,23 +152,14 @@ class PlainWriter:
         if length_of(short) == length_of(long):
             return True
         if self.fills is None:
+            pair = [placed(short, self.model), placed(long, self.model)]
             with quiet():
-                self.fills = fills_rightly(
-                    self.model,
-                    [placed(one, self.model) for one in (short, long)],
-                    self._filler,
-                )
+                self.fills = fills_rightly(self.model, pair, self._filler)
         return bool(self.fills)
 
     @property
     def _filler(self) -> int:
-        tokenizer = self.answers.tokenizer
-        found = (
-            tokenizer.eos_token_id
-            if tokenizer.pad_token_id is None
-            else tokenizer.pad_token_id
-        )
-        return int(found or 0)
+        return filler_of(self.answers.tokenizer)
 
 
 class _Unclear(Exception):

@@ -64,17 +64,19 @@ class MediaRenderer(Renderer):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Return token ids and media tensors of one prompt."""
         text = self.text(prompt)
-        images = [
-            self._decoded(part) for part in prompt.media if isinstance(part, Image)
-        ]
-        clips = [
-            self._decoded(part) for part in prompt.media if isinstance(part, Audio)
-        ]
+        images = []
+        clips = []
+        for part in prompt.media:
+            if isinstance(part, Image):
+                images.append(self._decoded(part))
+            elif isinstance(part, Audio):
+                clips.append(self._decoded(part))
         arguments: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if images:
             arguments["images"] = images
         if clips:
-            arguments |= {"audio": clips, "sampling_rate": self.rate}
+            arguments["audio"] = clips
+            arguments["sampling_rate"] = self.rate
         return dict(self.processor(**arguments, **self.how(text)))
 
     def weighed(self, prompt: Prompt) -> Weighed:
@@ -84,46 +86,38 @@ class MediaRenderer(Renderer):
         with an extra blank, and the end of the context may be one token with it. Such an end is then part of
         the continuation.
         """
-        inputs, text = self.inputs(prompt), self.text(prompt)
+        inputs = self.inputs(prompt)
+        text = self.text(prompt)
         encode = partial(self.tokenizer.encode, add_special_tokens=False)
         continuations = prompt.continuations or ()
-        context, wholes = (
-            tuple(encode(text)),
-            [tuple(encode(text + more)) for more in continuations],
-        )
-        seams = (
-            seam(context, whole, is_empty=not more)
-            for whole, more in zip(wholes, continuations, strict=True)
-        )
-        start = min(seams, default=len(context))
+        context = tuple(encode(text))
+        wholes = [tuple(encode(text + more)) for more in continuations]
+        start = len(context)
+        for whole, more in zip(wholes, continuations, strict=True):
+            start = min(start, seam(context, whole, is_empty=not more))
         ending = list(context[start:])
         if ending and inputs["input_ids"][0, -len(ending) :].tolist() != ending:
-            # The processor writes an end of its own, behind which nothing grows together.
+            # The processor adds an end of its own, and no token can span it.
             return Weighed(inputs, tuple(tuple(encode(more)) for more in continuations))
         if ending:
-            inputs |= {
-                name: inputs[name][:, : -len(ending)]
-                for name in ("input_ids", *BESIDE)
-                if name in inputs
-            }
+            for name in ("input_ids", *BESIDE):
+                if name in inputs:
+                    inputs[name] = inputs[name][:, : -len(ending)]
         return Weighed(inputs, tuple(whole[start:] for whole in wholes))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """Return the failure of a prompt whose tensors do not contain an audio clip to its end."""
+        clips = [part for part in prompt.media if isinstance(part, Audio)]
+        if not clips:
+            return None
         try:
-            lengths = [
-                len(self._decoded(part))
-                for part in prompt.media
-                if isinstance(part, Audio)
-            ]
-            most = heard_at_once(self.extractor, inputs, lengths) if lengths else None
-        except Exception as error:  # noqa: BLE001 - tensors of a shape nobody knows fail their sample alone
+            lengths = [len(self._decoded(clip)) for clip in clips]
+            limit = heard_at_once(self.extractor, inputs, lengths)
+        except Exception as error:  # noqa: BLE001 - tensors of unknown shape fail their sample alone
             return failure(error, self.where)
-        return (
-            None
-            if most is None
-            else not_heard(max(lengths) / self.rate, most / self.rate)
-        )
+        if limit is None:
+            return None
+        return not_heard(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
         """Return how to encode a text. A beginning that the template already wrote must not be added again."""
@@ -137,27 +131,25 @@ class MediaRenderer(Renderer):
         except AssayError:
             raise
         except Exception as error:
-            # A processor is somebody's program: what it raises is about this prompt.
-            what = f"the model's processor refuses this prompt: {type(error).__name__}: {error}"
-            raise UsageError(what, where=self.where) from error
+            # A processor may be code of the model: its errors are about this prompt.
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(
+                f"the model's processor refuses this prompt: {reason}",
+                where=self.where,
+            ) from error
 
     def shown(self, prompt: Prompt) -> str:
         """Return the prompt as the model reads it. Repeated placeholders are counted: `<image>×576`."""
         text = super().shown(prompt)
         for mark in {self._token(part.kind) for part in prompt.media}:
-            repeated = re.compile(f"(?:{re.escape(mark)}){{2,}}")
-            for match in reversed(list(repeated.finditer(text))):
-                counted = f"{mark}×{len(match[0]) // len(mark)}"
-                text = text[: match.start()] + counted + text[match.end() :]
+            text = _with_repeats_counted(text, mark)
         return text
 
     def text(self, prompt: Prompt) -> str:
         """Return the prompt as text, with the processor's placeholder for each medium."""
-        if not (prompt.is_chat and self.has_template):
-            prompt = replace(
-                prompt,
-                messages=tuple(self._marked(message) for message in prompt.messages),
-            )
+        if not prompt.is_chat or not self.has_template:
+            messages = tuple(map(self._marked, prompt.messages))
+            prompt = replace(prompt, messages=messages)
         return super().text(prompt)
 
     def _templated(
@@ -166,9 +158,8 @@ class MediaRenderer(Renderer):
         opens: bool = True,
         tools: Sequence[dict[str, Any]] = (),
     ) -> str:
-        return super()._templated(
-            [self._for_template(message) for message in messages], opens, tools
-        )
+        messages = list(map(self._for_template, messages))
+        return super()._templated(messages, opens, tools)
 
     def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return a message in the form that the template reads: a list of parts, or one text with placeholders."""
@@ -176,32 +167,34 @@ class MediaRenderer(Renderer):
         if content is None or isinstance(content, str) != self._reads_parts:
             return message
         if self._reads_parts:
-            return {**message, "content": [{"type": "text", "text": content}]}
-        texts = (
-            part["text"] if part["type"] == "text" else self._mark(part["type"])
-            for part in content
-        )
-        return {**message, "content": "".join(texts)}
+            part = {"type": "text", "text": content}
+            return {**message, "content": [part]}
+        text = ""
+        for part in content:
+            is_text = part["type"] == "text"
+            text += part["text"] if is_text else self._mark(part["type"])
+        return {**message, "content": text}
 
     @cached_property
     def _reads_parts(self) -> bool:
         """Return True if the template reads parts. Other templates would print a list as Python does."""
         word = MARKS[0]
+        part = {"type": "text", "text": word}
         try:
-            text = super()._templated(
-                [{"role": "user", "content": [{"type": "text", "text": word}]}]
-            )
+            text = super()._templated([{"role": "user", "content": [part]}])
         except AssayError:
             return False
-        return word in text and not re.search(rf"""["']text["']: ?["']{word}""", text)
+        printed = re.search(rf"""["']text["']: ?["']{word}""", text)
+        return word in text and not printed
 
     def _marked(self, message: Message) -> Message:
+        """Return a message with placeholders instead of its media."""
         if message.parts is None:
             return message
-        parts = (
-            Text(self._mark(part.kind)) if isinstance(part, Media) else part
-            for part in message.parts
-        )
+        parts = []
+        for part in message.parts:
+            is_medium = isinstance(part, Media)
+            parts.append(Text(self._mark(part.kind)) if is_medium else part)
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
@@ -211,48 +204,53 @@ class MediaRenderer(Renderer):
         return self._marks[kind]
 
     def _token(self, kind: str) -> str:
-        found = getattr(self.processor, f"{kind}_token", None)
-        return str(found if isinstance(found, str) else f"<{kind}>")
+        """Return the processor's token for a medium, `<image>` if it names none."""
+        token = getattr(self.processor, f"{kind}_token", None)
+        return token if isinstance(token, str) else f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
         """Return a medium between two words as the template writes it, with the text around it."""
         if not self.has_template or not self._reads_parts:
             return ""
         before, after = MARKS[0], MARKS[1]
-        words = ({"type": "text", "text": word} for word in (before, after))
-        content = [next(words), {"type": kind}, next(words)]
+        content = [
+            {"type": "text", "text": before},
+            {"type": kind},
+            {"type": "text", "text": after},
+        ]
         try:
             text = super()._templated([{"role": "user", "content": content}])
         except AssayError:
             return ""
-        first, last = text.find(before), text.find(after)
-        between = text[first + len(before) : last] if 0 <= first < last else ""
+        _, _, rest = text.partition(before)
         # A template that puts all media first writes nothing between the words.
-        return between.strip() if self._token(kind) in between else ""
+        between, is_ordered, _ = rest.partition(after)
+        if not is_ordered or self._token(kind) not in between:
+            return ""
+        return between.strip()
 
     def _decoded(self, part: Image | Audio) -> Any:
         """Return a decoded image, or the samples of an audio clip. Media of few-shot examples are cached."""
-        if part.digest not in self._last:
+        cache = self._last
+        if part.digest not in cache:
             if isinstance(part, Image):
-                self._last[part.digest] = decode_image(part)
+                cache[part.digest] = decode_image(part)
             else:
-                self._last[part.digest] = decode_audio(
-                    part, rate=self.rate, channels=1
-                ).samples
-        self._last.move_to_end(part.digest)
-        if len(self._last) > REMEMBERED:
-            self._last.popitem(last=False)
-        return self._last[part.digest]
+                audio = decode_audio(part, rate=self.rate, channels=1)
+                cache[part.digest] = audio.samples
+        cache.move_to_end(part.digest)
+        if len(cache) > REMEMBERED:
+            cache.popitem(last=False)
+        return cache[part.digest]
 
     @property
     def extractor(self) -> Any:
-        """Return what makes tensors of audio clips, under either name; `None` if a processor does everything."""
-        found = getattr(self.processor, "feature_extractor", None)
-        return (
-            found
-            if found is not None
-            else getattr(self.processor, "audio_processor", None)
-        )
+        """Return the part that makes tensors of audio clips; `None` if a processor has no such part."""
+        for name in ("feature_extractor", "audio_processor"):
+            extractor = getattr(self.processor, name, None)
+            if extractor is not None:
+                return extractor
+        return None
 
     @property
     def rate(self) -> int:
@@ -264,20 +262,19 @@ class SpeechRenderer(MediaRenderer):
     """Renders the only audio clip of a prompt. The model does not see words."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the tensors of the audio clip."""
         audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
+        limit = getattr(extractor, "chunk_length", None)
         arguments: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
-        if audio.seconds > float(
-            getattr(extractor, "chunk_length", None) or audio.seconds
-        ):
-            # Longer than the model hears at once: it goes on by its own time stamps.
-            arguments |= {
-                "truncation": False,
-                "padding": "longest",
-                "return_attention_mask": True,
-            }
-            return {**extractor(audio.samples, **arguments), "return_timestamps": True}
-        return dict(extractor(audio.samples, **arguments))
+        if not limit or audio.seconds <= float(limit):
+            return dict(extractor(audio.samples, **arguments))
+        # Longer than one window: the model writes time stamps, and continues at them.
+        arguments["truncation"] = False
+        arguments["padding"] = "longest"
+        arguments["return_attention_mask"] = True
+        inputs = extractor(audio.samples, **arguments)
+        return {**inputs, "return_timestamps": True}
 
     def text(self, prompt: Prompt) -> str:
         """Return the placeholder of the audio."""
@@ -305,13 +302,23 @@ def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Move tensors to the model's device, media in its precision. Other values stay."""
     import torch
 
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, torch.Tensor):
             value = value.to(model.device)
-            value = value.to(model.dtype) if value.is_floating_point() else value
-        found[name] = value
-    return found
+            if value.is_floating_point():
+                value = value.to(model.dtype)
+        arguments[name] = value
+    return arguments
+
+
+def _with_repeats_counted(text: str, mark: str) -> str:
+    """Write a mark that occurs several times in a row once, with the number: `<image>×576`."""
+
+    def count(match: re.Match[str]) -> str:
+        return f"{mark}×{len(match[0]) // len(mark)}"
+
+    return re.sub(f"(?:{re.escape(mark)}){{2,}}", count, text)
 
 
 def heard_at_once(
@@ -321,35 +328,29 @@ def heard_at_once(
 
     Feature extractors cut longer clips silently. A processor that splits clips is not affected.
     """
-    features, hop = inputs.get("input_features"), getattr(extractor, "hop_length", None)
+    features = inputs.get("input_features")
+    hop = getattr(extractor, "hop_length", None)
     if hop is None or features is None or features.ndim != 3:
         return None
-    bands = getattr(extractor, "feature_size", None)
-    rows, frames = (
-        features.shape[0],
-        features.shape[1 if features.shape[2] == bands else 2],
-    )
-    most = int(frames) * int(hop)
+    rows, frames, bands = features.shape
+    if bands != getattr(extractor, "feature_size", None):
+        frames = bands  # frames last, as Whisper has them
+    limit = int(frames) * int(hop)
     # The last frame may be shorter than the others; and it may end, not begin, where the audio does.
-    slack = max(
-        int(getattr(extractor, name, None) or 0) for name in ("hop_length", *_WINDOWS)
-    )
-    if not most or max(lengths) <= most + slack:
+    slack = 0
+    for name in ("hop_length", *_WINDOWS):
+        slack = max(slack, int(getattr(extractor, name, None) or 0))
+    if not limit or max(lengths) <= limit + slack:
         return None
-    return (
-        most
-        if rows < sum(math.ceil(length / (most + slack)) for length in lengths)
-        else None
-    )
+    pieces = sum(math.ceil(length / (limit + slack)) for length in lengths)
+    return limit if rows < pieces else None
 
 
 def not_heard(seconds: float, at_once: float, why: str = "") -> Output:
     """Return the failure of a sample whose audio would be cut."""
-    what = (
-        f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
-    )
     return Output.failed(
         "context",
-        f"{what}; fix: shorter clips, or a model that hears longer ones",
+        f"a clip lasts {seconds:.1f} s and the model hears {at_once:.1f} s at once{why}"
+        "; fix: shorter clips, or a model that hears longer ones",
         retryable=False,
     )

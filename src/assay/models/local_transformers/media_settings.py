@@ -44,30 +44,29 @@ NOTHING_AT_ONE = frozenset(
 def room_for(
     options: GenerateOptions, limits: Limits, length: int
 ) -> tuple[int, int | None]:
-    """Return the tokens for an answer after so many, and the same again if it was to have more."""
-    wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
-    room = max(1, min(wanted, limits.context - length))
-    return room, room if room < wanted else None
+    """Return the tokens for an answer after `length` tokens, and the same again if it was to have more."""
+    most = limits.max_tokens if options.max_tokens is None else options.max_tokens
+    room = max(1, min(most, limits.context - length))
+    return room, room if room < most else None
 
 
 def settings_of(
     options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of `generate` after so many tokens. Options take precedence over other settings."""
+    """Return the arguments of `generate` after `length` tokens. Options take precedence over other settings."""
     room, _ = room_for(options, limits, length)
     settings: dict[str, Any] = {
         "max_new_tokens": room,
         "do_sample": not is_greedy(options),
         **defaults,
     }
-    if not is_greedy(options):
-        names = ("temperature", "top_p", "top_k", "min_p")
-        settings |= {
-            name: value
-            for name in names
-            if (value := getattr(options, name)) is not None
-        }
-        settings.setdefault("top_k", 0)
+    if is_greedy(options):
+        return settings
+    for name in ("temperature", "top_p", "top_k", "min_p"):
+        value = getattr(options, name)
+        if value is not None:
+            settings[name] = value
+    settings.setdefault("top_k", 0)
     return settings
 
 
@@ -75,19 +74,13 @@ def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return settings of the user or the model that only the model's own `generate` supports."""
     config = getattr(model, "generation_config", None)
     model_settings = {} if config is None else config.to_diff_dict()
-    further = {
-        name: value
-        for name, value in model_settings.items()
-        if name not in PLAIN_SETTINGS and value
-    }
-    return (
-        *settings,
-        *(
-            name
-            for name, value in further.items()
-            if not (value == 1 and name in NOTHING_AT_ONE)
-        ),
-    )
+    names = list(settings)
+    for name, value in model_settings.items():
+        is_plain = not value or name in PLAIN_SETTINGS
+        has_no_effect = value == 1 and name in NOTHING_AT_ONE
+        if not is_plain and not has_no_effect:
+            names.append(name)
+    return tuple(names)
 
 
 class NotFinite(ArithmeticError):
@@ -159,11 +152,10 @@ class Ending:
             self._sees_rows = self._sees_rows and len(input_ids) <= self.rows
         self._last = length
         if length - self._first == self.room:
-            self._full |= {
-                row
-                for row, token in enumerate(input_ids[:, -1].tolist())
-                if token not in self.ends
-            }
+            last_tokens = input_ids[:, -1].tolist()
+            for row, token in enumerate(last_tokens):
+                if token not in self.ends:
+                    self._full.add(row)
         return input_ids.new_zeros(len(input_ids), dtype=bool)
 
     @property
@@ -192,7 +184,8 @@ class Stopping:
         """Number of tokens of the prompt."""
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        rows = [row[self.length :] for row in input_ids.tolist()]
-        return input_ids.new_tensor(
-            [bool(row and self.stops(row)) for row in rows], dtype=bool
-        )
+        done = []
+        for row in input_ids.tolist():
+            written = row[self.length :]
+            done.append(bool(written and self.stops(written)))
+        return input_ids.new_tensor(done, dtype=bool)

@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ...core import Image, Likelihood, Media, Message, Prompt
@@ -37,11 +38,9 @@ class Marked:
     @property
     def shift(self) -> int:
         """The shift of positions after the prompt."""
-        return (
-            0
-            if self.positions is None
-            else int(self.positions.max()) + 1 - len(self.ids)
-        )
+        if self.positions is None:
+            return 0
+        return int(self.positions.max()) + 1 - len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +78,43 @@ class Sharing:
         self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]
     ) -> list[list[Likelihood]]:
         """Return the likelihoods of each prompt's continuations, given as token ids."""
+        engine = self.engine
+        pairs: list[Keyed] = []
         with self._handling(prompts):
-            pairs = [
-                Keyed(
-                    (*prompt.ids, *ids),
-                    len(prompt.ids),
-                    (*keys, *self._after(prompt, ids)),
-                )
-                for prompt, continuations in zip(prompts, texts, strict=True)
-                for keys in [self._keys(prompt)]
-                for ids in continuations
-            ]
-            found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
-        return [[next(found) for _ in continuations] for continuations in texts]
+            for prompt, continuations in zip(prompts, texts, strict=True):
+                pairs += self._pairs(prompt, continuations)
+            likelihoods = engine.within_memory(lambda: weigh(engine, pairs))
+        remaining = iter(likelihoods)
+        counts = [len(continuations) for continuations in texts]
+        return [list(islice(remaining, count)) for count in counts]
+
+    def _pairs(
+        self, prompt: Marked, continuations: Sequence[Sequence[int]]
+    ) -> Iterator[Keyed]:
+        """Yield each continuation with the tokens and keys before it."""
+        start = len(prompt.ids)
+        keys = self._keys(prompt)
+        for ids in continuations:
+            further_keys = self._after(prompt, ids)
+            yield Keyed((*prompt.ids, *ids), start, (*keys, *further_keys))
 
     def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[Row]]) -> None:
         """Write the rows of each prompt."""
         with self._handling(prompts):
-            every: list[Row] = []
+            submitted: list[Row] = []
             for prompt, rows_of_prompt in zip(prompts, rows, strict=True):
                 keys = self._keys(prompt)
                 for row in rows_of_prompt:
                     row.prompt = keys
                     row.prompt_ids = prompt.ids
                     row.shift = prompt.shift
-                    every.append(row)
-            self.engine.generator.submit(every)
-            self.engine.generator.finish(every)
+                submitted += rows_of_prompt
+            self.engine.generator.submit(submitted)
+            self.engine.generator.finish(submitted)
 
     def _handling(self, prompts: Sequence[Marked]) -> Any:
-        return self.engine.handling(
-            [piece for prompt in prompts for piece in prompt.pieces]
-        )
+        pieces = [piece for prompt in prompts for piece in prompt.pieces]
+        return self.engine.handling(pieces)
 
     def _keys(self, prompt: Marked) -> tuple[int, ...]:
         return self.engine.keys.of(prompt.ids, prompt.pieces, prompt.positions)
@@ -123,111 +127,121 @@ class Sharing:
         if not self.marks:
             return "its configuration names no token that stands for an image or an audio clip"
         inputs: list[Mapping[str, Any]] = []
-        more = [[3 + at, 5] for at in range(3 * len(self.marks))]
+        count = 3 * len(self.marks)
+        endings = [[3 + index, 5] for index in range(count)]
 
         def plain() -> list[Any]:
-            inputs.extend(self.renderer.inputs(prompt) for prompt in self._trials())
+            expected = []
             with self.engine.watched() as calls:
-                expected = [
-                    plainly(placed(one, self.model), ids)[-1].float()
-                    for one, ids in zip(inputs, more, strict=True)
-                ]
-            for one in calls:
-                check_given(one)
+                for prompt, ending in zip(self._trials(), endings, strict=True):
+                    tensors = self.renderer.inputs(prompt)
+                    inputs.append(tensors)
+                    logits = plainly(placed(tensors, self.model), ending)
+                    expected.append(logits[-1].float())
+            for arguments in calls:
+                check_given(arguments)
             return expected
 
-        return why_apart(
-            self.engine.decoder,
-            plain,
-            lambda: self._tried([self.read(one) for one in inputs], more),
-            lambda usual: check_written(self.engine, self.engine.decoder, usual),
-        )
+        def shared() -> list[Any]:
+            prompts = [self.read(tensors) for tensors in inputs]
+            return self._shared_logits(prompts, endings)
+
+        def check(usual: str | None) -> None:
+            check_written(self.engine, self.engine.decoder, usual)
+
+        return why_apart(self.engine.decoder, plain, shared, check)
 
     def _trials(self) -> Iterator[Prompt]:
-        """Return three prompts for each kind of media: two share a medium, and all of them the words before it."""
+        """Yield three prompts for each kind of media. Two share a medium, and all share the first words."""
         role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
-            one, other = _trial_media(kind, self.renderer.rate)
-            for medium, words in (
-                (one, "What is it?"),
-                (one, "Who?"),
-                (other, "What is it?"),
-            ):
-                yield Prompt((Message.of(role, "Look and listen. ", medium, words),))
+            first, second = _trial_media(kind, self.renderer.rate)
+            questions = (
+                (first, "What is it?"),
+                (first, "Who?"),
+                (second, "What is it?"),
+            )
+            for medium, words in questions:
+                message = Message.of(role, "Look and listen. ", medium, words)
+                yield Prompt((message,))
 
-    def _tried(
-        self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]
+    def _shared_logits(
+        self, prompts: Sequence[Marked], endings: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """Return the logits of the last token of each prompt and its continuation.
+        """Return the logits of the last token of each prompt with its ending.
 
-        Every common prefix is computed once.
+        Every common prefix is shared.
         """
         engine = self.engine
+        logits_of: dict[int, Any] = {}
         with self._handling(prompts):
-            rows = [
-                (*self._keys(prompt), *self._after(prompt, ids))
-                for prompt, ids in zip(prompts, more, strict=True)
-            ]
-            subtrees: list[Subtree] = []
-            stack: list[tuple[Node, PrefixSpan | None]] = [(grow(rows), None)]
-            while stack:
-                node, prefix = stack.pop()
-                if not node.children:
-                    subtrees.append(Subtree(node, prefix))
-                    continue
-                if node.stop > node.start:
-                    prefix = PrefixSpan(
-                        node.row, node.start, node.stop, prefix, tuple(node.rows())
-                    )
-                    engine.compute_prefix(prefix, rows)
-                stack += [(child, prefix) for child in node.children]
-            found: dict[int, Any] = {}
-            for subtree in subtrees:
+            rows = []
+            for prompt, ids in zip(prompts, endings, strict=True):
+                rows.append((*self._keys(prompt), *self._after(prompt, ids)))
+            for subtree in self._subtrees(rows):
                 layout = lay_out(subtree, rows)
-                logits = engine.run_segments(
-                    [subtree], [layout], [len(layout.tokens) - 1]
-                )
-                found |= {row: logits[0].float() for row in layout.paths}
+                last = len(layout.tokens) - 1
+                logits = engine.run_segments([subtree], [layout], [last])
+                for row in layout.paths:
+                    logits_of[row] = logits[0].float()
         engine.forget()
-        return [found[row] for row in range(len(rows))]
+        return [logits_of[row] for row in range(len(rows))]
+
+    def _subtrees(self, rows: Sequence[Sequence[int]]) -> list[Subtree]:
+        """Return the leaves of the tree of all rows, their prefixes computed."""
+        subtrees: list[Subtree] = []
+        stack: list[tuple[Node, PrefixSpan | None]] = [(grow(rows), None)]
+        while stack:
+            node, prefix = stack.pop()
+            if not node.children:
+                subtrees.append(Subtree(node, prefix))
+                continue
+            if node.stop > node.start:
+                members = tuple(node.rows())
+                prefix = PrefixSpan(node.row, node.start, node.stop, prefix, members)
+                self.engine.compute_prefix(prefix, rows)
+            stack += [(child, prefix) for child in node.children]
+        return subtrees
 
 
 def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
     """Return the positions of a prompt with media, as the model's own code counts; `None` for plain ones."""
     import torch
 
-    count = getattr(model, "get_rope_index", None) or getattr(
-        getattr(model, "model", None), "get_rope_index", None
-    )
+    inner = getattr(model, "model", None)
+    count = getattr(model, "get_rope_index", None)
+    count = count or getattr(inner, "get_rope_index", None)
     if count is None:
         return None
-    heard = inputs.get("feature_attention_mask")
-    arguments = {
+    audio_mask = inputs.get("feature_attention_mask")
+    available = {
         "mm_token_type_ids": torch.zeros_like(inputs["input_ids"]),
-        "audio_seqlens": None if heard is None else heard.sum(-1),
+        "audio_seqlens": None if audio_mask is None else audio_mask.sum(-1),
         **inputs,
     }
-    names = inspect.signature(count).parameters
-    positions, _ = count(
-        **{name: value for name, value in arguments.items() if name in names}
-    )
+    arguments = {}
+    for name in inspect.signature(count).parameters:
+        if name in available:
+            arguments[name] = available[name]
+    positions, _ = count(**arguments)
     return positions[:, 0].cpu().numpy()
 
 
 def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
+    """Return two images of colors, or two tones."""
     import numpy as np
 
     if kind == "image":
         from PIL import Image as pillow
 
-        across = np.linspace(0, 255, 64, dtype=np.uint8)[None].repeat(64, 0)
+        ramp = np.linspace(0, 255, 64, dtype=np.uint8)
+        across = ramp[None].repeat(64, 0)
         pixels = np.stack([across, across.T, 255 - across], 2)
-        return Image(pillow.fromarray(pixels)), Image(
-            pillow.fromarray(pixels[::-1, ::-1].copy())
-        )
+        turned = pixels[::-1, ::-1].copy()
+        return Image(pillow.fromarray(pixels)), Image(pillow.fromarray(turned))
     seconds = np.arange(rate // 2) / rate
-    low, high = (
-        audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate)
-        for hertz in (330, 1200)
-    )
-    return low, high
+    clips = []
+    for hertz in (330, 1200):
+        samples = np.sin(2 * math.pi * hertz * seconds)
+        clips.append(audio_from(samples.astype(np.float32), rate))
+    return clips[0], clips[1]

@@ -45,10 +45,11 @@ def bytes_of_answer(model: Any, length: int) -> int:
 
 def _number(config: Any, *names: str, default: int = 1) -> int:
     """Return the first of these numbers that the configuration has."""
-    return next(
-        (int(found) for name in names if (found := getattr(config, name, None))),
-        default,
-    )
+    for name in names:
+        value = getattr(config, name, None)
+        if value:
+            return int(value)
+    return default
 
 
 def free_bytes(device: Any) -> int:
@@ -57,39 +58,45 @@ def free_bytes(device: Any) -> int:
 
     kind = str(device).partition(":")[0]
     if kind == "cuda":
-        # What torch holds in case is free for it, too.
-        reserve = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(
-            device
-        )
-        return int(torch.cuda.mem_get_info(device)[0]) + int(reserve)
+        # Memory that torch reserved but does not use is free for it, too.
+        reserved = torch.cuda.memory_reserved(device)
+        unused = reserved - torch.cuda.memory_allocated(device)
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(free) + int(unused)
     if kind == "mps":
-        return int(
-            torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
-        )
+        limit = torch.mps.recommended_max_memory()
+        return int(limit - torch.mps.driver_allocated_memory())
     return free_of_machine()
 
 
 def free_of_machine(meminfo: str = "/proc/meminfo") -> int:
     """Return the memory that programs can still use on this machine, within the container's limit."""
-    try:
-        lines = Path(meminfo).read_text(encoding="ascii").splitlines()
-        free = next(
-            int(line.split()[1]) * 1024
-            for line in lines
-            if line.startswith("MemAvailable:")
-        )
-    except (OSError, StopIteration, ValueError):
+    free = _available(Path(meminfo))
+    if free is None:
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    limits = [
-        limit for files in CGROUPS if (limit := _free_of_container(*files)) is not None
-    ]
-    return max(0, min([free, *limits]))
+    for limit, usage in CGROUPS:
+        free_here = _free_of_container(Path(limit), Path(usage))
+        if free_here is not None:
+            free = min(free, free_here)
+    return max(0, free)
 
 
-def _free_of_container(limit: str, usage: str) -> int | None:
+def _available(meminfo: Path) -> int | None:
+    """Return the bytes of the line "MemAvailable:  123 kB"; None if it cannot be read."""
     try:
-        return int(Path(limit).read_text(encoding="ascii")) - int(
-            Path(usage).read_text(encoding="ascii")
-        )
+        lines = meminfo.read_text(encoding="ascii").splitlines()
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
     except (OSError, ValueError):
-        return None  # no such file, or no limit
+        pass  # not Linux
+    return None
+
+
+def _free_of_container(limit: Path, usage: Path) -> int | None:
+    """Return limit minus usage; None if there is no such file, or no limit."""
+    try:
+        total = int(limit.read_text(encoding="ascii"))
+        return total - int(usage.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

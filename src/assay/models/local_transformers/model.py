@@ -93,9 +93,10 @@ class LocalTransformers(LocalModel):
 
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
-            what = f"kind={self.kind!r} is no kind of model"
             raise UsageError(
-                what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}"
+                f"kind={self.kind!r} is no kind of model",
+                where=self.path,
+                fix=f"auto, or one of {', '.join(ACCEPTS)}",
             )
         self._check_options({"context": 2, "batch_size": 1, "rows": 0, "threads": 1})
         if self.rows or self.drafts is not None:
@@ -125,8 +126,11 @@ class LocalTransformers(LocalModel):
         inner = config.get("thinker_config") or config
         trained = trained_context(inner.get("text_config") or inner)
         if trained is not None and self.context > trained:
-            what = f"context={self.context} is longer than the model's own {trained}"
-            raise UsageError(what, where=self.path, fix=f"context={trained} or less")
+            raise UsageError(
+                f"context={self.context} is longer than the model's own {trained}",
+                where=self.path,
+                fix=f"context={trained} or less",
+            )
 
     @property
     def model_kind(self) -> Kind:
@@ -154,22 +158,20 @@ class LocalTransformers(LocalModel):
         return self.chat_template is not None or self.source.has_chat_template()
 
     def _produces(self) -> frozenset[str]:
+        """Return the kinds of output that the configuration shows."""
         if self.model_kind == "voice":
             return frozenset({"audio"})
-        if self.model_kind == "omni" and self.source.config().get(
-            "enable_audio_output", True
-        ):
+        config = self.source.config()
+        if self.model_kind == "omni" and config.get("enable_audio_output", True):
             return frozenset({"text", "audio"})
-        return (
-            frozenset({"text", "image"})
-            if can_draw(self.source.config())
-            else frozenset({"text"})
-        )
+        if can_draw(config):
+            return frozenset({"text", "image"})
+        return frozenset({"text"})
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Digests of weights and configuration, and the settings that can change an answer."""
-        return {
+        identity = {
             **self.source.identity(),
             "kind": self.model_kind,
             "dtype": self.source.computed_in(),
@@ -177,14 +179,14 @@ class LocalTransformers(LocalModel):
             "context": self.context,
             "truncate": self.truncate,
             "chat_template": self.chat_template,
-            **({"tool_syntax": self.tool_syntax} if self.tool_syntax else {}),
-            **(
-                {"generate_args": dict(self.generate_args)}
-                if self.generate_args
-                else {}
-            ),
             "engine": "transformers",
         }
+        # Left out if empty: identities of older runs have no such entry.
+        if self.tool_syntax:
+            identity["tool_syntax"] = self.tool_syntax
+        if self.generate_args:
+            identity["generate_args"] = dict(self.generate_args)
+        return identity
 
     def load(self) -> None:
         """Load the weights, unless they are loaded."""
@@ -225,22 +227,30 @@ class LocalTransformers(LocalModel):
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Generate all answers. The next batch is prepared while the device works on this one."""
-        return self._with_calls(self._asked("generate", requests), requests)
+        loaded = self._ready()
+        with self._reading:
+            prepared = loaded.prepare_generate(requests)
+        if isinstance(loaded, TextModel):
+            loaded.submit(prepared)
+        with self._device(loaded, len(requests)):
+            outputs = loaded.generate(prepared)
+        return self._with_calls(outputs, requests)
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Compute the likelihoods of all continuations. The next batch is prepared while the device works."""
-        return self._asked("likelihood", requests)
-
-    def _asked(self, verb: str, requests: Sequence[Request]) -> list[Output]:
         loaded = self._ready()
         with self._reading:
-            prepared = getattr(loaded, f"prepare_{verb}")(requests)
-        if verb == "generate" and isinstance(loaded, TextModel):
-            loaded.submit(prepared)
-        with self._lock, self._meter.batch(len(requests)):
+            prepared = loaded.prepare_likelihood(requests)
+        with self._device(loaded, len(requests)):
+            outputs: list[Output] = loaded.likelihood(prepared)
+        return outputs
+
+    @contextlib.contextmanager
+    def _device(self, loaded: Any, count: int) -> Iterator[None]:
+        """Reserve the device for a batch of `count` requests, and meter its progress."""
+        with self._lock, self._meter.batch(count):
             loaded.engine.count.meter = self._meter
-            answers: list[Output] = getattr(loaded, verb)(prepared)
-        return answers
+            yield
 
     def report_to(self, meter: Meter) -> None:
         """Count passes and finished answers on a meter from now on."""
@@ -265,8 +275,8 @@ class LocalTransformers(LocalModel):
     @property
     def _prompts(self) -> Renderer:
         if self._loaded is not None:
-            found: Renderer = self._loaded.renderer
-            return found
+            loaded_renderer: Renderer = self._loaded.renderer
+            return loaded_renderer
         kind = self.model_kind
         if kind in ("text", "voice"):
             tokenizer = load_tokenizer(self.source)

@@ -86,19 +86,21 @@ class PlainText:
         import torch
 
         tally = Tally(pairs)
-        alike: dict[tuple[int, ...], list[int]] = {}
+        pairs_of: dict[tuple[int, ...], list[int]] = {}
         for index, pair in enumerate(pairs):
             if pair.computed:
-                alike.setdefault(pair.computed, []).append(index)
-        for group in by_length(list(alike), len, BATCH):
-            ids = torch.tensor(group, device=device_of(self.model))
+                pairs_of.setdefault(pair.computed, []).append(index)
+        for sequences in by_length(list(pairs_of), len, BATCH):
+            ids = torch.tensor(sequences, device=device_of(self.model))
             with torch.inference_mode():
                 logits = self.model(input_ids=ids, use_cache=False).logits
-            for line, sequence in zip(logits, group, strict=True):
-                for index in alike[sequence]:
-                    predicted = range(pairs[index].start - 1, len(sequence))
-                    tally.add(line, [(at, index, at) for at in predicted])
-                meter.advance(len(alike[sequence]) / len(pairs))
+            for line, sequence in zip(logits, sequences, strict=True):
+                members = pairs_of[sequence]
+                for index in members:
+                    positions = range(pairs[index].start - 1, len(sequence))
+                    predictions = [(row, index, row) for row in positions]
+                    tally.add(line, predictions)
+                meter.advance(len(members) / len(pairs))
         return tally.results()
 
     def _weigh_decoder(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
@@ -108,13 +110,17 @@ class PlainText:
         tally = Tally(pairs)
         device = device_of(self.model)
         for index, pair in enumerate(pairs):
-            ids = torch.tensor([pair.tokens[: pair.start]], device=device)
-            labels = torch.tensor([pair.tokens[pair.start :]], device=device)
+            start = pair.start
+            ids = torch.tensor([pair.tokens[:start]], device=device)
+            labels = torch.tensor([pair.tokens[start:]], device=device)
             if labels.numel():
                 with torch.inference_mode():
-                    logits = self.model(input_ids=ids, labels=labels).logits[0]
-                places = range(len(logits))
-                tally.add(logits, [(at, index, pair.start - 1 + at) for at in places])
+                    out = self.model(input_ids=ids, labels=labels)
+                logits = out.logits[0]
+                predictions = []
+                for row in range(len(logits)):
+                    predictions.append((row, index, start - 1 + row))
+                tally.add(logits, predictions)
             meter.advance(1 / len(pairs))
         return tally.results()
 
@@ -123,10 +129,11 @@ class PlainText:
         if self._is_causal is None:
             long, *_ = probe_rows(self.model)
             whole = plain_logits(self.model, long)
-            begun = plain_logits(self.model, long[:-2])
-            apart = float((whole[: len(begun)] - begun).abs().max())
-            # What is not a number shows nothing, and fails its samples by itself.
-            self._is_causal = not apart > tolerance_of(self.model.dtype)
+            without_end = plain_logits(self.model, long[:-2])
+            differences = (whole[: len(without_end)] - without_end).abs()
+            # Logits that are not finite prove nothing, and fail their samples anyway.
+            limit = tolerance_of(self.model.dtype)
+            self._is_causal = not float(differences.max()) > limit
         if not self._is_causal:
             raise ModelError(
                 "the model's logits depend on later tokens, so it has no likelihoods",
@@ -144,13 +151,16 @@ class Chooser:
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Return scores that leave each row one token: the one it chose."""
         tokens = [self.filler] * len(self.rows)
-        places = [at for at, row in enumerate(self.rows) if not row.is_done]
-        rows = [self.rows[at] for at in places]
-        choices = choose_tokens(scores[places], rows)
-        for at, row, choice in zip(places, rows, choices, strict=True):
-            row.take(choice)
+        unfinished = []
+        for index, row in enumerate(self.rows):
+            if not row.is_done:
+                unfinished.append(index)
+        rows = [self.rows[index] for index in unfinished]
+        choices = choose_tokens(scores[unfinished], rows)
+        for index, choice in zip(unfinished, choices, strict=True):
+            self.rows[index].take(choice)
             if choice is not None:
-                tokens[at] = choice.token
+                tokens[index] = choice.token
         forced = scores.new_full(scores.shape, float("-inf"))
         lines = range(len(tokens))
         forced[lines, tokens] = 0.0

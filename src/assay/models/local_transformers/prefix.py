@@ -49,34 +49,50 @@ class Node:
 
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
     """Return the tree of all sequences. Its root covers what all of them share."""
-    order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
     import numpy as np
 
+    order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
     arrays = [np.asarray(sequences[row], dtype=np.int64) for row in order]
-    shared = [_common(a, b) for a, b in pairwise(arrays)]
+    lengths = [len(array) for array in arrays]
+    shared = [_common(first, second) for first, second in pairwise(arrays)]
     root = Node(0, 0, order[0])
-    stack: list[tuple[Node, int, int]] = [(root, 0, len(order))]
+    stack = [(root, 0, len(order))]
     while stack:
         node, low, high = stack.pop()
-        # Sorted, the shortest common prefix of a prefix_span is the smallest between its neighbours.
-        node.stop = min(shared[low : high - 1], default=len(arrays[low]))
-        first = low
-        for at in range(low, high):
-            if at + 1 < high and shared[at] > node.stop:
+        # In sorted order, all of a range share what its least similar neighbours share.
+        node.stop = min(shared[low : high - 1], default=lengths[low])
+        for start, stop in _groups(shared, node.stop, low, high):
+            first = start
+            while first < stop and lengths[first] == node.stop:
+                node.ends.append(order[first])
+                first += 1
+            if first == stop:
                 continue
-            group, first = (first, at + 1), at + 1
-            while group[0] < group[1] and len(arrays[group[0]]) == node.stop:
-                node.ends.append(order[group[0]])
-                group = (group[0] + 1, group[1])
-            if group[0] < group[1]:
-                child = Node(node.stop, node.stop, order[group[0]])
-                node.children.append(child)
-                stack.append((child, *group))
-    for node in reversed(list(root.walk())):
-        node.below = sum(
-            child.stop - child.start + child.below for child in node.children
-        )
+            child = Node(node.stop, node.stop, order[first])
+            node.children.append(child)
+            stack.append((child, first, stop))
+    _count_below(root)
     return root
+
+
+def _count_below(root: Node) -> None:
+    """Set the number of tokens below each node, children first."""
+    for node in reversed(list(root.walk())):
+        for child in node.children:
+            node.below += child.stop - child.start
+            node.below += child.below
+
+
+def _groups(
+    shared: Sequence[int], length: int, low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of sorted sequences that share more than `length` tokens."""
+    first = low
+    for index in range(low, high):
+        is_last = index + 1 == high
+        if is_last or shared[index] <= length:
+            yield first, index + 1
+            first = index + 1
 
 
 def common(a: Sequence[int], b: Sequence[int]) -> int:
@@ -179,7 +195,7 @@ class Layout:
     paths: dict[int, list[tuple[int, int]]]
     """For each sequence that ends here: (position, index in the line) of the start of each node on its path."""
 
-    def place(self, row: int, position: int) -> int:
+    def offset_of(self, row: int, position: int) -> int:
         """Return the index in the line of a token of a sequence; -1 if it is in the prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
@@ -188,22 +204,24 @@ class Layout:
 
 
 def lay_out(subtree: Subtree, sequences: Sequence[Sequence[int]]) -> Layout:
-    """Lay out the tokens of a segment in a line, each visible to its own node and the nodes below it."""
-    tokens: list[int] = []
-    positions: list[int] = []
-    ends: list[int] = []
-    paths: dict[int, list[tuple[int, int]]] = {}
-    stack: list[tuple[Node, int, list[tuple[int, int]]]] = [
-        (subtree.node, subtree.start, [])
-    ]
+    """Lay out the tokens of a segment in a line.
+
+    Each token is visible to its own node and the nodes below it.
+    """
+    layout = Layout([], [], [], {})
+    root_path: list[tuple[int, int]] = []
+    stack = [(subtree.node, subtree.start, root_path)]
     while stack:
-        node, start, path = stack.pop()
-        path = [*path, (start, len(tokens))]
+        node, start, path_above = stack.pop()
+        offset = len(layout.tokens)
         size = node.stop - start
-        ends += [len(tokens) + size + node.below] * size
-        tokens += sequences[node.row][start : node.stop]
-        positions += range(start, node.stop)
+        end = offset + size + node.below
+        path = [*path_above, (start, offset)]
         for row in node.ends:
-            paths[row] = path
-        stack.extend((child, child.start, path) for child in reversed(node.children))
-    return Layout(tokens, positions, ends, paths)
+            layout.paths[row] = path
+        layout.tokens.extend(sequences[node.row][start : node.stop])
+        layout.positions.extend(range(start, node.stop))
+        layout.ends.extend([end] * size)
+        for child in reversed(node.children):
+            stack.append((child, child.start, path))
+    return layout

@@ -139,11 +139,12 @@ def choose_tokens(logits: Any, rows: Sequence[Row]) -> list[Choice | None]:
     finite = are_finite(logits)
     for options, members in by_options.items():
         is_whole = len(members) == len(rows)
-        lines = logits if is_whole else logits[members]
-        some = [rows[index] for index in members]
-        previous = [row.token_ids for row in some]
-        draws = [row.draw for row in some]
-        chosen = choose(lines, options, previous, draws)
+        chosen = choose(
+            logits if is_whole else logits[members],
+            options,
+            [rows[index].token_ids for index in members],
+            [rows[index].draw for index in members],
+        )
         for index, choice in zip(members, chosen, strict=True):
             if finite[index]:
                 choices[index] = choice

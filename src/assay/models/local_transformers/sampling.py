@@ -45,16 +45,21 @@ def check_options(
                 where=where,
             )
     if options.logprobs is not None and not reports:
-        what = "a local model that sees, hears or speaks reports no log-probabilities of what it writes"
         raise UsageError(
-            what, where=where, fix="leave logprobs out, or weigh continuations"
+            "a local model that sees, hears or speaks reports no log-probabilities "
+            "of what it writes",
+            where=where,
+            fix="leave logprobs out, or weigh continuations",
         )
 
 
 def are_finite(logits: Any) -> list[bool]:
-    """Return for each row whether a token can be chosen from it. Excluded tokens may have minus infinity."""
-    found: list[bool] = logits.amax(-1).isfinite().tolist()
-    return found
+    """Return for each row whether a token can be chosen from it.
+
+    Excluded tokens may have minus infinity.
+    """
+    finite: list[bool] = logits.amax(-1).isfinite().tolist()
+    return finite
 
 
 def choose(
@@ -71,28 +76,23 @@ def choose(
         tokens = shaped.argmax(-1)
     else:
         tokens = _drawn(shaped, options, draws)
+    token_ids = tokens.tolist()
     if options.logprobs is None:
-        return [Choice(token) for token in tokens.tolist()]
+        return [Choice(token) for token in token_ids]
     raw = torch.log_softmax(logits.float(), -1)
     logprobs = raw.gather(1, tokens[:, None])[:, 0].tolist()
-    if not options.logprobs:
-        return [
-            Choice(token, value)
-            for token, value in zip(tokens.tolist(), logprobs, strict=True)
-        ]
-    values, ids = raw.topk(min(options.logprobs, raw.shape[-1]), -1)
-    tops = [
-        tuple(zip(i, v, strict=True))
-        for i, v in zip(ids.tolist(), values.tolist(), strict=True)
-    ]
-    return [
-        Choice(*entry) for entry in zip(tokens.tolist(), logprobs, tops, strict=True)
-    ]
+    tops: list[tuple[tuple[int, float], ...]] = [()] * len(token_ids)
+    if options.logprobs:
+        values, ids = raw.topk(min(options.logprobs, raw.shape[-1]), -1)
+        for row, top_ids in enumerate(ids.tolist()):
+            tops[row] = tuple(zip(top_ids, values[row].tolist(), strict=True))
+    return list(map(Choice, token_ids, logprobs, tops))
 
 
 def penalised(
     logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]
 ) -> Any:
+    """Return logits lowered for the tokens that each row wrote before."""
     if not has_penalties(options):
         return logits
     import torch
@@ -101,18 +101,14 @@ def penalised(
     for row, tokens in enumerate(previous):
         if not tokens:
             continue
-        ids, counts = torch.tensor(list(tokens), device=logits.device).unique(
-            return_counts=True
-        )
+        written = torch.tensor(list(tokens), device=logits.device)
+        ids, counts = written.unique(return_counts=True)
         values = logits[row, ids]
         if options.repetition_penalty:
             penalty = options.repetition_penalty
             values = torch.where(values > 0, values / penalty, values * penalty)
-        values = (
-            values
-            - (options.frequency_penalty or 0.0) * counts
-            - (options.presence_penalty or 0.0)
-        )
+        values = values - (options.frequency_penalty or 0.0) * counts
+        values = values - (options.presence_penalty or 0.0)
         logits[row, ids] = values
     return logits
 
@@ -120,11 +116,11 @@ def penalised(
 def _drawn(
     logits: Any, options: GenerateOptions, draws: Sequence[random.Random]
 ) -> Any:
+    """Draw a token of each row from the distribution that the options leave."""
     import torch
 
-    ordered, ids = (logits / float(options.temperature or 1.0)).sort(
-        dim=-1, descending=True, stable=True
-    )
+    heated = logits / float(options.temperature or 1.0)
+    ordered, ids = heated.sort(dim=-1, descending=True, stable=True)
     chances = torch.softmax(ordered, -1)
     is_choice = torch.ones_like(chances, dtype=torch.bool)
     if options.top_k:
@@ -137,7 +133,10 @@ def _drawn(
     is_choice[:, 0] = True
     mass = (chances * is_choice).cumsum(-1)
     numbers = torch.tensor(
-        [[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device
+        [[draw.random()] for draw in draws],
+        dtype=mass.dtype,
+        device=mass.device,
     )
-    at = torch.searchsorted(mass, numbers * mass[:, -1:]).clamp(max=mass.shape[-1] - 1)
-    return ids.gather(1, at)[:, 0]
+    ranks = torch.searchsorted(mass, numbers * mass[:, -1:])
+    ranks = ranks.clamp(max=mass.shape[-1] - 1)
+    return ids.gather(1, ranks)[:, 0]

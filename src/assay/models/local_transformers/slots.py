@@ -24,13 +24,17 @@ class SlotCache:
     keys: dict[int, Any] = field(default_factory=dict)
     values: dict[int, Any] = field(default_factory=dict)
 
-    def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
-        """Write tokens to their places; keys and values come as heads by tokens by size."""
+    def store(
+        self, layer: int, slots: Any, positions: Any, key: Any, value: Any
+    ) -> None:
+        """Write tokens to their positions; keys and values come as heads by tokens by size."""
         for tensors, line in ((self.keys, key), (self.values, value)):
             if layer not in tensors:
-                shape = (self.count, self.length, line.shape[0], line.shape[-1])
+                heads, _, size = line.shape
+                shape = (self.count, self.length, heads, size)
                 tensors[layer] = zeros(shape, line)
-            tensors[layer][slots, places] = line.transpose(0, 1)
+            tensor = tensors[layer]
+            tensor[slots, positions] = line.transpose(0, 1)
 
     def copy(self, source: int | list[int], targets: list[int], length: int) -> None:
         """Copy the first tokens of one slot to others, or of several one by one."""
@@ -44,12 +48,13 @@ class SlotCache:
 
     def resize(self, count: int, length: int) -> None:
         """Make more or longer slots; layer by layer, so that one layer exists twice."""
-        kept_slots = min(count, self.count)
-        kept_tokens = min(length, self.length)
+        slots = slice(min(count, self.count))
+        tokens = slice(min(length, self.length))
         for tensors in (self.keys, self.values):
             for layer, old in tensors.items():
-                new = zeros((count, length, *old.shape[2:]), old)
-                new[:kept_slots, :kept_tokens] = old[:kept_slots, :kept_tokens]
+                heads_and_size = old.shape[2:]
+                new = zeros((count, length, *heads_and_size), old)
+                new[slots, tokens] = old[slots, tokens]
                 tensors[layer] = new
         self.count = count
         self.length = length
@@ -78,73 +83,85 @@ class PrefillPlan:
     def __init__(self, cache: SlotCache, segments: Sequence[Segment]) -> None:
         self.cache = cache
         self.segments = segments
-        self.positions = integers(
-            [at for part in segments for at in range(part.start, part.stop)]
-        )
+        positions: list[int] = []
+        for part in segments:
+            positions += range(part.start, part.stop)
+        self.positions = integers(positions)
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         """Return what the tokens see: heads by tokens by size in and out."""
         import torch
 
+        once = self._once
         device = query.device
-        slots = self._once("slots", device, self._slots)
-        places = self._once("places", device, lambda: self.positions)
-        self.cache.store(layer, slots, places, key, value)
+        slots = once("slots", device, self._slots)
+        positions = once("positions", device, lambda: self.positions)
+        self.cache.store(layer, slots, positions, key, value)
         keys = self.cache.keys[layer]
         values = self.cache.values[layer]
+        sizes = [part.size for part in self.segments]
         if takes_flash(query, keys, values, style):
-            starts, keys_from, lengths = (
-                self._once(name, device, make)
-                for name, make in (
-                    ("starts", self._starts),
-                    ("keys", self._key_starts),
-                    ("lengths", self._lengths),
-                )
+            starts = once("starts", device, self._starts)
+            key_starts = once("keys", device, self._key_starts)
+            lengths = once("lengths", device, self._lengths)
+            out = flash(
+                query.transpose(0, 1),
+                keys,
+                values,
+                starts,
+                key_starts,
+                lengths,
+                max(sizes),
+                style,
             )
-            lines = query.transpose(0, 1)
-            longest = max(part.size for part in self.segments)
-            out = flash(lines, keys, values, starts, keys_from, lengths, longest, style)
             return out.transpose(0, 1)
-        lines_of = query.split([part.size for part in self.segments], dim=1)
-        parts = [
-            self._look(line, part, keys, values, style)
-            for line, part in zip(lines_of, self.segments, strict=True)
-        ]
+        parts = []
+        for line, segment in zip(query.split(sizes, 1), self.segments, strict=True):
+            part = self._attend_segment(line, segment, keys, values, style)
+            parts.append(part)
         return torch.cat(parts, 1)
 
-    def _look(
+    def _attend_segment(
         self, query: Any, part: Segment, keys: Any, values: Any, style: Style
     ) -> Any:
         """Return what one segment sees, by plain attention."""
-        key, value = (
-            tensor[part.slot, : part.stop].transpose(0, 1)[None]
-            for tensor in (keys, values)
-        )
-        has_window = style.window is not None and part.stop > style.window
+        tokens = slice(part.stop)
+        key = keys[part.slot, tokens].transpose(0, 1)[None]
+        value = values[part.slot, tokens].transpose(0, 1)[None]
+        query = query[None]
+        window = style.window
+        if window is not None and part.stop <= window:
+            window = None
         mask = None
-        if part.start or has_window or style.softcap is not None:
+        is_causal = part.start == 0 and window is None
+        if not is_causal or style.softcap is not None:
             mask = self._once(
-                (part.start, part.size, style.window if has_window else None),
+                (part.start, part.size, window),
                 query.device,
-                lambda: self._mask(part, style.window),
-            ).to(query.dtype)
+                lambda: self._mask(part, window),
+            )
+            mask = mask.to(query.dtype)
         if style.softcap is not None:
-            return attend_by_hand(query[None], key, value, mask, style)[0]
-        return sdpa(query[None], key, value, mask, style.scale)[0]
+            return attend_by_hand(query, key, value, mask, style)[0]
+        return sdpa(query, key, value, mask, style.scale)[0]
 
     def _mask(self, part: Segment, window: int | None) -> Any:
         import torch
 
-        places = torch.arange(part.start, part.stop)[:, None]
-        others = torch.arange(part.stop)[None]
-        hidden = others > places
+        queries = torch.arange(part.start, part.stop)[:, None]
+        keys = torch.arange(part.stop)[None]
+        hidden = keys > queries
         if window is not None:
-            hidden |= places - others >= window
-        return torch.zeros(hidden.shape).masked_fill_(hidden, float("-inf"))
+            hidden |= queries - keys >= window
+        mask = torch.zeros(hidden.shape)
+        return mask.masked_fill_(hidden, float("-inf"))
 
     def _slots(self) -> Any:
-        return integers([part.slot for part in self.segments for _ in range(part.size)])
+        slots: list[int] = []
+        for part in self.segments:
+            slots += [part.slot] * part.size
+        return integers(slots)
 
     def _starts(self) -> Any:
         """Return the start of each segment in the pass, and the end of the last one."""
@@ -190,43 +207,56 @@ class DecodePlan:
         """Return what the tokens see: heads by slots by size in and out."""
         device = query.device
         positions = self.positions.to(device)
+        cache = self.cache
         if self._takes_kernel(query, key, value, style):
-            keys, values = self.cache.keys[layer], self.cache.values[layer]
-            lengths = self.lengths.to(device)
             out = attend_slots(
-                query, key, value, keys, values, positions, lengths, style
+                query,
+                key,
+                value,
+                cache.keys[layer],
+                cache.values[layer],
+                positions,
+                self.lengths.to(device),
+                style,
             )
             return out.transpose(0, 1)
         slots = self._starts[: self.width].to(device)
-        self.cache.store(layer, slots, positions, key, value)
-        keys = self.cache.keys[layer]
-        values = self.cache.values[layer]
+        cache.store(layer, slots, positions, key, value)
+        keys = cache.keys[layer]
+        values = cache.values[layer]
         if takes_flash(query, keys, values, style):
-            starts, keys_from, lengths = (
-                tensor.to(device)
-                for tensor in (self._starts, self._key_starts, self.lengths)
+            out = flash(
+                query.transpose(0, 1),
+                keys,
+                values,
+                self._starts.to(device),
+                self._key_starts.to(device),
+                self.lengths.to(device),
+                1,
+                style,
             )
-            lines = query.transpose(0, 1)
-            out = flash(lines, keys, values, starts, keys_from, lengths, 1, style)
             return out.transpose(0, 1)
+        out = self._attend_plainly(query, keys, values, style)
+        return out.flatten(1, 2).transpose(0, 1)
+
+    def _attend_plainly(self, query: Any, keys: Any, values: Any, style: Style) -> Any:
+        """Return what the tokens see: slots by key heads by query heads of each by size."""
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
-        first = self.shared if self._can_share(style, device) else 0
-        near_keys, near_values = (
-            tensor[: self.width, first : self.longest].transpose(1, 2)
-            for tensor in (keys, values)
-        )
+        first = self.shared if self._can_share(style, query.device) else 0
+        slots = slice(self.width)
+        tokens = slice(first, self.longest)
+        near_keys = keys[slots, tokens].transpose(1, 2)
+        near_values = values[slots, tokens].transpose(1, 2)
         mask = self._mask(style.window, first, query)
         if first:
-            out = self._in_two_parts(
+            return self._in_two_parts(
                 queries, keys, values, near_keys, near_values, mask, style
             )
-        elif style.softcap is not None:
-            out = attend_by_hand(queries, near_keys, near_values, mask, style)
-        else:
-            out = sdpa(queries, near_keys, near_values, mask, style.scale)
-        return out.flatten(1, 2).transpose(0, 1)
+        if style.softcap is not None:
+            return attend_by_hand(queries, near_keys, near_values, mask, style)
+        return sdpa(queries, near_keys, near_values, mask, style.scale)
 
     def _takes_kernel(self, query: Any, key: Any, value: Any, style: Style) -> bool:
         is_half = takes_flash(query, key, value, style)
@@ -250,17 +280,17 @@ class DecodePlan:
         import torch
 
         look = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        scale = style.scale
         width, heads, groups, size = queries.shape
-        far_keys, far_values = (
-            tensor[self.shared_slot, : self.shared].transpose(0, 1)[None]
-            for tensor in (keys, values)
-        )
+        far_keys = keys[self.shared_slot, : self.shared].transpose(0, 1)[None]
+        far_values = values[self.shared_slot, : self.shared].transpose(0, 1)[None]
         together = queries.transpose(0, 1).reshape(1, heads, width * groups, size)
-        far, far_sum = look(together, far_keys, far_values, scale=style.scale)
-        far = far[0].unflatten(1, (width, groups)).transpose(0, 1)
-        far_sum = far_sum[0].unflatten(1, (width, groups)).transpose(0, 1)
+        far, far_sum = look(together, far_keys, far_values, scale=scale)
+        shape = (width, groups)
+        far = far[0].unflatten(1, shape).transpose(0, 1)
+        far_sum = far_sum[0].unflatten(1, shape).transpose(0, 1)
         near, near_sum = look(
-            queries, near_keys, near_values, attn_mask=mask, scale=style.scale
+            queries, near_keys, near_values, attn_mask=mask, scale=scale
         )
         share = torch.sigmoid(far_sum - near_sum)[..., None].to(near.dtype)
         return near + (far - near) * share
@@ -271,11 +301,11 @@ class DecodePlan:
 
         name = (window, first, query.device)
         if name not in self._masks:
-            places = torch.arange(first, self.longest, device=query.device)
+            positions = torch.arange(first, self.longest, device=query.device)
             lengths = self.lengths.to(query.device)[:, None]
-            hidden = places >= lengths
+            hidden = positions >= lengths
             if window is not None:
-                hidden |= lengths - 1 - places >= window
+                hidden |= lengths - 1 - positions >= window
             added = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device)
             added = added.masked_fill_(hidden, float("-inf"))
             self._masks[name] = added[:, None, None]
@@ -289,10 +319,9 @@ def zeros(shape: Sequence[int], like: Any) -> Any:
 
     if like.device.type != "cpu":
         return like.new_zeros(shape)
-    bytes_needed = int(np.prod(shape)) * like.element_size()
-    return (
-        torch.from_numpy(np.zeros(bytes_needed, np.uint8)).view(like.dtype).view(*shape)
-    )
+    size = int(np.prod(shape)) * like.element_size()
+    memory = torch.from_numpy(np.zeros(size, np.uint8))
+    return memory.view(like.dtype).view(*shape)
 
 
 def takes_flash(query: Any, keys: Any, values: Any, style: Style) -> bool:

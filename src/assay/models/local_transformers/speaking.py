@@ -26,7 +26,7 @@ def writes_and_speaks(config: Mapping[str, Any]) -> bool:
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
-Saying = tuple[Request, dict[str, Any]]
+Prepared = tuple[Request, dict[str, Any]]
 """A request with its text as token ids."""
 
 
@@ -39,23 +39,22 @@ class VoiceModel:
         self.where = where
         self.engine = Counter(TokenCount(model))
 
-    def prepare_generate(self, requests: Sequence[Request]) -> list[Saying | Output]:
+    def prepare_generate(self, requests: Sequence[Request]) -> list[Prepared | Output]:
         """Convert texts to token ids. No device is needed."""
-        return [self._saying(request) for request in requests]
+        return [self._prepared(request) for request in requests]
 
-    def _saying(self, request: Request) -> Saying | Output:
+    def _prepared(self, request: Request) -> Prepared | Output:
+        """Return the token ids of the only text of a prompt; a failure if there are several."""
         check_options(request.options, self.where, reports=False)
-        texts = [
-            message.text
-            for message in request.prompt.messages
-            if message.parts is not None and message.text.strip()
-        ]
+        texts = []
+        for message in request.prompt.messages:
+            if message.parts is not None and message.text.strip():
+                texts.append(message.text)
         if len(texts) > 1:
-            message = f"the model takes one text, and the prompt has {len(texts)} turns"
-            return Output.failed("data", message, retryable=False)
-        inputs = dict(
-            self.renderer.tokenizer(texts[-1] if texts else "", return_tensors="pt")
-        )
+            fault = f"the model takes one text, and the prompt has {len(texts)} turns"
+            return Output.failed("data", fault, retryable=False)
+        text = texts[0] if texts else ""
+        inputs = dict(self.renderer.tokenizer(text, return_tensors="pt"))
         if inputs["input_ids"].numel() == 0:
             return Output.failed(
                 "exception",
@@ -64,17 +63,18 @@ class VoiceModel:
             )
         return request, inputs
 
-    def generate(self, prepared: Sequence[Saying | Output]) -> list[Output]:
+    def generate(self, prepared: Sequence[Prepared | Output]) -> list[Output]:
         """Make `n` audio clips for each text, each with its own seed."""
         outputs = []
-        for saying in prepared:
-            outputs.append(
-                saying if isinstance(saying, Output) else self._said(*saying)
-            )
+        for entry in prepared:
+            if isinstance(entry, Output):
+                outputs.append(entry)
+            else:
+                outputs.append(self._speak(*entry))
             self.engine.count.meter.advance(1 / len(prepared))
         return outputs
 
-    def _said(self, request: Request, tensors: Mapping[str, Any]) -> Output:
+    def _speak(self, request: Request, tensors: Mapping[str, Any]) -> Output:
         import torch
 
         inputs = {name: value.to(self.model.device) for name, value in tensors.items()}

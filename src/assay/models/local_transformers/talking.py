@@ -60,12 +60,18 @@ class TalkingModel(MediaModel):
         inputs: Mapping[int, Any],
     ) -> dict[int, Output]:
         """Answer requests with speech one by one, and the others together."""
-        spoken = [at for at in group if "audio" in requests[at].prompt.produces]
-        silent = [at for at in group if at not in spoken]
-        outputs = super()._answered(silent, requests, inputs) if silent else {}
-        return outputs | {at: self._said(requests[at], inputs[at]) for at in spoken}
+        outputs = {}
+        silent = []
+        for index in group:
+            if "audio" in requests[index].prompt.produces:
+                outputs[index] = self._speak(requests[index], inputs[index])
+            else:
+                silent.append(index)
+        if silent:
+            outputs |= super()._answered(silent, requests, inputs)
+        return outputs
 
-    def _said(self, request: Request, inputs: Mapping[str, Any]) -> Output:
+    def _speak(self, request: Request, inputs: Mapping[str, Any]) -> Output:
         # The speaking part needs to know how large images are, and refuses the images themselves.
         arguments = {
             f"thinker_{name}" if name == "pixel_values" else name: value

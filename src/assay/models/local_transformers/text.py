@@ -137,11 +137,11 @@ def filler_of(tokenizer: Any) -> int:
 
 
 def weigh_words(loaded: Any, pairs: Sequence[Pair]) -> list[Likelihood]:
-    """Return the likelihoods of continuations after words alone."""
+    """Return the likelihoods of continuations after prompts without media."""
     if loaded.plain_because is not None:
         plain = PlainText(loaded.model, 0)
         return plain.weigh(pairs, loaded.engine.count.meter)
-    found: list[Likelihood] = loaded.engine.within_memory(
+    likelihoods: list[Likelihood] = loaded.engine.within_memory(
         lambda: weigh(loaded.engine, pairs)
     )
-    return found
+    return likelihoods

@@ -28,11 +28,20 @@ class Limits:
 def fit(
     length: int, context: int, max_tokens: int | None, usual: int, policy: str
 ) -> tuple[int, int]:
-    """Return how many tokens of a prompt are kept, and how many its answer may have."""
-    wanted = usual if max_tokens is None else max_tokens
-    most = context // 2 if max_tokens is None else context * 3 // 4
-    size = length if policy == "refuse" else min(length, context - min(wanted, most))
-    return size, min(wanted, context - size)
+    """Return how many tokens of a prompt are kept, and how many its answer may have.
+
+    `usual` is the length of an answer for which nothing was asked.
+    """
+    if max_tokens is None:
+        requested = usual
+        reserved = context // 2
+    else:
+        requested = max_tokens
+        reserved = context * 3 // 4
+    size = length
+    if policy != "refuse":
+        size = min(length, context - min(requested, reserved))
+    return size, min(requested, context - size)
 
 
 def fitted(
@@ -50,10 +59,10 @@ def fitted(
     # One token must stand before the continuation, whose last token is only predicted.
     needed = max(len(pair.tokens) - pair.start for pair in pairs)
     if needed > longest:
-        what = f"a continuation has {needed} tokens and the model takes {longest}"
         return Output.failed(
             "context",
-            f"{what}; fix: shorter continuations, or a larger context",
+            f"a continuation has {needed} tokens and the model takes {longest}; "
+            "fix: shorter continuations, or a larger context",
             retryable=False,
         )
     return [cut_pair(pair, longest, policy) for pair in pairs], over
@@ -69,20 +78,21 @@ def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
 
 
 def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:
-    """Return `size` of the tokens: the last ones, or with `middle` half from each end."""
+    """Return `length` of the tokens: the last ones, or with `middle` half from each end."""
     if len(tokens) <= length:
         return tuple(tokens)
     head = length // 2 if policy == "middle" else 0
-    return (*tokens[:head], *tokens[len(tokens) - (length - head) :])
+    tail = length - head
+    return (*tokens[:head], *tokens[len(tokens) - tail :])
 
 
 def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
     """Return the failure of a prompt that does not fit. Prompts of models with media input are never cut."""
-    what = f"the prompt has {length} tokens and the model takes {context}"
+    message = f"the prompt has {length} tokens and the model takes {context}"
     fix = "truncate=left or middle, or fewer examples"
     if has_media:
         fix = "fewer or smaller images and audio clips, or fewer examples; `truncate` cuts prompts of text models only"
-    return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
+    return Output.failed("context", f"{message}; fix: {fix}", retryable=False)
 
 
 def cut_details(cut: int | None, squeezed: int | None = None) -> Mapping[str, Any]:

@@ -32,8 +32,11 @@ class LocalModel(ABC):
         """Raise for impossible options, and read the chat template."""
         check_counts(self, {"max_tokens": 1, **least}, self.path)
         if self.truncate not in POLICIES:
-            what = f"truncate={self.truncate!r} is not a policy"
-            raise UsageError(what, where=self.path, fix="refuse, left or middle")
+            raise UsageError(
+                f"truncate={self.truncate!r} is not a policy",
+                where=self.path,
+                fix="refuse, left or middle",
+            )
         check_tool_syntax(self.tool_syntax, self.path)
         self.chat_template = given_template(self.chat_template, self.path)
 
@@ -79,6 +82,7 @@ class LocalModel(ABC):
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
+        """Return the most tokens of an answer: those of the request, else the model's own limit."""
         return (
             self.max_tokens
             if request.options.max_tokens is None

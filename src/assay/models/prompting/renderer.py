@@ -88,7 +88,7 @@ class Around:
         )
 
     def is_left_open(self) -> bool:
-        """Return True if the prompt ends before the turn of the answer is opened, as before an answer in a conversation."""
+        """Return True if the prompt ends before the turn of the answer is opened."""
         begun, ended = self.after_question.rstrip(), self.at_end.rstrip()
         return begun != ended and begun.startswith(ended)
 
@@ -182,10 +182,11 @@ class Renderer:
                 continue_final_message=opens and goes_on,
             )
         except Exception as error:
-            # A template is somebody's program: what it raises is about these messages.
-            what = f"the chat template refuses these messages: {error}"
+            # A template may be code of the model: its errors are about these messages.
             raise TemplateError(
-                what, where=self.where, fix="give another one: chat_template=…"
+                f"the chat template refuses these messages: {error}",
+                where=self.where,
+                fix="give another one: chat_template=…",
             ) from error
         return text
 
@@ -209,16 +210,17 @@ class Renderer:
 
     @cached_property
     def _added_after(self) -> int:
-        """Return how many tokens the tokenizer adds after a text, which would end it before the model continues."""
-        plain, whole = (
-            list(self.tokenizer.encode("a", add_special_tokens=adds))
-            for adds in (False, True)
-        )
+        """Return how many tokens the tokenizer adds after a text.
+
+        They would end the text before the model continues it.
+        """
+        plain = list(self.tokenizer.encode("a", add_special_tokens=False))
+        whole = list(self.tokenizer.encode("a", add_special_tokens=True))
         added = len(whole) - len(plain)
-        before = next(
-            (at for at in range(added + 1) if whole[at : at + len(plain)] == plain), 0
-        )
-        return added - before
+        for before in range(added + 1):
+            if whole[before : before + len(plain)] == plain:
+                return added - before
+        return added
 
     def pairs(self, prompt: Prompt) -> list[Pair]:
         """Return the token ids of each continuation after the context.
@@ -265,12 +267,14 @@ class Renderer:
     def _need_prefix(self) -> int:
         """Return the token before a text: the beginning-of-sequence token, or else the end-of-text token."""
         for name in ("bos_token_id", "eos_token_id"):
-            found = getattr(self.tokenizer, name, None)
-            if found is not None:
-                return int(found)
-        what = "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text"
+            token = getattr(self.tokenizer, name, None)
+            if token is not None:
+                return int(token)
         raise UsageError(
-            what, where=self.where, fix="weigh continuations after a context"
+            "the tokenizer has neither a beginning- nor an end-of-text token, "
+            "so nothing can stand before a text",
+            where=self.where,
+            fix="weigh continuations after a context",
         )
 
     def shown(self, prompt: Prompt) -> str:
@@ -343,8 +347,8 @@ class Renderer:
         expected = self.tokenizer.encode("a", add_special_tokens=True)[:1] == [bos]
         if expected and list(ids[:1]) != [bos]:
             name = self.tokenizer.bos_token
-            what = f"the tokenizer begins texts with {name!r} and the chat template does not write it"
-            return [PromptFault("missing_bos", what)]
+            fault = f"the tokenizer begins texts with {name!r} and the chat template does not write it"
+            return [PromptFault("missing_bos", fault)]
         return []
 
     def _turn_faults(self, stops: Sequence[str]) -> list[PromptFault]:
@@ -369,16 +373,16 @@ class Renderer:
                 )
             )
         elif opener := around.opens_at_once():
-            what = f"the chat template closes no turn: the next one begins with {opener!r} at once"
-            faults.append(PromptFault("unclosed_turn", what))
+            fault = f"the chat template closes no turn: the next one begins with {opener!r} at once"
+            faults.append(PromptFault("unclosed_turn", fault))
         elif around.runs_on():
-            what = "the chat template closes no turn: the name of the next one follows its words at once"
-            faults.append(PromptFault("unclosed_turn", what))
+            fault = "the chat template closes no turn: the name of the next one follows its words at once"
+            faults.append(PromptFault("unclosed_turn", fault))
         for stop in stops:
             # A blank line ends many answers and says nothing about turns.
             if stop.strip() and stop in around.at_end and not around.ends_answer(stop):
-                what = f"the stop string {stop!r} is part of what the chat template writes before the answer"
-                faults.append(PromptFault("stop_in_template", what))
+                fault = f"the stop string {stop!r} is part of what the chat template writes before the answer"
+                faults.append(PromptFault("stop_in_template", fault))
         return faults
 
 
@@ -408,21 +412,22 @@ def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) ->
     """
     start = len(context)
     if whole[:start] != context:
-        pairs = enumerate(zip(context, whole, strict=False))
-        start = next((at for at, (one, other) in pairs if one != other), len(whole))
+        start = 0
+        while whole[start : start + 1] == context[start : start + 1]:
+            start += 1
     return start if is_empty else min(start, len(whole) - 1)
 
 
 def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
     """Return the ids of those strings that are one special token, because decoded answers never contain them."""
-    found = set()
+    special = set()
     for string in strings:
         ids = tokenizer.encode(string, add_special_tokens=False)
         if len(ids) != 1 or tokenizer.decode(ids, skip_special_tokens=True):
             continue
         if tokenizer.decode(ids, skip_special_tokens=False) == string:
-            found.add(int(ids[0]))
-    return found
+            special.add(int(ids[0]))
+    return special
 
 
 def plain_message(message: Message) -> dict[str, Any]:
@@ -445,22 +450,24 @@ def given_template(template: str | None, where: str) -> str | None:
     """Return the user's chat template: Jinja text, or the content of a file."""
     if template is None or "{" in template:
         return template
-    what, fix = (
-        f"chat_template={shorten(template)} is no Jinja text",
-        "check the path, or give the template itself",
-    )
+    fault = f"chat_template={shorten(template)} is no Jinja text"
+    fix = "check the path, or give the template itself"
     try:
-        read = _read_template(Path(template).expanduser())
+        content = _read_template(Path(template).expanduser())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{what}, and no file to read it from: {why}", where=where, fix=fix
+            f"{fault}, and no file to read it from: {why}",
+            where=where,
+            fix=fix,
         ) from error
-    if not isinstance(read, str) or "{" not in read:
+    if not isinstance(content, str) or "{" not in content:
         raise UsageError(
-            f"{what}, nor does the file of that name hold any", where=where, fix=fix
+            f"{fault}, nor does the file of that name hold any",
+            where=where,
+            fix=fix,
         )
-    return read
+    return content
 
 
 def template_in(folder: Path) -> str | None:
@@ -475,5 +482,5 @@ def _read_template(file: Path) -> str | None:
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".json":
         return text
-    found = json.loads(text)
-    return found if isinstance(found, str) else found.get("chat_template")
+    content = json.loads(text)
+    return content if isinstance(content, str) else content.get("chat_template")

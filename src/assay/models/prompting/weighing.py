@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...core import Likelihood, Output, Request, TemplateError, Usage
@@ -49,21 +50,27 @@ def plan_pairs(
 def weighed_output(
     request: Request,
     pairs: Sequence[Pair],
-    found: Sequence[Likelihood],
+    likelihoods: Sequence[Likelihood],
     cut: int | None,
 ) -> Output:
-    """Return the output of one request from the likelihoods of its pairs."""
-    if not all(math.isfinite(value.logprob) for value in found):
+    """Return the output of one request from the likelihoods of its pairs.
+
+    The pieces of a whole text are added up. `cut` is the number of tokens that were cut from contexts.
+    """
+    if not all(math.isfinite(likelihood.logprob) for likelihood in likelihoods):
         return not_finite()
     if request.prompt.rolling:
-        total = sum(value.logprob for value in found)
-        found = [
-            Likelihood(
-                total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found)
-            )
-        ]
-    usage = Usage(max((pair.start for pair in pairs), default=0), 0)
-    return Output(likelihoods=tuple(found), usage=usage, details=cut_details(cut))
+        whole = Likelihood(
+            logprob=sum(likelihood.logprob for likelihood in likelihoods),
+            greedy=all(likelihood.greedy for likelihood in likelihoods),
+            tokens=sum(likelihood.tokens or 0 for likelihood in likelihoods),
+        )
+        likelihoods = [whole]
+    return Output(
+        likelihoods=tuple(likelihoods),
+        usage=Usage(max((pair.start for pair in pairs), default=0), 0),
+        details=cut_details(cut),
+    )
 
 
 def weigh_planned(
@@ -71,19 +78,17 @@ def weigh_planned(
     weigh: Callable[[Sequence[Pair]], Sequence[Likelihood]],
 ) -> list[Output]:
     """Return the outputs of requests whose pairs are scored together."""
-    found = iter(
-        weigh(
-            [
-                pair
-                for _, plan in planned
-                if not isinstance(plan, Output)
-                for pair in plan[0]
-            ]
-        )
-    )
-    return [
-        plan
-        if isinstance(plan, Output)
-        else weighed_output(request, plan[0], [next(found) for _ in plan[0]], plan[1])
-        for request, plan in planned
-    ]
+    all_pairs: list[Pair] = []
+    for _, plan in planned:
+        if not isinstance(plan, Output):
+            all_pairs += plan[0]
+    likelihoods = iter(weigh(all_pairs))
+    outputs = []
+    for request, plan in planned:
+        if isinstance(plan, Output):
+            outputs.append(plan)
+            continue
+        pairs, cut = plan
+        likelihoods_of_pairs = list(islice(likelihoods, len(pairs)))
+        outputs.append(weighed_output(request, pairs, likelihoods_of_pairs, cut))
+    return outputs

@@ -39,6 +39,7 @@ class Specialist(ABC):
     )
 
     def __post_init__(self) -> None:
+        """Raise if an option is outside its range."""
         for name, (least, most) in self.ranges.items():
             value = getattr(self, name)
             if not least <= value <= most:
@@ -68,6 +69,10 @@ class Specialist(ABC):
         return [self._timed(request) for request in requests]
 
     def _timed(self, request: Request) -> Output:
+        """Answer `n` times, one request at a time.
+
+        A model that does not draw computes its answer once and repeats it.
+        """
         started = time.perf_counter()
         try:
             with self._lock:

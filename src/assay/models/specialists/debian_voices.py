@@ -32,6 +32,7 @@ class Program(Specialist):
     voice: str
 
     def __post_init__(self) -> None:
+        """Raise if the voice is not a plain name."""
         # Festival evaluates its input, so a voice must be a plain name.
         if not VOICE.fullmatch(self.voice):
             raise UsageError(
@@ -51,6 +52,7 @@ class Program(Specialist):
         return find_program(self.program, self.apt)
 
     def _answer(self, request: Request, index: int) -> Output:
+        """Write the text to a file, let the program speak it, and read the audio clip it wrote."""
         with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
             folder = Path(name)
             (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")

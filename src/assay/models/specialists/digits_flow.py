@@ -145,7 +145,6 @@ def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "
     """Draw images with values from 0 to 1 from noise; the middle of each step decides its direction."""
     import numpy as np
 
-    one, two = np.float32(1), np.float32(2)
     step_count = np.float32(steps)
     images = noise
     for step in range(steps):
@@ -155,7 +154,7 @@ def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "
         direction = _forward(weights, inputs)[-1]
         images = images + direction / step_count
     clipped = np.clip(images, -1.0, 1.0)
-    return (clipped + one) / two
+    return (clipped + np.float32(1)) / np.float32(2)
 
 
 def _initial(rng: "np.random.Generator") -> "list[Floats]":

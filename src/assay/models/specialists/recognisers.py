@@ -87,15 +87,18 @@ class Recogniser(Specialist):
     def _answer(self, request: Request, index: int) -> Output:
         audio = only_medium(request, Audio)
         waveform = decode_audio(audio, rate=RATE, channels=1)
-        samples = waveform.samples
-        pieces = in_pieces(samples, RATE, self.longest_seconds)
-        texts = [self._transcribe(piece) for piece in pieces]
+        longest = self.longest_seconds
+        pieces = in_pieces(waveform.samples, RATE, longest)
+        words = []
+        for piece in pieces:
+            text = self._transcribe(piece)
+            if text:
+                words.append(text)
         conversions = [*waveform.conversions, *self._additions]
-        longest = self.longest_seconds * RATE
-        if len(samples) > longest:
+        if len(waveform.samples) > longest * RATE:
             conversions.append(f"heard in {len(pieces)} pieces cut at pauses")
+        output = Output.of(" ".join(words))
         details = {"audio": conversions, **ignored_text(request)}
-        output = Output.of(" ".join(filter(None, texts)))
         return replace(output, details=details)
 
     def _transcribe(self, piece: "Floats") -> str:

@@ -37,11 +37,13 @@ class Renderer(Specialist):
         }
 
     def _start(self) -> Any:
+        """Load Pillow's own font."""
         from PIL import ImageFont
 
         return ImageFont.load_default(size=self.letter_pixels)
 
     def _answer(self, request: Request, index: int) -> Output:
+        """Draw the quoted text of the prompt, or all of it, black on white."""
         import textwrap
 
         from PIL import Image, ImageDraw

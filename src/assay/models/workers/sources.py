@@ -28,7 +28,7 @@ class WorkerSource:
 
     file: Path
     kind: str
-    known: frozenset[str] | None = None
+    options: frozenset[str] | None = None
     """The options that the class takes; None if it takes any."""
     required: tuple[str, ...] = ()
     accepts: frozenset[str] = frozenset({"text", "image"})
@@ -36,7 +36,7 @@ class WorkerSource:
 
     def check(self, options: dict[str, Any], name: str) -> None:
         """Raise for an unknown option and for a missing required one."""
-        check_settings(options, self.known, f"worker {name!r}")
+        check_settings(options, self.options, f"worker {name!r}")
         for option in self.required:
             if option not in options:
                 raise UsageError(

@@ -73,7 +73,8 @@ class Choice:
         has_letters = len(sample.choices) <= len(LETTERS)
         if has_letters and golds <= options.keys():
             return options
-        targets, letters = "/".join(sorted(golds)), "/".join(options)
+        targets = "/".join(sorted(golds))
+        letters = "/".join(options)
         reason = f"target {targets} is not among the letters {letters}"
         return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
@@ -101,7 +102,9 @@ def _outcome_without_letter(output: Output, extraction: Extraction) -> Outcome:
     if output.stop_reason == "length":
         return Outcome.TRUNCATED
     silence = no_answer(output)
-    return silence.outcome if silence else Outcome(extraction.outcome)
+    if silence:
+        return silence.outcome
+    return Outcome(extraction.outcome)
 
 
 def _add_span(

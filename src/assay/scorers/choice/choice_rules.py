@@ -474,7 +474,8 @@ class AnswerReader(AnswerWords):
         if len(self.letters_named()) != 1 or CORRECTS in self.classes:
             return None
         for match in TEXT_AND_LETTER.finditer(self.classes):
-            text, index = match.start(), match.start("letter")
+            text = match.start()
+            index = match.start("letter")
             letter = self.letter_at(index)
             if letter is None or self.letter_at(text) != letter:
                 continue

@@ -41,7 +41,8 @@ class ChoiceVlmeval:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
             return no_target(sample, "target" if sample.choices else "choices")
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         options = dict(zip(ascii_uppercase, sample.choices, strict=False))
         letter, rule = match_as_vlmeval(output.text, options)
@@ -62,7 +63,9 @@ def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | Non
     An answer that was rejected is `Z`, as upstream: it means no option, and no judge is asked.
     """
     letter, rule = match_letter(answer, options)
-    return (letter, rule) if letter is not None else match_text(answer, options)
+    if letter is not None:
+        return (letter, rule)
+    return match_text(answer, options)
 
 
 def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str]:
@@ -83,7 +86,9 @@ def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str
     if declared is None:
         return None, "no match"
     letter = declared[1].upper()
-    return (letter, "answer is") if letter in options else (None, "no match")
+    if letter in options:
+        return (letter, "answer is")
+    return (None, "no match")
 
 
 def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:

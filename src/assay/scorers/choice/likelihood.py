@@ -140,7 +140,9 @@ def _unconditioned(
     if len(logprobs) != count:
         return None
     numbers = [float(number) for number in logprobs]
-    return numbers if all(math.isfinite(number) for number in numbers) else None
+    if all(math.isfinite(number) for number in numbers):
+        return numbers
+    return None
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Score MMLU-Pro by assay's rules and by its official script.
+"""Score MMLU-Pro with assay's rules, or with those of the official script.
 
 The official script takes the first "answer is (X)", else the last "Answer: X" of the first line that has one, else the
-last single capital from A to J, else it guesses. Here nothing is guessed unless `guess` is set.
+last single capital from A to J, and guesses otherwise. Here nothing is guessed unless `guess` is set.
 """
 
 import random

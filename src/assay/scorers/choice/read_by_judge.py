@@ -77,11 +77,10 @@ def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
         for letter, option in options.items()
     )
     answer = text.strip()
-    excerpt = (
-        answer
-        if len(answer) <= _LONGEST
-        else answer[: _LONGEST // 4] + "\n…\n" + answer[-3 * _LONGEST // 4 :]
-    )
+    if len(answer) <= _LONGEST:
+        excerpt = answer
+    else:
+        excerpt = answer[: _LONGEST // 4] + "\n…\n" + answer[-3 * _LONGEST // 4 :]
     return Prompt(
         (Message("user", (Text(_INSTRUCTION.format(options=listed, answer=excerpt)),)),)
     )

@@ -54,7 +54,10 @@ class YesNo:
             return data_error(f"target {targets[0]!r} is neither yes nor no")
         silence = no_answer(output)
         # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
-        answer = None if silence else _READERS[self.rule](output.text)
+        if silence:
+            answer = None
+        else:
+            answer = _READERS[self.rule](output.text)
         details = {
             "rule": self.rule,
             "gold": gold,
@@ -93,7 +96,9 @@ def read_substring(text: str) -> Verdict | None:
 def read_pope(text: str) -> Verdict:
     """Return no if the first sentence has a word of denial, else yes: this rule never abstains."""
     words = text.partition(".")[0].replace(",", "").split(" ")
-    return "no" if any(word in words for word in ("No", "not", "no")) else "yes"
+    if any(word in words for word in ("No", "not", "no")):
+        return "no"
+    return "yes"
 
 
 def read_mme(text: str) -> Verdict | None:
@@ -110,7 +115,8 @@ def read_exact(text: str) -> Verdict | None:
 
 
 def _only_one(words: Container[str]) -> Verdict | None:
-    has_yes, has_no = "yes" in words, "no" in words
+    has_yes = "yes" in words
+    has_no = "no" in words
     return None if has_yes == has_no else "yes" if has_yes else "no"
 
 

@@ -27,13 +27,17 @@ def last_block(text: str) -> str:
     """Return the text between the last two lines with a fence, LiveCodeBench's own rule; empty without two."""
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if "```" in line]
-    return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) > 1 else ""
+    if len(fences) > 1:
+        return "\n".join(lines[fences[-2] + 1 : fences[-1]])
+    return ""
 
 
 def whole_program(text: str) -> tuple[str, Rule]:
     """Return the program of an answer: its last fenced block, else all of it."""
     fenced = [block for block in blocks(text) if block.strip()]
-    return (fenced[-1], "fence") if fenced else (text, "text")
+    if fenced:
+        return (fenced[-1], "fence")
+    return (text, "text")
 
 
 def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
@@ -71,7 +75,8 @@ def definition_in(text: str, entry: str) -> str:
         if _BEGINS.match(line)
     ]
     for start in starts[-_MOST_TRIES:]:
-        for end in range(len(lines), definition_line, -1)[:_MOST_TRIES]:
+        ends = range(len(lines), definition_line, -1)[:_MOST_TRIES]
+        for end in ends:
             if is_python(code := "\n".join(lines[start:end])):
                 return code
     return ""
@@ -93,7 +98,9 @@ def prompt_before(prompt: str, entry: str) -> str:
     definition = re.search(
         rf"^(?:async\s+)?def\s+{re.escape(entry)}\b", prompt, re.MULTILINE
     )
-    return prompt[: definition.start()] if definition else ""
+    if definition:
+        return prompt[: definition.start()]
+    return ""
 
 
 def defines(code: str, name: str) -> bool:
@@ -115,4 +122,6 @@ def defines(code: str, name: str) -> bool:
 def cut(text: str) -> str:
     """Return the completion up to the end of the body, as the stop sequences would have cut it."""
     ends = [offset for stop in STOPS if (offset := text.find(stop)) >= 0]
-    return text[: min(ends)] if ends else text
+    if ends:
+        return text[: min(ends)]
+    return text

@@ -109,10 +109,8 @@ class EvalPlus(InSandbox):
         check_limits("evalplus", self.timeout, self.memory_mb)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        prompt, entry = (
-            str(sample.fields.get("prompt", sample.input)),
-            str(sample.fields.get("entry_point") or ""),
-        )
+        prompt = str(sample.fields.get("prompt", sample.input))
+        entry = str(sample.fields.get("entry_point") or "")
         if not entry.isidentifier():
             return data_error("entry_point is not the name of a function")
         try:
@@ -129,12 +127,13 @@ class EvalPlus(InSandbox):
                 self.models, ToRun(program, test, limits=limits), rule
             )
             if score.value != 1.0:
-                part = "base" if number == 0 and len(tests) > 1 else "plus"
-                return (
-                    replace(score, details={**score.details, "failed": part})
-                    if score.value == 0.0
-                    else score
-                )
+                if number == 0 and len(tests) > 1:
+                    part = "base"
+                else:
+                    part = "plus"
+                if score.value == 0.0:
+                    return replace(score, details={**score.details, "failed": part})
+                return score
         return score
 
 
@@ -148,10 +147,14 @@ def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[Functio
             if fields.get(name)
         ]
     codes = [str(fields[name]) for name in ("test", "plus") if fields.get(name)]
-    return [
-        FunctionTests(code, f"check({entry})" if "def check" in code else "", COMPARED)
-        for code in codes
-    ]
+    tests = []
+    for code in codes:
+        tests.append(
+            FunctionTests(
+                code, f"check({entry})" if "def check" in code else "", COMPARED
+            )
+        )
+    return tests
 
 
 def _by_inputs(
@@ -159,7 +162,10 @@ def _by_inputs(
 ) -> FunctionTests:
     """Return tests that compare the function with the canonical solution on the inputs of a column."""
     cell = fields[name]
-    inputs = json.loads(cell) if isinstance(cell, str) else cell
+    if isinstance(cell, str):
+        inputs = json.loads(cell)
+    else:
+        inputs = cell
     if not isinstance(inputs, list) or not all(
         isinstance(arguments, list) for arguments in inputs
     ):

@@ -59,17 +59,18 @@ class HumanEval(GivenModels):
         test = sample.fields.get("test")
         if not test:
             return no_tests("test")
-        prompt, entry = (
-            str(sample.fields.get("prompt", sample.input)),
-            str(sample.fields.get("entry_point") or ""),
-        )
+        prompt = str(sample.fields.get("prompt", sample.input))
+        entry = str(sample.fields.get("entry_point") or "")
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
         tests = FunctionTests(str(test), f"check({entry})")
         score = await run_program(
             self.models, ToRun(program, tests, limits=limits), rule
         )
-        more = sample.fields.get(self.extra) if self.extra else None
+        if self.extra:
+            more = sample.fields.get(self.extra)
+        else:
+            more = None
         if not more or score.value != 1.0:
             return score
         tests = FunctionTests(
@@ -124,11 +125,10 @@ class PythonSyntax:
             return no_answer(output) or Score(
                 0.0, answer=completion, details={"reason": "nothing was written"}
             )
-        names = {
-            node.name
-            for node in tree.body
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
+        names = set()
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names.add(node.name)
         return Score(float(name is None or name in names), answer=completion)
 
 
@@ -165,7 +165,9 @@ def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
     """Return task, completion and verdict of a line. Raise `DataError` if one is missing or has a wrong type."""
     try:
         row: Any = json.loads(line)
-        task, completion, verdict = row["task_id"], row["completion"], row["passed"]
+        task = row["task_id"]
+        completion = row["completion"]
+        verdict = row["passed"]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             "not a verdict",

@@ -82,7 +82,8 @@ class LiveCodeBench(InSandbox):
         check_limits("livecodebench", self.timeout, self.memory_mb)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         try:
             cases = [
@@ -112,10 +113,11 @@ class LiveCodeBench(InSandbox):
                 _FUNCTIONAL.format(cases=pairs),
                 "Solution" if is_method else name,
             )
+            limits = limits_of(self.timeout * len(cases), self.memory_mb)
             execution = ToRun(
                 IMPORTS + code,
                 tests,
-                limits=limits_of(self.timeout * len(cases), self.memory_mb),
+                limits=limits,
             )
         return await run_program(self.models, execution, "fence", answer=code)
 
@@ -124,11 +126,10 @@ def _cases(cell: Any) -> list[Case]:
     """Return the cases of a cell: a list, JSON, or packed cases. Raise `ValueError` if they cannot be read."""
     if not cell:
         return []
-    rows = (
-        json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell))
-        if isinstance(cell, str)
-        else cell
-    )
+    if isinstance(cell, str):
+        rows = json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell))
+    else:
+        rows = cell
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("they are not a list of cases")
     return [Case(str(row["input"]), str(row["output"])) for row in rows]
@@ -136,7 +137,10 @@ def _cases(cell: Any) -> list[Case]:
 
 def _function_name(cell: Any) -> str:
     """Return the name of the function to call; empty for a program that reads and prints."""
-    plain = json.loads(cell) if isinstance(cell, str) and cell else cell or {}
+    if isinstance(cell, str) and cell:
+        plain = json.loads(cell)
+    else:
+        plain = cell or {}
     name = str(plain.get("func_name") or "")
     if name and not name.isidentifier():
         raise ValueError(f"{name!r} is not a name")

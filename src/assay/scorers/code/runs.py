@@ -70,12 +70,16 @@ class Runs(InSandbox):
         find_program(self.language)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         tests = self.tests or sample.fields.get(self.column)
         if not tests:
             return no_tests(self.column)
-        text = output.text.partition(self.until)[0] if self.until else output.text
+        if self.until:
+            text = output.text.partition(self.until)[0]
+        else:
+            text = output.text
         if not text.strip():
             return Score.unparsed(reason="the answer has no text")
         program, rule = whole_program(text)
@@ -149,7 +153,12 @@ def cases_in(tests: Any) -> tuple[Case, ...] | None:
 
 def code_in(cell: Any) -> str:
     """Return the code in a cell, a text or a list of lines; empty for `None`."""
-    lines = [cell] if isinstance(cell, str) else [] if cell is None else cell
+    if isinstance(cell, str):
+        lines = [cell]
+    elif cell is None:
+        lines = []
+    else:
+        lines = cell
     if not isinstance(lines, Sequence) or not all(
         isinstance(line, str) for line in lines
     ):

@@ -33,7 +33,8 @@ class ClipScore:
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        check_option("clip_score", "variant", self.variant, get_args(Variant))
+        variants = get_args(Variant)
+        check_option("clip_score", "variant", self.variant, variants)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -65,11 +66,12 @@ class ClipScoreAsked(GivenModels, ClipScore):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         caption = f"{PREFIXES[self.variant]}{question_of(sample)}"
-        return await Asked(
-            "clip", "cosine", ClipScore(self.variant), caption, models=self.models
-        )(sample, output)
+        scorer = ClipScore(self.variant)
+        scoring = Asked("clip", "cosine", scorer, caption, models=self.models)
+        return await scoring(sample, output)
 
 
 def clip_score(cosine: float, variant: Variant = "official") -> float:
     """Return the score of one cosine; 0 for a negative one."""
-    return WEIGHTS[variant] * min(max(cosine, 0.0), 1.0)
+    clipped = min(max(cosine, 0.0), 1.0)
+    return WEIGHTS[variant] * clipped

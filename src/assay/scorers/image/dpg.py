@@ -76,9 +76,10 @@ def settle(
 def parents_of(question: Mapping[str, Any]) -> list[str]:
     """Return the ids of the propositions that this one depends on; `0` means none."""
     cell = question.get("dependency")
-    entries = (
-        cell if isinstance(cell, list) else str("" if cell is None else cell).split(",")
-    )
+    if isinstance(cell, list):
+        entries = cell
+    else:
+        entries = str("" if cell is None else cell).split(",")
     names = (str(entry).strip() for entry in entries)
     return [name for name in names if name not in ("", "0", "-")]
 

@@ -181,26 +181,34 @@ class VieScorePublished(EditPublished):
         }
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        made = [medium for medium in output.media if isinstance(medium, Image)]
-        failed = _not_judged(output, made, ("semantics", "quality", "overall"), 0.0)
+        answers = [medium for medium in output.media if isinstance(medium, Image)]
+        failed = _not_judged(output, answers, ("semantics", "quality", "overall"), 0.0)
         if failed is not None:
             return failed
-        given = [m for m in question_media(sample) if isinstance(m, Image)]
+        inputs = [m for m in question_media(sample) if isinstance(m, Image)]
         instruction = str(sample.input)
         semantics = self.prompts["semantics"].replace("<instruction>", instruction)
         details: dict[str, Any] = {"prompt": digest_of(dict(self.prompts))[:16]}
+        quality = self.prompts["quality"]
+        answer = answers[-1]
         try:
             replies = await asyncio.gather(
-                self.ask(semantics, [*given, made[-1]]),
-                self.ask(self.prompts["quality"], [made[-1]]),
+                self.ask(semantics, [*inputs, answer]),
+                self.ask(quality, [answer]),
             )
             details["replies"] = replies
             ratings = [_ratings(reply) for reply in replies]
         except (ModelError, NoVerdict) as error:
             return no_verdict(str(error), **details)
-        values = {"semantics": min(ratings[0]), "quality": min(ratings[1])}
-        values["overall"] = math.sqrt(values["semantics"] * values["quality"])
-        return Score(values, details={**details, "ratings": ratings})
+        details["ratings"] = ratings
+        lowest_semantics = min(ratings[0])
+        lowest_quality = min(ratings[1])
+        values = {
+            "semantics": lowest_semantics,
+            "quality": lowest_quality,
+            "overall": math.sqrt(lowest_semantics * lowest_quality),
+        }
+        return Score(values, details=details)
 
 
 @scorers.register("imgedit_upstream")
@@ -231,32 +239,36 @@ class ImgEditPublished(EditPublished):
         return texts
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        made = [medium for medium in output.media if isinstance(medium, Image)]
-        failed = _not_judged(output, made, ("overall",), self.bounds[0])
+        answers = [medium for medium in output.media if isinstance(medium, Image)]
+        failed = _not_judged(output, answers, ("overall",), self.bounds[0])
         if failed is not None:
             return failed
         edit_type = str(sample.tags.get("category", ""))
         if edit_type not in self.prompts:
-            known = ", ".join(self.prompts)
+            edit_types = ", ".join(self.prompts)
             return data_error(
-                f"ImgEdit has no prompt for the edit type {edit_type!r}, only for {known}"
+                f"ImgEdit has no prompt for the edit type {edit_type!r}, only for {edit_types}"
             )
-        given = [m for m in question_media(sample) if isinstance(m, Image)]
+        inputs = [m for m in question_media(sample) if isinstance(m, Image)]
         prompt = self.prompts[edit_type].replace("<edit_prompt>", str(sample.input))
         details: dict[str, Any] = {"prompt": digest_of(dict(self.prompts))[:16]}
         try:
-            reply = await self.ask(prompt, [*given, made[-1]])
+            reply = await self.ask(prompt, [*inputs, answers[-1]])
         except ModelError as error:
             return no_verdict(str(error), **details)
         details["reply"] = reply
-        lines = [_RATING_LINE.fullmatch(line.strip()) for line in reply.splitlines()]
-        ratings = [int(line[1]) for line in lines if line is not None]
+        ratings = []
+        for line in reply.splitlines():
+            match = _RATING_LINE.fullmatch(line.strip())
+            if match is not None:
+                ratings.append(int(match[1]))
         if not ratings:
             return no_verdict("the reply has no line `NAME: NUMBER`", **details)
         if not all(1 <= rating <= 5 for rating in ratings):
             return no_verdict("a rating is not from 1 to 5", **details)
+        details["ratings"] = ratings
         mean = round(sum(ratings) / len(ratings), 2)
-        return Score({"overall": mean}, details={**details, "ratings": ratings})
+        return Score({"overall": mean}, details=details)
 
 
 def _not_judged(

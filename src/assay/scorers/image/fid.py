@@ -74,11 +74,11 @@ class Fid(GivenModels):
             return Score(
                 None, Outcome.MODEL_ERROR, details={"error": "no image was made"}
             )
-        targets = (
-            ()
-            if self.statistics
-            else tuple(image for image in sample.targets if isinstance(image, Image))
-        )
+        targets: tuple[Image, ...] = ()
+        if not self.statistics:
+            targets = tuple(
+                image for image in sample.targets if isinstance(image, Image)
+            )
         if not targets and not self.statistics:
             return no_target(sample, "reference image")
         try:
@@ -91,11 +91,13 @@ class Fid(GivenModels):
         )
 
     async def _features(self, image: Image) -> str:
+        """Ask the specialist for the features of one image."""
         request = Text('{"features": true}')
         reply = structure_of(
             await ask_specialist(self.models, "features", (image, request))
         )
-        return packed(reply.get("features") if isinstance(reply, Mapping) else reply)
+        reply = reply.get("features") if isinstance(reply, Mapping) else reply
+        return packed(reply)
 
 
 @dataclass(frozen=True)
@@ -203,10 +205,8 @@ def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
 
     try:
         with np.load(Path(path).expanduser(), allow_pickle=False) as file:
-            mean, covariance = (
-                np.asarray(file["mu"], float),
-                np.asarray(file["sigma"], float),
-            )
+            mean = np.asarray(file["mu"], float)
+            covariance = np.asarray(file["sigma"], float)
     except (OSError, KeyError, ValueError) as error:
         raise UsageError(f"cannot read mu and sigma: {error}", where=path) from error
     if mean.shape != (width,) or covariance.shape != (width, width):

@@ -24,7 +24,8 @@ def frechet_distance(
     """Return the distance between two tables of features, one row for each image, and flags to report with it."""
     import numpy as np
 
-    features, reference = np.asarray(features, float), np.asarray(reference, float)
+    features = np.asarray(features, float)
+    reference = np.asarray(reference, float)
     if (
         features.ndim != 2
         or reference.ndim != 2
@@ -35,15 +36,13 @@ def frechet_distance(
         )
     fewer = min(len(features), len(reference))
     few_images(fewer, fewest)
-    flags = (
-        [f"fewer than {TRUSTED} images: compare only with the same number"]
-        if fewer < TRUSTED
-        else []
-    )
+    if fewer < TRUSTED:
+        flags = [f"fewer than {TRUSTED} images: compare only with the same number"]
+    else:
+        flags = []
     if len(features) != len(reference):
-        flags.append(
-            f"{len(features)} images against {len(reference)}: the distance depends on both numbers"
-        )
+        flag = f"{len(features)} images against {len(reference)}: the distance depends on both numbers"
+        flags.append(flag)
     value = distance_of_moments(
         features.mean(axis=0),
         np.cov(features, rowvar=False),
@@ -68,7 +67,8 @@ def distance_of_moments(
     """Return the distance between two normal distributions."""
     import numpy as np
 
-    s1, s2 = np.atleast_2d(covariance1), np.atleast_2d(covariance2)
+    s1 = np.atleast_2d(covariance1)
+    s2 = np.atleast_2d(covariance2)
     root = _root(s1)
     between = root @ s2 @ root
     # Rounding can make tiny eigenvalues negative.

@@ -54,11 +54,10 @@ class GenEval:
         detections = saved(sample, output, "detections")
         if not isinstance(detections, Mapping):
             return no_verdict("no detections were saved for this image")
-        least = (
-            self.counting_threshold
-            if expected.get("tag") == "counting"
-            else self.threshold
-        )
+        if expected.get("tag") == "counting":
+            least = self.counting_threshold
+        else:
+            least = self.threshold
         try:
             sure = {
                 name: self._sure(entries, least) for name, entries in detections.items()
@@ -94,7 +93,9 @@ def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
     ):
         if isinstance(source, Mapping) and ("include" in source or "exclude" in source):
             return {key: read_json(value) for key, value in source.items()}
-    return _from_columns(sample.fields) if "include_class" in sample.fields else None
+    if "include_class" in sample.fields:
+        return _from_columns(sample.fields)
+    return None
 
 
 def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +129,9 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(cell: Any) -> list[str]:
     """Return the entries of a cell that are separated by commas; none for an empty cell."""
-    return [] if cell is None or cell != cell or cell == "" else str(cell).split(", ")
+    if cell is None or cell != cell or cell == "":
+        return []
+    return str(cell).split(", ")
 
 
 def faults_of(
@@ -158,7 +161,8 @@ def _faults_of_clause(
     threshold: float,
 ) -> list[str]:
     """Return what is wrong with the detections of one clause."""
-    name, count = clause["class"], clause["count"]
+    name = clause["class"]
+    count = clause["count"]
     if len(things) < count:
         return [f"expected {name}>={count}, found {len(things)}"]
     if clause.get("color"):
@@ -232,4 +236,6 @@ def _edges(box: Sequence[Any]) -> Box:
 
 def _fifth(box: Sequence[Any]) -> Any:
     """Return the score that may follow the four edges of a box; 1 without one."""
-    return box[4] if len(box) > 4 else 1.0
+    if len(box) > 4:
+        return box[4]
+    return 1.0

@@ -52,9 +52,10 @@ class ImageSimilarity:
         )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        reference = (
-            sample.fields.get(self.reference) if self.reference else sample.target
-        )
+        if self.reference:
+            reference = sample.fields.get(self.reference)
+        else:
+            reference = sample.target
         if reference is None:
             return no_target(sample, "image to compare with")
         if not output.media:
@@ -110,11 +111,13 @@ def psnr(
     span = _range_of(one, other, data_range)
     squares = (np.asarray(one, float) - np.asarray(other, float)) ** 2
     error = float(squares.mean() if mask is None else squares[mask].mean())
-    return 10 * math.log10(span**2 / error) if error else math.inf
+    if error:
+        return 10 * math.log10(span**2 / error)
+    return math.inf
 
 
 def ssim(
-    one: "Pixels",
+    first: "Pixels",
     other: "Pixels",
     data_range: float | None = None,
     *,
@@ -124,37 +127,49 @@ def ssim(
     """Return the structural similarity, -1 to 1; 1 for equal images. `mask` chooses the window centres that count."""
     import numpy as np
 
-    span = _range_of(one, other, data_range)
-    weights = np.full(7, 1 / 7) if window == "skimage" else gaussian(11, 1.5)
+    span = _range_of(first, other, data_range)
+    if window == "skimage":
+        weights = np.full(7, 1 / 7)
+    else:
+        weights = gaussian(11, 1.5)
     side = len(weights)
     if window == "piq":
-        one, other = _averaged(one), _averaged(other)
+        first = _averaged(first)
+        other = _averaged(other)
         mask = mask if mask is None else _averaged(mask)
-    if min(one.shape[:2]) < side:
+    if min(first.shape[:2]) < side:
         raise ValueError(
-            f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(one)}"
+            f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(first)}"
         )
     # The unbiased covariance of n = side² equally weighted pixels.
-    correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
+    if window == "skimage":
+        correction = side**2 / (side**2 - 1)
+    else:
+        correction = 1.0
     if window == "torchmetrics":
-        margins = [(side // 2, side // 2)] * 2 + [(0, 0)] * (one.ndim - 2)
-        one, other = (
-            np.pad(one, margins, mode="reflect"),
-            np.pad(other, margins, mode="reflect"),
+        margins = [(side // 2, side // 2)] * 2 + [(0, 0)] * (first.ndim - 2)
+        first = np.pad(first, margins, mode="reflect")
+        other = np.pad(other, margins, mode="reflect")
+    if first.ndim == 2:
+        channels = [(first, other)]
+    else:
+        channels = []
+        for c in range(first.shape[2]):
+            channels.append((first[..., c], other[..., c]))
+    maps = []
+    for x, y in channels:
+        maps.append(
+            _ssim_map(
+                np.asarray(x, float), np.asarray(y, float), weights, span, correction
+            )
         )
-    channels = (
-        [(one, other)]
-        if one.ndim == 2
-        else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
-    )
-    maps = [
-        _ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction)
-        for x, y in channels
-    ]
     if mask is None:
         return float(np.mean(maps))
     margin = side // 2
-    inside = mask if window == "torchmetrics" else mask[margin:-margin, margin:-margin]
+    if window == "torchmetrics":
+        inside = mask
+    else:
+        inside = mask[margin:-margin, margin:-margin]
     return float(np.mean([values[inside].mean() for values in maps]))
 
 
@@ -168,7 +183,8 @@ def _averaged(image: "Pixels") -> "Pixels":
     step = max(1, round(min(image.shape[:2]) / POOLED_SIDE))
     if step == 1:
         return image
-    height, width = image.shape[0] // step, image.shape[1] // step
+    height = image.shape[0] // step
+    width = image.shape[1] // step
     squares = image[: height * step, : width * step].reshape(
         height, step, width, step, *image.shape[2:]
     )
@@ -225,10 +241,14 @@ def pixels_of(image: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
     import numpy as np
     from PIL import Image as Pillow
 
-    medium = image if isinstance(image, Image) else Image(_source(image))
+    if isinstance(image, Image):
+        medium = image
+    else:
+        medium = Image(_source(image))
     rgb = decode_image(medium)
     if size is not None:
-        height, width = size[0], size[1]
+        height = size[0]
+        width = size[1]
         if rgb.size != (width, height):
             rgb = rgb.resize((width, height), Pillow.Resampling.BICUBIC)
     return np.asarray(rgb)
@@ -238,9 +258,9 @@ def _source(image: Any) -> Any:
     """Return the path or bytes of an image. Hugging Face keeps them in a mapping."""
     if isinstance(image, Media):
         return image.data()
-    return (
-        image["bytes"] if isinstance(image, Mapping) and image.get("bytes") else image
-    )
+    if isinstance(image, Mapping) and image.get("bytes"):
+        return image["bytes"]
+    return image
 
 
 def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:

@@ -30,9 +30,10 @@ class Lpips(GivenModels):
     bounds: ClassVar[tuple[float, float] | None] = None
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        reference = (
-            sample.fields.get(self.reference) if self.reference else sample.target
-        )
+        if self.reference:
+            reference = sample.fields.get(self.reference)
+        else:
+            reference = sample.target
         if not isinstance(reference, Image):
             return no_target(sample, "image to compare with")
         image = next((item for item in output.media if isinstance(item, Image)), None)

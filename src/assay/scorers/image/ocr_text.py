@@ -30,7 +30,8 @@ class OcrText:
             return no_target(sample)
         recognised = saved(sample, output, "recognised")
         if recognised is None:
-            if silence := no_answer(output):
+            silence = no_answer(output)
+            if silence:
                 return named(silence, *_NAMES)
             recognised = output.text
         lines = _lines(
@@ -48,10 +49,8 @@ class OcrText:
 
 def _against(wanted: list[str], answer: list[str]) -> dict[str, float]:
     """Return the three values of an answer against one target."""
-    words, answer_words = (
-        Counter(" ".join(wanted).split()),
-        Counter(" ".join(answer).split()),
-    )
+    words = Counter(" ".join(wanted).split())
+    answer_words = Counter(" ".join(answer).split())
     lines = Counter(wanted)
     return {
         "word_accuracy": (words & answer_words).total() / words.total()
@@ -74,8 +73,8 @@ def edit_similarity(wanted: str, answer: str) -> float:
 def _lines(text: str, ignore_case: bool) -> list[str]:
     """Return the lines that are not blank, with single blanks."""
     folded = text.casefold() if ignore_case else text
-    return [
-        line
-        for line in (" ".join(line.split()) for line in folded.splitlines())
-        if line
-    ]
+    kept_lines = []
+    for line in (" ".join(line.split()) for line in folded.splitlines()):
+        if line:
+            kept_lines.append(line)
+    return kept_lines

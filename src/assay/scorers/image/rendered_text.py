@@ -12,6 +12,7 @@ from ...core import (
     ModelError,
     Outcome,
     Output,
+    Part,
     Prompt,
     Sample,
     Score,
@@ -45,7 +46,9 @@ class RenderedText(GivenModels):
             return Score(
                 nothing, Outcome.UNPARSED, details={"reason": "no image in the output"}
             )
-        parts = (image, Text(self.instruction)) if self.instruction else (image,)
+        parts: tuple[Part, ...] = (image,)
+        if self.instruction:
+            parts = (image, Text(self.instruction))
         try:
             reply = await ask_model(
                 self.models, "ocr", Prompt((Message("user", parts),))
@@ -64,7 +67,9 @@ class ReadText:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
-        return read_score(targets, output.text) if targets else no_target(sample)
+        if targets:
+            return read_score(targets, output.text)
+        return no_target(sample)
 
 
 def read_score(targets: tuple[str, ...], text: str) -> Score:

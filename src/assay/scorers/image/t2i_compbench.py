@@ -90,10 +90,9 @@ class T2ICompBench(GivenModels):
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
             return min(max(cosine, 0.0), 1.0), cosine
         if role == "vqa":
-            questions = {
-                str(n): f"{phrase}?"
-                for n, phrase in enumerate(phrases_of(sample.fields, prompt), 1)
-            }
+            questions = {}
+            for n, phrase in enumerate(phrases_of(sample.fields, prompt), 1):
+                questions[str(n)] = f"{phrase}?"
             yes = _entry(
                 await self._ask(role, image, json.dumps({"questions": questions})),
                 "yes",
@@ -120,7 +119,9 @@ def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...
     cell = str(row.get(column) or "")
     kind = cell.strip().lower().replace("-", "_").removesuffix("_val")
     if kind != "complex":
-        return (_KINDS[kind],) if kind in _KINDS else ()
+        if kind in _KINDS:
+            return (_KINDS[kind],)
+        return ()
     relation = str(row.get("relation") or "").strip().lower()
     if relation == "spatial":
         return ("vqa", "detector")
@@ -203,7 +204,9 @@ def place_score(
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):
         near = abs(across) < far_pixels or abs(down) < far_pixels
-        return 1.0 if near else far_pixels / max(abs(across), abs(down))
+        if near:
+            return 1.0
+        return far_pixels / max(abs(across), abs(down))
     sides = {
         "on the right of": (-across, down),
         "on the left of": (across, down),
@@ -216,7 +219,9 @@ def place_score(
     if ahead <= 0 or ahead <= abs(aside):
         return 0.0
     overlap = iou(one, other)
-    return 1.0 if overlap < most_overlap else most_overlap / overlap
+    if overlap < most_overlap:
+        return 1.0
+    return most_overlap / overlap
 
 
 def _entry(reply: Any, name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Exchanges: an answer with the conversation before it, for a judge to read.
+"""Exchanges: an answer together with the conversation that led to it, as judges see it.
 
 The last answer of a dialogue means little without the turns before it. A judge sees the
 conversation that the model had:
-the sample's input, then every earlier answer (or the reference in its place) and each turn.
+the sample's input, then every earlier answer (or the reference instead of it) and each turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,12 +40,16 @@ class Exchange:
     @property
     def question(self) -> str:
         """The question, or the whole conversation with its roles."""
-        return conversation(self.turns) if self.is_dialogue else self.turns[-1][1]
+        if self.is_dialogue:
+            return conversation(self.turns)
+        return self.turns[-1][1]
 
     @property
     def reference(self) -> str:
         """The reference of this round."""
-        return self.references[-1] if self.references else ""
+        if self.references:
+            return self.references[-1]
+        return ""
 
     def answered_by(self, answers: Sequence[str]) -> "Exchange":
         """Return the same conversation with another model's earlier answers."""
@@ -64,13 +68,17 @@ def exchanges(
     opening = _opening(sample)
     if not output.rounds:
         return [Exchange(opening, output, _references(sample, 1))]
-    first, count = len(output.rounds[0].asked), len(output.rounds)
+    first = len(output.rounds[0].asked)
+    count = len(output.rounds)
     references = _references(sample, count)
     answer_places = [
         len(opening) + len(round_.asked) - first for round_ in output.rounds
     ]
     result = []
-    for index in range(count) if rounds == "all" else [count - 1]:
+    first_round = count - 1
+    if rounds == "all":
+        first_round = 0
+    for index in range(first_round, count):
         round_ = output.rounds[index]
         answer = output if index == count - 1 else round_.output
         turns = (*opening, *round_.asked[first:])
@@ -90,7 +98,9 @@ def exchanges(
 def question_of(sample: Sample) -> str:
     """Return the first question as text: that of its messages, with their roles if there are several."""
     turns = _opening(sample)
-    return conversation(turns) if len(turns) > 1 else turns[-1][1]
+    if len(turns) > 1:
+        return conversation(turns)
+    return turns[-1][1]
 
 
 def conversation(turns: Sequence[Turn]) -> str:
@@ -110,7 +120,7 @@ def question_media(sample: Sample) -> tuple[Media, ...]:
 
 
 def shown_media(output: Output) -> tuple[Media, ...]:
-    """Return the media of an answer that a judge must see or hear: audio only if there is no text."""
+    """Return the media of an answer that a judge must see or hear. Audio is included only if the text is empty."""
     return tuple(
         m for m in output.media if not isinstance(m, Audio) or not output.text.strip()
     )

@@ -91,20 +91,18 @@ class ModelAsJudge(GivenModels, ABC):
     @cached_property
     def _own(self) -> OwnPrompt | None:
         scorer = "pairwise_judge" if self.is_pairwise else "judge"
-        return (
-            OwnPrompt(scorer, self.prompt, pairwise=self.is_pairwise)
-            if self.prompt
-            else None
-        )
+        if self.prompt:
+            return OwnPrompt(scorer, self.prompt, pairwise=self.is_pairwise)
+        return None
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         judged = exchanges(sample, output, self.rounds)
         scores = await asyncio.gather(
             *(self.score_round(sample, exchange) for exchange in judged)
         )
-        return (
-            scores[0] if self.rounds == "last" else over_rounds(scores, self.bounds[0])
-        )
+        if self.rounds == "last":
+            return scores[0]
+        return over_rounds(scores, self.bounds[0])
 
     @property
     @abstractmethod
@@ -126,7 +124,8 @@ class ModelAsJudge(GivenModels, ABC):
 
         The expected medium must be among `media`. `lacks` names what the row needs in addition to its target.
         """
-        if silence := no_answer(exchange.output):
+        silence = no_answer(exchange.output)
+        if silence:
             return silence
         has_reference = exchange.reference or (sample.targets and not self.is_pairwise)
         if lacks or (self.template == "reference" and not has_reference):
@@ -165,7 +164,10 @@ class Judge(ModelAsJudge):
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
         lower = self.lower_is_better
-        names = (lower,) if isinstance(lower, str) else tuple(lower)
+        if isinstance(lower, str):
+            names = (lower,)
+        else:
+            names = tuple(lower)
         object.__setattr__(self, "lower_is_better", names)
         _ = self._grades
         super().__post_init__()
@@ -196,7 +198,9 @@ class Judge(ModelAsJudge):
     @property
     def reply_scale(self) -> Scale:
         """The replies that the judge may give."""
-        return SCALES[self.scale] if self._grades is None else self._grades.scale
+        if self._grades is None:
+            return SCALES[self.scale]
+        return self._grades.scale
 
     @property
     def bounds(self) -> Any:
@@ -247,7 +251,10 @@ class Judge(ModelAsJudge):
                 self._grades.values[grade], answer=output.text, details=details
             )
         low, high = self.bounds
-        value = float(verdict == "yes") if isinstance(verdict, str) else float(verdict)
+        if isinstance(verdict, str):
+            value = float(verdict == "yes")
+        else:
+            value = float(verdict)
         normalized = (value - low) / (high - low)
         return Score(
             value,
@@ -259,11 +266,10 @@ class Judge(ModelAsJudge):
         self, sample: Sample, exchange: Exchange
     ) -> tuple[Prompt, dict[str, Any]]:
         """Return the prompt for the judge, and the details that the record has of it."""
-        scale, template = self.reply_scale, template_for(self.template, exchange)
-        context, answer_media = (
-            question_media(sample) if self.shows_question else (),
-            shown_media(exchange.output),
-        )
+        scale = self.reply_scale
+        template = template_for(self.template, exchange)
+        context = question_media(sample) if self.shows_question else ()
+        answer_media = shown_media(exchange.output)
         if self._own is not None:
             prompt = self._own.single(
                 scale, sample, exchange, self.criteria, context, self.verdict == "json"
@@ -288,7 +294,7 @@ class Judge(ModelAsJudge):
 
 
 class JudgeFailure(Exception):
-    """Raised if there is no verdict, with the reason and the judge's reply."""
+    """Raised if the judge gave no verdict, with the reason and its reply."""
 
     def __init__(self, reason: str, reply: str = "") -> None:
         super().__init__(reason)
@@ -302,7 +308,7 @@ async def ask_judge(
     scale: Scale,
     verdict: str = "json",
 ) -> tuple[float | int | str, str]:
-    """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if there is no verdict."""
+    """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if it gave none."""
     try:
         reply = await ask_model(
             models, "judge", prompt, judge_options(verdict, options)
@@ -317,9 +323,10 @@ async def ask_judge(
 
 def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
     """Return the judge's generation options: temperature 0, and JSON unless a pattern reads its reply."""
-    base = (
-        JUDGE_OPTIONS if verdict == "json" else JUDGE_OPTIONS.set(response_format=None)
-    )
+    if verdict == "json":
+        base = JUDGE_OPTIONS
+    else:
+        base = JUDGE_OPTIONS.set(response_format=None)
     return base.set(**options)
 
 
@@ -333,11 +340,10 @@ def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)
     if failed is not None:
-        reasons = {
-            name: failed.details[name]
-            for name in ("reason", "reply")
-            if name in failed.details
-        }
+        reasons = {}
+        for name in ("reason", "reply"):
+            if name in failed.details:
+                reasons[name] = failed.details[name]
         return Score(None, failed.outcome, details={**reasons, "rounds": verdicts})
     marks = [
         score.value if score.outcome is Outcome.SCORED else lowest for score in scores

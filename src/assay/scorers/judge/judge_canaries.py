@@ -8,7 +8,7 @@ import asyncio
 import io
 import math
 import textwrap
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,9 @@ async def try_canaries(
     fields = {
         name: value for name, value in row.items() if name not in REFERENCE_COLUMNS
     } | {column: TARGET}
-    orders = [order for order in ORDERS if order.isascii()] if shows_images else ORDERS
+    orders: Sequence[str] = ORDERS
+    if shows_images:
+        orders = [order for order in ORDERS if order.isascii()]
 
     async def put(index: int, order: str) -> Score:
         sample = Sample(

@@ -78,13 +78,18 @@ class Grades:
         rows = [row for row in self.values.values() if isinstance(row, Mapping)]
         if not rows:
             return _ends([v for v in self.values.values() if isinstance(v, float)])
-        return {name: _ends([row[name] for row in rows]) for name in self.metrics}
+        ends = {}
+        for name in self.metrics:
+            ends[name] = _ends([row[name] for row in rows])
+        return ends
 
     @property
     def best(self) -> float:
         """The first number of the first grade."""
         first = next(iter(self.values.values()))
-        return next(iter(first.values())) if isinstance(first, Mapping) else first
+        if isinstance(first, Mapping):
+            return next(iter(first.values()))
+        return first
 
 
 def _entry(entry: Any) -> float | dict[str, float] | None:
@@ -113,5 +118,8 @@ def _name(grade: Any) -> str:
 
 def _ends(numbers: list[float]) -> tuple[float, float]:
     """Return the lowest and the highest number; widened to include 0 and 1 if they are equal."""
-    low, high = min(numbers), max(numbers)
-    return (low, high) if low < high else (min(low, 0.0), max(high, 1.0))
+    low = min(numbers)
+    high = max(numbers)
+    if low < high:
+        return (low, high)
+    return (min(low, 0.0), max(high, 1.0))

@@ -43,10 +43,12 @@ class PairwiseJudge(ModelAsJudge):
 
     async def score_round(self, sample: Sample, exchange: Exchange) -> Score:
         """Return which of the two answers of one round the judge prefers."""
-        output, other = exchange.output, self._other(sample, exchange)
+        output = exchange.output
+        other = self._other(sample, exchange)
         media = shown_media(output)
         lacks = self._lacks(sample, exchange) if other is None else ""
-        if (score := self.not_judged(sample, exchange, media, lacks)) is not None:
+        score = self.not_judged(sample, exchange, media, lacks)
+        if score is not None:
             return score
         assert other is not None
         others = shown_media(other.output)
@@ -77,9 +79,10 @@ class PairwiseJudge(ModelAsJudge):
         other = sample.fields.get(self.against)
         if self.against == "target":
             first = next(iter(sample.targets), None)
-            other = (
-                first if isinstance(first, Media) else next(iter(shown(sample)), None)
-            )
+            if isinstance(first, Media):
+                other = first
+            else:
+                other = next(iter(shown(sample)), None)
         if isinstance(other, (list, tuple)):
             if len(other) < mine.number or not all(
                 isinstance(text, str) for text in other

@@ -52,7 +52,7 @@ class Scale:
 
     field: str
     form: str
-    """The description of the reply for the judge. It is not JSON itself, so that an echo of it is no verdict."""
+    """The description of the reply for the judge. It is not JSON, so that an echo of it is not read as a verdict."""
     values: tuple[int | str, ...]
 
 
@@ -90,7 +90,8 @@ def single_prompt(
     context: Sequence[Media] = (),
 ) -> Prompt:
     """Return the prompt for a verdict on one answer; `context` are the media of the question."""
-    answer, answer_media = exchange.output.text, shown_media(exchange.output)
+    answer = exchange.output.text
+    answer_media = shown_media(exchange.output)
     material = {
         **_turns(exchange.turns),
         "ANSWER": answer or _NO_TEXT if answer_media else answer,
@@ -133,7 +134,8 @@ def pair_prompt(
                     for turn, text in _turns(exchange.turns).items()
                 }
             )
-        text, answer_media = exchange.output.text, shown_media(exchange.output)
+        text = exchange.output.text
+        answer_media = shown_media(exchange.output)
         material[f"ANSWER {name}"] = text or _NO_TEXT if answer_media else text
         media[f"ANSWER {name}"] = answer_media
     task = task_of(template, pairwise=True, is_dialogue=first.is_dialogue)
@@ -149,13 +151,11 @@ def pair_prompt(
 
 def template_for(template: JudgeTemplate, exchange: Exchange) -> TemplateName:
     """Return the template for an answer."""
-    return (
-        template
-        if template != "auto"
-        else "reference"
-        if exchange.reference
-        else "direct"
-    )
+    if template != "auto":
+        return template
+    if exchange.reference:
+        return "reference"
+    return "direct"
 
 
 def task_of(template: TemplateName, *, pairwise: bool, is_dialogue: bool) -> str:
@@ -200,20 +200,19 @@ def _turns(turns: Sequence[Turn]) -> dict[str, str]:
     """
     if len(turns) == 1:
         return {"QUESTION": turns[0][1]}
-    return {
-        f"TURN {number}, {' '.join(role.split())}": text
-        for number, (role, text) in enumerate(turns, 1)
-    }
+    labelled = {}
+    for number, (role, text) in enumerate(turns, 1):
+        labelled[f"TURN {number}, {' '.join(role.split())}"] = text
+    return labelled
 
 
 def _references(template: TemplateName, exchange: Exchange) -> Mapping[str, str]:
     if template != "reference":
         return {}
-    earlier = {
-        f"REFERENCE OF ROUND {number}": text
-        for number, text in enumerate(exchange.references[:-1], 1)
-        if text
-    }
+    earlier = {}
+    for number, text in enumerate(exchange.references[:-1], 1):
+        if text:
+            earlier[f"REFERENCE OF ROUND {number}"] = text
     return {**earlier, "REFERENCE": exchange.reference}
 
 
@@ -236,11 +235,10 @@ def _prompt(
         for name, text in pieces.items()
     )
     ending = f"\n\nThe material ends here. {reply_form(scale)}"
-    user = (
-        Message("user", (*with_media(fenced, parts), Text(ending)))
-        if parts
-        else Message.of("user", fenced + ending)
-    )
+    if parts:
+        user = Message("user", (*with_media(fenced, parts), Text(ending)))
+    else:
+        user = Message.of("user", fenced + ending)
     return Prompt((Message.of("system", system), user))
 
 

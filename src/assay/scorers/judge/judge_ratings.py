@@ -87,7 +87,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def scale(self) -> Scale:
-        """The reply that the judge is asked for."""
+        """The form of the reply, as the prompt describes it."""
         fields = ", ".join(f'"{name}": N' for name in self.aspects)
         ends = f"{self.lowest} (worst) to {self.highest} (best)"
         form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'
@@ -97,7 +97,8 @@ class JudgeRatings(GivenModels):
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         names = (*self.aspects, "overall")
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return Score(
                 dict.fromkeys(names, float(self.lowest)),
                 silence.outcome,
@@ -120,10 +121,8 @@ class JudgeRatings(GivenModels):
                 f"\nNo other rating may be higher than that of {self.capped_by}."
             )
         exchange = exchanges(sample, output)[-1]
-        context, media = (
-            question_media(sample) if self.shows_question else (),
-            shown_media(output),
-        )
+        context = question_media(sample) if self.shows_question else ()
+        media = shown_media(output)
         prompt = single_prompt(
             "rubric",
             self.scale,

@@ -133,7 +133,7 @@ def _object_at_end(answer: str) -> dict[str, Any] | None:
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Return the object that begins at a position and its end; `None` if there is no valid one."""
+    """Return the JSON object that begins at a position, and where it ends; `None` if it is not valid."""
     try:
         parsed, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):  # a field given twice is a ValueError as well

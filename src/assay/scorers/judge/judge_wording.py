@@ -48,7 +48,10 @@ class OwnPrompt:
         self, scorer: str, text: str | Mapping[str, Any], *, pairwise: bool
     ) -> None:
         allowed = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
-        texts = {"user": text} if isinstance(text, str) else dict(text)
+        if isinstance(text, str):
+            texts = {"user": text}
+        else:
+            texts = dict(text)
         where = f"prompt of scorer {scorer!r}"
         blocks = block_options(texts, where)
         texts = {key: text for key, text in texts.items() if key not in BLOCK_OPTIONS}
@@ -143,20 +146,21 @@ class OwnPrompt:
         media: Mapping[str, Sequence[Media]],
     ) -> Prompt:
         """Return the rendered prompt; the form of the reply is appended if the text does not name it."""
-        rendered = {
-            role: text(values, where=f"sample {values['id']}")
-            for role, text in self._texts.items()
-        }
+        rendered = {}
+        for role, text in self._texts.items():
+            rendered[role] = text(values, where=f"sample {values['id']}")
         user = rendered["user"]
         if json and not self._says_form:
             user += f"\n\n{values['form']}"
-        parts = with_media(user, media) if any(media.values()) else (Text(user),)
-        system = (
-            (Message.of("system", rendered["system"]),)
-            if rendered.get("system")
-            else ()
-        )
-        return Prompt((*system, Message("user", parts)))
+        if any(media.values()):
+            parts = with_media(user, media)
+        else:
+            parts = (Text(user),)
+        question = Message("user", parts)
+        if not rendered.get("system"):
+            return Prompt((question,))
+        instructions = Message.of("system", rendered["system"])
+        return Prompt((instructions, question))
 
     @property
     def digest(self) -> str:

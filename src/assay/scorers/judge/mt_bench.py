@@ -42,7 +42,8 @@ class MtBench(GivenModels):
         )
 
     async def _score(self, sample: Sample, exchange: Exchange) -> Score:
-        if silence := no_answer(exchange.output):
+        silence = no_answer(exchange.output)
+        if silence:
             return silence
         prompts = sample.fields.get("judge_prompts")
         if not prompts:
@@ -87,7 +88,10 @@ def fill_prompt(wording: Mapping[str, str], exchange: Exchange) -> Prompt:
 
 def _numbered(name: str, texts: Sequence[str]) -> dict[str, str]:
     """Return texts by name and number: `question_1`, `question_2`."""
-    return {f"{name}_{number}": text for number, text in enumerate(texts, 1)}
+    numbered = {}
+    for number, text in enumerate(texts, 1):
+        numbered[f"{name}_{number}"] = text
+    return numbered
 
 
 def read_rating(reply: str) -> float | None:

@@ -200,7 +200,7 @@ def with_lowered_powers(text: str) -> str:
 
 
 def is_same_text(golds: list[str], answer: str) -> bool:
-    """Return True if an answer equals a gold that is no mathematics, as `B, C`; marks, blanks and case are ignored."""
+    """Return True if an answer equals a gold without formulas, such as `B, C`, apart from marks, blanks and case."""
     plain = plain_text(answer)
     return bool(plain) and plain in map(plain_text, golds)
 
@@ -209,7 +209,8 @@ def plain_text(text: str) -> str:
     """Return the text in the last box, or between marks of mathematics, or a short text whole; in a comparable form."""
     box = text.rfind("\\boxed{")
     if box >= 0:
-        depth, end = 1, box + len("\\boxed{")
+        depth = 1
+        end = box + len("\\boxed{")
         while end < len(text) and depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1

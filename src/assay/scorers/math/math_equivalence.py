@@ -55,11 +55,10 @@ class MathEquivalence(AgainstTargets):
                 if reply["gold_read"]
                 else "no mathematics in the target"
             )
-            outcome = (
-                Outcome.TRUNCATED
-                if output.stop_reason == "length" and reply["gold_read"]
-                else Outcome.UNPARSED
-            )
+            if output.stop_reason == "length" and reply["gold_read"]:
+                outcome = Outcome.TRUNCATED
+            else:
+                outcome = Outcome.UNPARSED
             return Score(
                 0.0, outcome, answer=reply["answer"], details={"reason": reason}
             )

@@ -82,7 +82,9 @@ PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour ce
 
 def _scale_word(word: str) -> str:
     """Return the pattern of one word; a Han numeral before a unit belongs to the unit: 千克."""
-    return rf"(?i:{word})\b" if word.isascii() else rf"{word}(?![克米瓦卡帕])"
+    if word.isascii():
+        return rf"(?i:{word})\b"
+    return rf"{word}(?![克米瓦卡帕])"
 
 
 _LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)

@@ -70,7 +70,9 @@ def one_spelling(text: str) -> str:
 def _fraction(found: re.Match[str]) -> str:
     """Return a vulgar fraction as `1/2`, with a blank after the whole number before it."""
     parts = unicodedata.normalize("NFKC", found[2]).replace("\u2044", "/")
-    return f"{found[1]} {parts}" if found[1] else parts
+    if found[1]:
+        return f"{found[1]} {parts}"
+    return parts
 
 
 def _tex_fraction(found: re.Match[str]) -> str:

@@ -108,7 +108,10 @@ def _part_of_scale(match: re.Match[str]) -> str:
 
 def _nth(match: re.Match[str]) -> str:
     above = _ENGLISH[match["above"].lower()]
-    below = _DENOMINATORS[match["below"].lower()] if match["below"] else 4
+    if match["below"]:
+        below = _DENOMINATORS[match["below"].lower()]
+    else:
+        below = 4
     return f"{above}/{below}"
 
 
@@ -116,17 +119,16 @@ def expected_in_digits(text: str) -> str:
     """Return the text with digits for a number in words at its beginning."""
     opening = _OPENING.match(text)
     number = _SPELLED_ANYWHERE.match(text, opening.end() if opening else 0)
-    return (
-        text
-        if number is None
-        else f"{text[: number.start()]} {_value(number[0])} {text[number.end() :]}"
-    )
+    if number is None:
+        return text
+    return f"{text[: number.start()]} {_value(number[0])} {text[number.end() :]}"
 
 
 def in_digits(text: str) -> str:
     """Return the text with digits for its numbers in words. A text that is only a number may be `one` too."""
     bare = text.strip(" \n.!。*\"'")
-    if number := _SPELLED_ANYWHERE.fullmatch(bare):
+    number = _SPELLED_ANYWHERE.fullmatch(bare)
+    if number:
         return str(_value(number[0]))
     return _SPELLED.sub(
         lambda match: match[0] if match[0].lower() in _ONE else f" {_value(match[0])} ",
@@ -147,7 +149,8 @@ def _value(words: str) -> int:
         elif word == "hundred":
             group = max(group, 1) * 100
         elif word in _SCALES:
-            total, group = total + max(group, 1) * _SCALES[word], 0
+            total = total + max(group, 1) * _SCALES[word]
+            group = 0
     return total + group
 
 
@@ -163,11 +166,10 @@ def _han(numerals: str) -> int:
         if numeral in _HAN:
             digit = _HAN[numeral]
         elif _HAN_SCALES[numeral] < 10**4:
-            section, digit = section + (digit or 1) * _HAN_SCALES[numeral], 0
+            section = section + (digit or 1) * _HAN_SCALES[numeral]
+            digit = 0
         else:
-            total, section, digit = (
-                (total + section + digit or 1) * _HAN_SCALES[numeral],
-                0,
-                0,
-            )
+            total = (total + section + digit or 1) * _HAN_SCALES[numeral]
+            section = 0
+            digit = 0
     return total + section + digit

@@ -63,7 +63,8 @@ class Quantity:
 
         `50%` is both 0.5 and 50, since a target may leave the sign out. `5 million` is never 5.
         """
-        mine, others = self.value * self.factor, other.value * other.factor
+        mine = self.value * self.factor
+        others = other.value * other.factor
         if self._near(mine, others, relative_tolerance):
             return True
         if self.is_percent == other.is_percent or max(self.factor, other.factor) > 1:
@@ -89,7 +90,8 @@ class Gsm8k:
         if not targets:
             return no_target(sample)
         text = output.text
-        strict_found, flexible_found = strict_match(text), flexible_match(text)
+        strict_found = strict_match(text)
+        flexible_found = flexible_match(text)
         strict = strict_found[1] if strict_found else None
         flexible = flexible_found[0] if flexible_found else None
         number, is_right, span = _Golds.of(targets).judge(text)
@@ -238,7 +240,8 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
             correct = _corrected(text, result, pattern)
             return None if _is_one_of_two(correct, pattern) else correct
     pattern = number_pattern(has_blanks, has_comma)
-    if turned := TURNED.search(text):
+    turned = TURNED.search(text)
+    if turned:
         return pattern.match(text, turned.start(1))
     last = last_of(_written_numbers(text, 0, pattern))
     if last is None:
@@ -331,7 +334,9 @@ def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
     if unit is None:
         return None
     has_unit = bool(unit[0].strip(" ."))
-    return _quantity(number) if has_unit or not needs_unit else None
+    if has_unit or not needs_unit:
+        return _quantity(number)
+    return None
 
 
 def _restated(target: str) -> tuple[str, str] | None:
@@ -418,4 +423,6 @@ def _plain(value: Fraction) -> str:
         return str(value.numerator)
     decimal = Decimal(value.numerator) / Decimal(value.denominator)
     text = format(decimal, "f")
-    return text if len(text) < 14 and Fraction(decimal) == value else str(value)
+    if len(text) < 14 and Fraction(decimal) == value:
+        return text
+    return str(value)

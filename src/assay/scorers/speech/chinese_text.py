@@ -56,7 +56,9 @@ def normalize_mixed(text: str) -> str:
 
 def simplify(text: str) -> str:
     """Return a text with simplified characters in place of traditional ones."""
-    return text if text.isascii() else _converter()(text)
+    if text.isascii():
+        return text
+    return _converter()(text)
 
 
 def spoken_numbers(text: str) -> str:
@@ -76,11 +78,10 @@ def strip_marks(text: str) -> str:
 @cache
 def _marks(instead: str | None) -> CategoryTable:
     """Return a table that replaces punctuation, separators, controls and the ASCII signs `$+<=>^`|~` in both widths."""
-    signs = {
-        mark
-        for code in map(ord, string.punctuation)
-        for mark in (chr(code), chr(code + 0xFEE0))
-    }
+    signs = set()
+    for code in map(ord, string.punctuation):
+        for mark in (chr(code), chr(code + 0xFEE0)):
+            signs.add(mark)
     return CategoryTable(
         lambda character, category: (
             instead

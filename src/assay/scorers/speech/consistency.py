@@ -45,7 +45,8 @@ class SpeechConsistency(HeardRate):
         return UNITS[self.unit](self.normalize)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         if not output.text.strip():
             return Score.unparsed(reason="no text beside the audio")

@@ -50,8 +50,8 @@ class Dnsmos:
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
+    """None, because the calibration leaves the scale of 1 to 5 for audio without speech."""
     requires: ClassVar[tuple[Requirement, ...]] = (_SPEECHMOS, _ONNXRUNTIME)
-    """The scale is 1 to 5, but the calibration can leave it for audio that is no speech."""
     blocking: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:

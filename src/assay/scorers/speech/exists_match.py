@@ -34,11 +34,13 @@ class ExistsMatch:
         targets = without_nulls(sample)
         if not _is_text(targets):
             return no_target(sample)
-        if empty := _without_words(targets):
+        empty = _without_words(targets)
+        if empty:
             return data_error(
                 f"reference {empty!r} has no words, so it would occur in every answer"
             )
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         matches = _find(targets, _spaced(output.text))
         return Score(float(bool(matches)), answer=" … ".join(matches) or None)
@@ -71,7 +73,9 @@ def _find(references: Any, tokens: str) -> tuple[str, ...]:
                 return match
         return ()
     reference = str(references)
-    return (reference,) if _spaced_reference(reference) in tokens else ()
+    if _spaced_reference(reference) in tokens:
+        return (reference,)
+    return ()
 
 
 def _is_text(references: Any) -> bool:
@@ -117,6 +121,8 @@ def _separators() -> CategoryTable:
     def apart(character: str, category: str) -> str:
         if category[0] in "PZ" or category in ("Cc", "Cf"):
             return " "
-        return f" {character} " if category[0] == "S" else character
+        if category[0] == "S":
+            return f" {character} "
+        return character
 
     return CategoryTable(apart)

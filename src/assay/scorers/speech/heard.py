@@ -56,4 +56,6 @@ async def transcribe(
 ) -> str:
     """Return the recogniser's transcript. Raise `ModelError` if it fails."""
     parts = (speech, Text(instruction)) if instruction else (speech,)
-    return (await ask_model(models, "asr", Prompt((Message("user", parts),)))).text
+    prompt = Prompt((Message("user", parts),))
+    reply = await ask_model(models, "asr", prompt)
+    return reply.text

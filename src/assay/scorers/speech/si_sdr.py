@@ -37,10 +37,8 @@ class SiSdr:
         )
         if speech is None:
             return Score.unparsed(reason="no audio in the output")
-        expected_audio, audio = (
-            decode_audio(reference, channels=1),
-            decode_audio(speech, channels=1),
-        )
+        expected_audio = decode_audio(reference, channels=1)
+        audio = decode_audio(speech, channels=1)
         if expected_audio.rate != audio.rate or len(expected_audio.samples) != len(
             audio.samples
         ):
@@ -71,19 +69,20 @@ def si_sdr(
     """
     import numpy as np
 
-    target, signal_estimate = (
-        np.asarray(reference, np.float64),
-        np.asarray(estimate, np.float64),
-    )
+    target = np.asarray(reference, np.float64)
+    signal_estimate = np.asarray(estimate, np.float64)
     energy = float(target @ target)
-    scale = float(target @ signal_estimate) / energy if energy else 0.0
+    if energy:
+        scale = float(target @ signal_estimate) / energy
+    else:
+        scale = 0.0
     part = scale * target
-    signal, noise = (
-        float(part @ part),
-        float((part - signal_estimate) @ (part - signal_estimate)),
-    )
+    signal = float(part @ part)
+    noise = float((part - signal_estimate) @ (part - signal_estimate))
     if not energy or not float(signal_estimate @ signal_estimate):
         return math.nan
     if noise == 0:
         return math.inf
-    return 10 * math.log10(signal / noise) if signal else -math.inf
+    if signal:
+        return 10 * math.log10(signal / noise)
+    return -math.inf

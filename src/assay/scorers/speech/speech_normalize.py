@@ -97,9 +97,10 @@ def _seed_tts(text: str) -> str:
 
 
 def _whisper(name: str) -> Normalizer:
-    module, kind = (
-        ("english", "English") if name == "whisper-en" else ("basic", "Basic")
-    )
+    if name == "whisper-en":
+        module, kind = ("english", "English")
+    else:
+        module, kind = ("basic", "Basic")
     package = WHISPER.library(f"whisper_normalizer.{module}", f"normalizer {name!r}")
     normalize: Normalizer = getattr(package, f"{kind}TextNormalizer")()
     return normalize

@@ -84,7 +84,8 @@ class ErrorRate(PooledRate, ABC):
             return no_target(sample)
         edits, answer = self.compare(references, output.text)
         details = rate_details(edits, self.metric)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             # Words that were not transcribed stay in the corpus as deletions.
             return Score(edits.rate, silence.outcome, details=details)
         return Score(edits.rate, answer=answer, details=details)
@@ -94,14 +95,13 @@ class ErrorRate(PooledRate, ABC):
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         tokens = self.tokens(plain)
         expected = [self._expected(reference) for reference in references]
-        nearest = (
-            expected[0]
-            if len(expected) == 1
-            else min(
+        if len(expected) == 1:
+            nearest = expected[0]
+        else:
+            nearest = min(
                 expected,
                 key=lambda reference_tokens: error_rate(reference_tokens, tokens),
             )
-        )
         return count_edits(nearest, tokens), plain
 
     def _expected(self, reference: str) -> Sequence[str]:

@@ -39,11 +39,13 @@ class Bbh:
         if not targets:
             return no_target(sample)
         is_declared = self.answer == "declared"
-        answer = (
-            declared_answer(output.text) if is_declared else first_line(output.text)
-        )
+        if is_declared:
+            answer = declared_answer(output.text)
+        else:
+            answer = first_line(output.text)
         if not answer:
             return named(no_answer(output) or Score.unparsed(), "exact", "lenient")
+        details = with_span({}, _span(output.text, answer, is_declared))
         return Score(
             {
                 "exact": float(any(answer == target.strip() for target in targets)),
@@ -52,7 +54,7 @@ class Bbh:
                 ),
             },
             answer=answer,
-            details=with_span({}, _span(output.text, answer, is_declared)),
+            details=details,
         )
 
 
@@ -60,13 +62,17 @@ def _span(text: str, found: str, is_declared: bool) -> list[int] | None:
     """Return the span of an answer in the text, or None."""
     declared = _ANSWER.search(text) if is_declared else None
     start = text.find(found, declared.start(1) if declared else 0)
-    return None if start < 0 else [start, start + len(found)]
+    if start < 0:
+        return None
+    return [start, start + len(found)]
 
 
 def declared_answer(text: str) -> str | None:
     """Return the text after the first "the answer is" on its line, without one final point; `None` if it is empty."""
     match = _ANSWER.search(text)
-    return match[1].strip().removesuffix(".") or None if match else None
+    if match:
+        return match[1].strip().removesuffix(".") or None
+    return None
 
 
 def first_line(text: str) -> str | None:
@@ -77,12 +83,15 @@ def first_line(text: str) -> str | None:
 
 def same_answer(found: str, target: str) -> bool:
     """Return True if answer and target are the same apart from form. An option `(B)` is compared by its letter."""
-    expected, answer = (
-        target.strip(),
-        found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING),
-    )
+    expected = target.strip()
+    answer = found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
     option = _OPTION_TARGET.fullmatch(expected)
-    if option:
-        letter = _OPTION.match(answer)
-        return letter is not None and (letter[1] or letter[2]).upper() == option[1]
-    return " ".join(answer.split()).casefold() == " ".join(expected.split()).casefold()
+    if option is None:
+        return _folded(answer) == _folded(expected)
+    letter = _OPTION.match(answer)
+    return letter is not None and (letter[1] or letter[2]).upper() == option[1]
+
+
+def _folded(text: str) -> str:
+    """Return the text without case, and with single blanks."""
+    return " ".join(text.split()).casefold()

@@ -71,8 +71,9 @@ class QuasiExactMatch(AgainstTargets):
         is_cjk = self.tokens == "cjk"
         words = tuple(cjk_words(output.text) if is_cjk else squad_words(output.text))
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
+        value = float(any(words == expected(target) for target in targets))
         return Score(
-            float(any(words == expected(target) for target in targets)),
+            value,
             answer=" ".join(words),
         )
 
@@ -99,11 +100,15 @@ class Includes:
             for target_text in _texts(target):
                 if not target_text.strip():
                     return in_every_answer(target_text)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         text = self._comparable(output.text)
         for target in (*targets, *whole_spellings(targets)):
-            parts = target.parts if isinstance(target, AllOf) else (str(target),)
+            if isinstance(target, AllOf):
+                parts = target.parts
+            else:
+                parts = (str(target),)
             if all(self._has(text, part) for part in parts):
                 return Score(
                     1.0,
@@ -125,7 +130,11 @@ class Includes:
 
 def _texts(target: object) -> Iterator[str]:
     """Yield every text of a target, those of its parts included."""
-    for part in target.parts if isinstance(target, AllOf) else (str(target),):
+    if isinstance(target, AllOf):
+        parts = target.parts
+    else:
+        parts = (str(target),)
+    for part in parts:
         yield from (part,) if isinstance(part, str) else part
 
 
@@ -184,7 +193,10 @@ class Regex:
     def _find(self, text: str) -> re.Match[str] | None:
         """Return the first or last match of the pattern; None if there is none, or it leaves the group out."""
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
-        match = next(matches, None) if self.match == "first" else last_of(matches)
+        if self.match == "first":
+            match = next(matches, None)
+        else:
+            match = last_of(matches)
         if match is None or match[self.group] is None:
             return None
         return match

@@ -130,11 +130,10 @@ def _program(jar: str, language: str) -> Program:
 def _command(jar: str, language: str) -> list[str]:
     """Return the command that starts METEOR. Raise if Java or the jar is missing."""
     java = java_command("meteor")
-    path = (
-        Path(jar)
-        if jar
-        else package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
-    )
+    if jar:
+        path = Path(jar)
+    else:
+        path = package_folder(_CARRIER, "scorer 'meteor'") / "meteor" / "meteor-1.5.jar"
     if jar:
         trust.check(path)
     if not path.is_file():

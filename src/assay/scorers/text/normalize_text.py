@@ -35,7 +35,8 @@ _CJK_OR_WORD = re.compile(
 def ascii_words(text: str) -> list[str]:
     """Return lower-case runs of ASCII letters and digits, as the published ROUGE script counts them."""
     if text.isascii():
-        return text.encode().translate(_LETTERS_AND_DIGITS).decode().split()
+        words_and_blanks = text.encode().translate(_LETTERS_AND_DIGITS)
+        return words_and_blanks.decode().split()
     return _PLAIN_WORDS.findall(text.lower())
 
 
@@ -50,7 +51,8 @@ def squad_words(text: str) -> list[str]:
             # Only blanks are left between words, so that articles are whole words.
             return [word for word in plain.split() if word not in _ARTICLE_WORDS]
     else:
-        plain = plain_text(text).lower().translate(_ASCII_PUNCTUATION)
+        lower_case = plain_text(text).lower()
+        plain = lower_case.translate(_ASCII_PUNCTUATION)
     return _ARTICLES.sub(" ", plain).split()
 
 
@@ -66,6 +68,7 @@ def cjk_words(text: str) -> list[str]:
 
 @cache
 def _unicode_punctuation() -> CategoryTable:
+    """Return the table that replaces all Unicode punctuation with spaces."""
     return CategoryTable(
         lambda character, category: " " if category[0] == "P" else character
     )

@@ -46,17 +46,22 @@ class Rouge:
     @property
     def requires(self) -> tuple[Requirement, ...]:
         """The library, if one of its parts is used."""
-        return (_ROUGE_SCORE,) if self.stemmer or self.lsum else ()
+        if self.stemmer or self.lsum:
+            return (_ROUGE_SCORE,)
+        return ()
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return (*_NAMES, "rougeLsum") if self.lsum else _NAMES
+        if self.lsum:
+            return (*_NAMES, "rougeLsum")
+        return _NAMES
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
         if not references:
             return no_target(sample)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return named(silence, *self._names)
         answer = self._tokens(output.text)
         scores = [
@@ -66,14 +71,16 @@ class Rouge:
             for score, reference in zip(scores, references, strict=True):
                 score["rougeLsum"] = self._by_lines(reference, output.text)
         best = {name: max(score[name] for score in scores) for name in self._names}
+        details = {name: list(best[name]) for name in self._names}
         return Score(
             {name: f for name, (f, _, _) in best.items()},
-            details={name: list(best[name]) for name in self._names},
+            details=details,
         )
 
     def rouge_l(self, reference: str, answer: str) -> float:
         """Return the ROUGE-L of one pair of texts."""
-        reference_tokens, answer_tokens = self._tokens(reference), self._tokens(answer)
+        reference_tokens = self._tokens(reference)
+        answer_tokens = self._tokens(answer)
         return _f_measure(
             _common(reference_tokens, answer_tokens),
             len(reference_tokens),
@@ -95,11 +102,9 @@ class Rouge:
         if self.words == "cjk":
             return cjk_words(text)
         words = ascii_words(text)
-        return (
-            [_stemmed()(word) if len(word) > 3 else word for word in words]
-            if self.stemmer
-            else words
-        )
+        if self.stemmer:
+            return [_stemmed()(word) if len(word) > 3 else word for word in words]
+        return words
 
     def _against(
         self, reference: Sequence[str], answer: Sequence[str]
@@ -133,7 +138,8 @@ def _ngram_score(
     reference: Sequence[str], answer: Sequence[str], n: int
 ) -> tuple[float, float, float]:
     """Return F-measure, precision and recall of shared n-grams."""
-    reference_grams, grams = _ngrams(reference, n), _ngrams(answer, n)
+    reference_grams = _ngrams(reference, n)
+    grams = _ngrams(answer, n)
     left = Counter(reference_grams)
     shared = 0
     for gram in grams:
@@ -144,7 +150,9 @@ def _ngram_score(
 
 
 def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
-    return tokens if n == 1 else [*pairwise(tokens)]
+    if n == 1:
+        return tokens
+    return [*pairwise(tokens)]
 
 
 def _f_measure(
@@ -153,7 +161,8 @@ def _f_measure(
     """Return F-measure, precision and recall."""
     if not shared:
         return 0.0, 0.0, 0.0
-    precision, recall = shared / in_answer, shared / in_reference
+    precision = shared / in_answer
+    recall = shared / in_reference
     return 2 * precision * recall / (precision + recall), precision, recall
 
 

@@ -59,10 +59,8 @@ class Ter:
 
         case = "mixed" if self.case_sensitive else "lc"
         words = "tercom" if self.normalized else "none"
-        punctuation, asian = (
-            ("no" if self.no_punct else "yes"),
-            ("yes" if self.asian_support else "no"),
-        )
+        punctuation = "no" if self.no_punct else "yes"
+        asian = "yes" if self.asian_support else "no"
         return f"case:{case}|tok:{words}|punct:{punctuation}|asian:{asian}|version:{sacrebleu.__version__}"
 
 

@@ -34,7 +34,10 @@ class TokenF1(AgainstTargets):
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
         """Return the score of an answer against the best target."""
         is_cjk = self.tokens == "cjk"
-        words = cjk_words(output.text) if is_cjk else squad_words(output.text)
+        if is_cjk:
+            words = cjk_words(output.text)
+        else:
+            words = squad_words(output.text)
         expected = cjk_words_of_target if is_cjk else squad_words_of_target
         return Score(
             max(token_f1(words, expected(target)) for target in targets),
@@ -47,11 +50,10 @@ def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
     if not answer or not target:
         return float(not answer and not target)
     if len(answer) == 1 or len(target) == 1:
-        shared = (
-            1
-            if (answer[0] in target if len(answer) == 1 else target[0] in answer)
-            else 0
-        )
+        if answer[0] in target if len(answer) == 1 else target[0] in answer:
+            shared = 1
+        else:
+            shared = 0
     else:
         # A plain dict: the checks inside `Counter` cost more than the counting of short answers.
         left: dict[str, int] = {}

@@ -170,7 +170,12 @@ def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
 
 
 @cache
-def _chrf(char_order: int, word_order: int, beta: int, lowercase: bool) -> "CHRF":
+def _chrf(
+    char_order: int,
+    word_order: int,
+    beta: int,
+    lowercase: bool,
+) -> "CHRF":
     module = SACREBLEU.library("sacrebleu.metrics.chrf", "scorer 'chrf'")
     metric: CHRF = module.CHRF(
         char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase

@@ -29,36 +29,37 @@ _SIGNED = re.compile(r"[+-]\.?\d")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
-def has_words(text: str, wanted: str) -> bool:
-    """Return True if `wanted` is in `text` as whole words and numbers. Blanks at its ends do not count."""
+def has_words(text: str, words: str) -> bool:
+    """Return True if `words` is in `text` as whole words and numbers. Blanks at its ends do not count."""
     is_ascii = text.isascii()
-    wanted, before, after = _edges(wanted, is_ascii)
+    words, before, after = _edges(words, is_ascii)
     if not is_ascii:
         text = text.translate(_MINUS)
-    offset = text.find(wanted)
+    offset = text.find(words)
     for _ in range(PLACES):
         if offset < 0:
             return False
-        if before.match(text, offset) and after.match(text, offset + len(wanted)):
+        if before.match(text, offset) and after.match(text, offset + len(words)):
             return True
-        offset = text.find(wanted, offset + 1)
+        offset = text.find(words, offset + 1)
     return (
-        re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text)
+        re.search(f"{before.pattern}{re.escape(words)}{after.pattern}", text)
         is not None
     )
 
 
 @lru_cache(maxsize=8192)
 def _edges(
-    wanted: str, is_ascii: bool
+    words: str, is_ascii: bool
 ) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
     """Return a target in comparable form, and patterns for the edges before and after it.
 
     Targets repeat over models.
     """
-    wanted = (wanted.strip() or wanted).translate(_MINUS)
-    start, end = _kind_of_start(wanted, is_ascii), _kind_of_end(wanted, is_ascii)
-    return wanted, _before(start, is_ascii), _after(end, is_ascii)
+    words = (words.strip() or words).translate(_MINUS)
+    start = _kind_of_start(words, is_ascii)
+    end = _kind_of_end(words, is_ascii)
+    return words, _before(start, is_ascii), _after(end, is_ascii)
 
 
 def _kind_of_start(wanted: str, is_ascii: bool) -> str:
@@ -77,13 +78,11 @@ def _kind_of_end(wanted: str, is_ascii: bool) -> str:
     if not wanted:
         return "other"
     last = wanted[-1]
-    return (
-        "digit"
-        if last.isdecimal()
-        else "letter"
-        if _is_letter(last, is_ascii)
-        else "other"
-    )
+    if last.isdecimal():
+        return "digit"
+    if _is_letter(last, is_ascii):
+        return "letter"
+    return "other"
 
 
 def _is_letter(character: str, is_ascii: bool) -> bool:

@@ -38,7 +38,8 @@ class AnlsStar:
         target = sample.target
         if target is None or target == ():
             return no_target(sample)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         answer = output.json
         if answer is None:
@@ -147,7 +148,9 @@ def _leaves(tree: Any) -> int:
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):
         return sum(_leaves(value) for value in tree.values())
-    return sum(_leaves(value) for value in tree) if isinstance(tree, list) else 1
+    if isinstance(tree, list):
+        return sum(_leaves(value) for value in tree)
+    return 1
 
 
 def _longer(target: Any, answer: Any) -> int:

@@ -60,12 +60,16 @@ class BoxIou:
         target_box = as_box(sample.target)
         if target_box is None:
             return no_target(sample, "target box of four numbers")
-        size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
+        if self.scale != self.target_scale:
+            size = _size(sample)
+        else:
+            size = (1.0, 1.0)
         if size is None:
             return data_error(
                 "columns width and height are needed to compare boxes of different scales"
             )
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return named(silence, self.accuracy, "iou")
         box = as_box(output.json) or find_box(output.text)
         if box is None:
@@ -92,7 +96,9 @@ def find_box(text: str) -> Box | None:
     first = min(
         matches, key=lambda match: match.start(), default=None
     ) or _BARE.fullmatch(text)
-    return None if first is None else as_box(list(first.groups()))
+    if first is None:
+        return None
+    return as_box(list(first.groups()))
 
 
 def as_box(value: Any) -> Box | None:
@@ -106,24 +112,34 @@ def as_box(value: Any) -> Box | None:
     except (TypeError, ValueError):
         return None
     box = left, top, right, bottom
-    return box if all(map(math.isfinite, box)) else None
+    if all(map(math.isfinite, box)):
+        return box
+    return None
 
 
 def corners_of(box: Box, corners: Corners) -> Box:
     """Return the box by its two corners, the upper left one first."""
     x, y, second_x, second_y = box
     if corners == "xywh":
-        second_x, second_y = x + second_x, y + second_y
+        second_x = x + second_x
+        second_y = y + second_y
     return min(x, second_x), min(y, second_y), max(x, second_x), max(y, second_y)
 
 
 def iou(one: Box, other: Box) -> float:
     """Return intersection over union, 0 to 1; two equal boxes without area give 0."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    shared = max(width, 0.0) * max(height, 0.0)
+    left = max(one[0], other[0])
+    top = max(one[1], other[1])
+    right = min(one[2], other[2])
+    bottom = min(one[3], other[3])
+    width = max(right - left, 0.0)
+    height = max(bottom - top, 0.0)
+
+    shared = width * height
     union = _area(one) + _area(other) - shared
-    return min(shared / union, 1.0) if union > 0 else 0.0
+    if union > 0:
+        return min(shared / union, 1.0)
+    return 0.0
 
 
 def _area(box: Box) -> float:
@@ -141,7 +157,10 @@ def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
 def _size(sample: Sample) -> tuple[float, float] | None:
     """Return width and height of the image from its columns, or None."""
     try:
-        width, height = float(sample.fields["width"]), float(sample.fields["height"])
+        width = float(sample.fields["width"])
+        height = float(sample.fields["height"])
     except (KeyError, TypeError, ValueError):
         return None
-    return (width, height) if width > 0 and height > 0 else None
+    if width > 0 and height > 0:
+        return (width, height)
+    return None

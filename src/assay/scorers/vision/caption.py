@@ -47,12 +47,15 @@ class Caption:
         }
         value = {"rouge_l": rouge_l(tokens, references)}
         # The counts stay even without an answer: a missing caption lowers the score of the run.
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return Score(value, silence.outcome, details=details)
         return Score(value, answer=details["tokens"], details=details)
 
     def _tokens(self, text: str) -> list[str]:
-        return ptb_tokens(text) if self.tokenize == "ptb" else text.split()
+        if self.tokenize == "ptb":
+            return ptb_tokens(text)
+        return text.split()
 
 
 def bleu_counts(

@@ -32,12 +32,14 @@ class MathVista:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.choices:
             return self.choice(sample, output)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         gold = sample.fields.get("answer")
         if gold in (None, ""):
             return no_target(sample)
-        kind, text = str(sample.fields.get("answer_type") or "text"), output.text
+        kind = str(sample.fields.get("answer_type") or "text")
+        text = output.text
         if kind == "list":
             return _compared(_items(str(gold)), _items(text), kind)
         if kind == "text":
@@ -47,7 +49,10 @@ class MathVista:
                 details={"rule": kind},
             )
         number = final_number(text)
-        read = None if number is None else _rounded(number.value, kind, sample)
+        if number is None:
+            read = None
+        else:
+            read = _rounded(number.value, kind, sample)
         return _compared(
             _rounded(Fraction(str(gold).replace(",", "")), kind, sample), read, kind
         )
@@ -68,7 +73,12 @@ def _rounded(value: Fraction, kind: str, sample: Sample) -> float:
 def _items(text: str) -> tuple[float, ...] | None:
     """Return the numbers of the last list in a text, or of a short text that is the list without brackets."""
     match = last_of(_LIST.finditer(text))
-    inside = match[1] if match else text if len(text) < 200 else ""
+    if match:
+        inside = match[1]
+    elif len(text) < 200:
+        inside = text
+    else:
+        inside = ""
     numbers = tuple(float(item) for item in _ITEM.findall(inside))
     return numbers or None
 

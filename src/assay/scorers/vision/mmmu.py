@@ -50,7 +50,8 @@ class Mmmu:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.choices:
             return self.choice(sample, output)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         golds = accepted(sample)
         if not golds:
@@ -73,15 +74,16 @@ def open_pieces(response: str) -> Iterator[str]:
     sentences = _SENTENCE.split(text)
     has_piece = False
     for number, sentence in enumerate(sentences, 1):
-        cues = (*_CUES, "=") if number == len(sentences) else _CUES
+        cues: tuple[str, ...] = _CUES
+        if number == len(sentences):
+            cues = (*_CUES, "=")
         shortest = ""
         for cue in cues:
             if cue in sentence:
                 tail = sentence.rpartition(cue)[2].strip()
                 # As published: an empty tail replaces a longer one, and any tail replaces an empty one.
-                shortest = (
-                    tail if not shortest or len(tail) < len(shortest) else shortest
-                )
+                if not shortest or len(tail) < len(shortest):
+                    shortest = tail
         if shortest and shortest not in _MARKS:
             has_piece = True
             yield shortest
@@ -92,12 +94,11 @@ def open_pieces(response: str) -> Iterator[str]:
 def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
     """Return True if a piece contains a reference as text, or has a number that equals one to two decimals."""
     expected = [form for gold in golds for form in _forms(gold)]
-    numbers = [
-        number
-        for piece in pieces
-        for pattern in _NUMBERS
-        for number in pattern.findall(piece)
-    ]
+    numbers = []
+    for piece in pieces:
+        for pattern in _NUMBERS:
+            for number in pattern.findall(piece):
+                numbers.append(number)
     for candidate in (form for text in (*pieces, *numbers) for form in _forms(text)):
         if isinstance(candidate, float):
             if candidate in expected:
@@ -115,4 +116,6 @@ def _forms(text: str) -> list[float | str]:
     except ValueError:
         pass
     text = text.lower()
-    return [f" {text}", f"{text} "] if len(text) == 1 else [text]
+    if len(text) == 1:
+        return [f" {text}", f"{text} "]
+    return [text]

@@ -54,17 +54,18 @@ class MmVet(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
             return no_target(sample)
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
-        prompt = grading_prompt(
-            exchanges(sample, output)[-1].question, _reference(sample), output.text
-        )
+        question = exchanges(sample, output)[-1].question
+        prompt = grading_prompt(question, _reference(sample), output.text)
         grade, replies = await ask_again(self.models, prompt, HOTTER, read_grade)
         if isinstance(grade, Score):
             return grade
         if grade is None:
             return no_verdict(f"no grade in {len(replies)} replies", replies=replies)
-        return Score(grade, answer=output.text, details={"replies": replies})
+        details = {"replies": replies}
+        return Score(grade, answer=output.text, details=details)
 
 
 async def ask_again(
@@ -91,7 +92,8 @@ async def ask_again(
 
 def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
     """Return the prompt for the judge."""
-    examples = "\n".join(" | ".join(example) for example in _EXAMPLES)
+    lines = (" | ".join(example) for example in _EXAMPLES)
+    examples = "\n".join(lines)
     return Prompt(
         (
             Message.of(
@@ -108,11 +110,14 @@ def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
 def read_grade(reply: str) -> float | None:
     """Return the only number of a reply if it is from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
     numbers = set(_NUMBER.findall(reply))
-    if len(numbers) != 1 or not _GRADE.fullmatch(number := numbers.pop()):
+    number = numbers.pop() if len(numbers) == 1 else ""
+    if not _GRADE.fullmatch(number):
         return None
     grade = float(number)
     return grade if 0.0 <= grade <= 1.0 else None
 
 
 def _reference(sample: Sample) -> str:
-    return " <OR> ".join(str(target) for target in sample.targets)
+    """Return the accepted answers as one text, as the official prompt writes them."""
+    texts = (str(target) for target in sample.targets)
+    return " <OR> ".join(texts)

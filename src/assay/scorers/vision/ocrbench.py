@@ -32,7 +32,8 @@ class OcrBench:
         expected = [_plain(target, is_formula) for target in targets]
         if "" in expected:
             return in_every_answer(targets[expected.index("")])
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         answer = _plain(output.text, is_formula)
         is_right = any(text in answer for text in expected)
@@ -41,4 +42,6 @@ class OcrBench:
 
 def _plain(text: str, is_formula: bool) -> str:
     flat = text.strip().replace("\n", " ")
-    return flat.replace(" ", "") if is_formula else flat.lower()
+    if is_formula:
+        return flat.replace(" ", "")
+    return flat.lower()

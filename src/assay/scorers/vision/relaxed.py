@@ -1,6 +1,6 @@
 """Relaxed accuracy, as in ChartQA: a number may be 5 % off, other answers must be equal.
 
-The published rule has surprising cases, kept here: years 5 % apart are equal, `1,000` is no number,
+The published rule has surprising cases, kept here: years 5 % apart are equal, `1,000` is not a number,
 and only `0` equals
 `0`.
 """
@@ -33,17 +33,19 @@ class RelaxedAccuracy(AgainstTargets):
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
         """Return the score of an answer against the best target."""
         answer = output.text.strip()
+        value = float(
+            any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)
+        )
         return Score(
-            float(
-                any(relaxed_equal(t.strip(), answer, self.tolerance) for t in targets)
-            ),
+            value,
             answer=answer,
         )
 
 
 def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
     """Return True if the answer is close to a number other than 0, or equal to a text."""
-    expected, number = _number(target), _number(answer)
+    expected = _number(target)
+    number = _number(answer)
     if expected and number is not None:
         return abs(number - expected) / abs(expected) <= tolerance
     return answer.lower() == target.lower()
@@ -51,7 +53,10 @@ def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        number = float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+        if text.endswith("%"):
+            number = float(text.rstrip("%")) / 100
+        else:
+            number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) else None  # "inf" and "nan" are words

@@ -42,20 +42,24 @@ class Spice:
 
     def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
         """Return SPICE's own mean over all captions; one without a reference is left out."""
-        captions = [
-            {"image_id": sample.id, "test": output.text, "refs": list(accepted(sample))}
-            for sample, output in rows
-            if sample.targets
-        ]
+        captions = []
+        for sample, output in rows:
+            if sample.targets:
+                captions.append(
+                    {
+                        "image_id": sample.id,
+                        "test": output.text,
+                        "refs": list(accepted(sample)),
+                    }
+                )
         if not captions:
             return {}
         command = self._command()
         with TemporaryDirectory() as folder:
-            request, scores = (
-                Path(folder) / "captions.json",
-                Path(folder) / "scores.json",
-            )
-            request.write_text(json.dumps(captions), encoding="utf-8")
+            request = Path(folder) / "captions.json"
+            scores = Path(folder) / "scores.json"
+            document = json.dumps(captions)
+            request.write_text(document, encoding="utf-8")
             process = subprocess.run(
                 [*command, str(request), "-out", str(scores), "-subset", "-silent"],
                 cwd=self._place(),
@@ -65,7 +69,8 @@ class Spice:
                 timeout=SECONDS,
                 check=False,
             )
-            if process.returncode != 0 or not scores.is_file():
+            has_failed = process.returncode != 0
+            if has_failed or not scores.is_file():
                 last = (
                     process.stderr.strip()
                     or process.stdout.strip()
@@ -75,17 +80,21 @@ class Spice:
                     f"SPICE ended with code {process.returncode}: {last}",
                     where="scorer 'spice'",
                 )
-            items = json.loads(scores.read_text(encoding="utf-8"))
-        return _means([item["scores"] for item in items])
+            document = scores.read_text(encoding="utf-8")
+            items = json.loads(document)
+        scores_of_items = [item["scores"] for item in items]
+        return _means(scores_of_items)
 
     def _place(self) -> Path:
         """Return the folder of the jar."""
         if self.folder:
-            trust.check(Path(self.folder) / JAR)
+            jar = Path(self.folder) / JAR
+            trust.check(jar)
             return Path(self.folder).expanduser()
         return package_folder(_CARRIER, "scorer 'spice'") / "spice"
 
     def _command(self) -> list[str]:
+        """Return the start of the command line. Raise `UsageError` if the jar or its parser is missing."""
         java = java_command("spice")
         folder = self._place()
         if not (folder / JAR).is_file():
@@ -94,7 +103,8 @@ class Spice:
                 where=str(folder),
                 fix="folder: the path of the folder with the jar",
             )
-        lacking = [name for name in PARSER if not (folder / "lib" / name).is_file()]
+        library = folder / "lib"
+        lacking = [name for name in PARSER if not (library / name).is_file()]
         if lacking:
             raise UsageError(
                 f"scorer 'spice' has no parser: {' and '.join(lacking)} missing",

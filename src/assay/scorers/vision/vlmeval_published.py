@@ -39,11 +39,10 @@ class ChoiceVlmevalJudged(GivenModels):
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None or not sample.choices:
             return no_target(sample, "target" if sample.choices else "choices")
-        options = {
-            k: text
-            for k, text in zip(ascii_uppercase, sample.choices, strict=False)
-            if text
-        }
+        options = {}
+        for k, text in zip(ascii_uppercase, sample.choices, strict=False):
+            if text:
+                options[k] = text
         letter, rule = match_as_vlmeval(output.text, options)
         if letter is not None:
             return _verdict(letter, sample, rule=rule)
@@ -149,4 +148,6 @@ def _asked(text: str) -> Prompt:
 def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
     score = Score(float(letter == sample.target), answer=letter, details=details)
     is_none = letter == NONE and details["rule"] in ("judge", "rejected")
-    return replace(score, outcome=Outcome.UNPARSED) if is_none else score
+    if is_none:
+        return replace(score, outcome=Outcome.UNPARSED)
+    return score

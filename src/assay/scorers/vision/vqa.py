@@ -39,7 +39,8 @@ class VqaAccuracy:
             return no_target(sample)
         if len(answers) == 1:
             return data_error("one annotator only: there is no other to agree with")
-        if silence := no_answer(output):
+        silence = no_answer(output)
+        if silence:
             return silence
         answer, normal = compared(output.text, answers, self.v)
         return Score(
@@ -91,4 +92,6 @@ def annotations(sample: Sample, column: str) -> tuple[str, ...]:
 
 
 def _text(entry: Any) -> str:
-    return str(entry["answer"]) if isinstance(entry, Mapping) else str(entry)
+    if isinstance(entry, Mapping):
+        return str(entry["answer"])
+    return str(entry)

@@ -27,7 +27,8 @@ def cohens_kappa(
     observed = (
         sum(_distance(x, y, weights) for x, y in zip(first, second, strict=True)) / n
     )
-    ours, theirs = Counter(first), Counter(second)
+    ours = Counter(first)
+    theirs = Counter(second)
     expected = (
         sum(
             count * other * _distance(x, y, weights)
@@ -159,7 +160,8 @@ def fold_verdicts(pairs: Sequence[tuple[Verdict, Verdict]]) -> PairwiseFold:
                 f"pair {index} is {pair!r}: give two verdicts, each 'A', 'B' or 'tie'"
             )
     n = len(pairs)
-    wins, losses = pairs.count(("A", "A")), pairs.count(("B", "B"))
+    wins = pairs.count(("A", "A"))
+    losses = pairs.count(("B", "B"))
     ties = n - wins - losses
     flat = Counter(verdict for pair in pairs for verdict in pair)
     first_won = sum((a_first == "A") + (b_first == "B") for a_first, b_first in pairs)

@@ -74,10 +74,14 @@ def compare_paired(
     of the score, if they are known: no difference is wider.
     """
     common = common_ids(a, b, force=force)
-    n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
-    first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
+    n = len(common)
+    only_a = len(a) - len(common)
+    only_b = len(b) - len(common)
+    first = [float(a[key]) for key in common]
+    second = [float(b[key]) for key in common]
     differences = [x - y for x, y in zip(first, second, strict=True)]
-    wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    wins = sum(d > 0 for d in differences)
+    losses = sum(d < 0 for d in differences)
     # A score with other bounds is not right-or-wrong, even if every value of a run is 1.
     binary = bounds in (None, (0.0, 1.0)) and all(
         score in (0.0, 1.0) for score in (*first, *second)
@@ -89,7 +93,8 @@ def compare_paired(
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
         # One sample has no interval, and the mid-p of one is no evidence either.
-        p, test = mcnemar(wins, losses) if n > 1 else 1.0, "McNemar mid-p"
+        p = mcnemar(wins, losses) if n > 1 else 1.0
+        test = "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
         p = difference_p(difference)
@@ -114,7 +119,9 @@ def common_ids(
 ) -> list[str]:
     """Return the common samples, sorted. Raise if there are none, or less than 95 % of all unless `force`."""
     common = sorted(a.keys() & b.keys())
-    n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
+    n = len(common)
+    only_a = len(a) - len(common)
+    only_b = len(b) - len(common)
     if not n:
         raise ValueError(
             "the two have no sample in common: were they run on the same task?"
@@ -144,7 +151,8 @@ def _widest(
 
 def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
     """Return the difference with its interval cut to possible values; its standard error is unchanged."""
-    low, high = difference.low, difference.high
+    low = difference.low
+    high = difference.high
     if (
         ends is None
         or low is None
@@ -192,7 +200,8 @@ def cluster_keys(
 
 def difference_p(difference: Estimate) -> float:
     """Return the p that agrees with the interval of a difference: 1 - level if one of its ends is 0."""
-    spread, value = difference.spread, difference.value
+    spread = difference.spread
+    value = difference.value
     if spread is not None and spread.variance:
         return t_two_sided(value / math.sqrt(spread.variance), spread.df)
     if difference.stderr is None or not value:
@@ -200,12 +209,14 @@ def difference_p(difference: Estimate) -> float:
     trials = difference.n if difference.clusters is None else difference.clusters
     # All differences are equal. For a mean of 0, a certain share of unseen ones must be at the far end of the scale.
     # On an open scale it is only known that each could have had the other sign.
-    far = (
-        None
-        if difference.scale is None
-        else difference.scale[0]
-        if value > 0
-        else difference.scale[1]
-    )
-    others = 0.5 if far is None else value / (value - far)
+    if difference.scale is None:
+        far = None
+    elif value > 0:
+        far = difference.scale[0]
+    else:
+        far = difference.scale[1]
+    if far is None:
+        others = 0.5
+    else:
+        others = value / (value - far)
     return min(1.0, 2 * (1 - others) ** trials)

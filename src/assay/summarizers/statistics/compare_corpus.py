@@ -42,10 +42,8 @@ def compare_corpus(
 
     common = common_ids(a, b, force=force)
     n = len(common)
-    first, second = (
-        np.asarray([a[key] for key in common], float),
-        np.asarray([b[key] for key in common], float),
-    )
+    first = np.asarray([a[key] for key in common], float)
+    second = np.asarray([b[key] for key in common], float)
     width = first.shape[1]
     keys = None if clusters is None else cluster_keys(common, clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,7 +122,8 @@ def _difference(
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     stderr = math.sqrt(spread.variance)
     half = t_quantile((1 + level) / 2, spread.df) * stderr
-    low, high = value - half, value + half
+    low = value - half
+    high = value + half
     method = "jackknife t" if keys is None else "jackknife t on clusters"
     estimate = Estimate(value, stderr, low, high, n, count, method, spread=spread)
     return flag_few_units(estimate, cluster_sizes(keys))

@@ -75,7 +75,9 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY
+    if abs(value) > _TINY:
+        return value
+    return _TINY
 
 
 @lru_cache(maxsize=4096)

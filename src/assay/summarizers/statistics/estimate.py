@@ -132,6 +132,9 @@ def flag_rare(estimate: Estimate, largest: float) -> Estimate:
     if largest <= RARE_SHARE * abs(estimate.value):
         return estimate
     unit = "sample" if estimate.clusters is None else "cluster"
-    share = f"{largest / abs(estimate.value):.0%}" if estimate.value else "all"
+    if estimate.value:
+        share = f"{largest / abs(estimate.value):.0%}"
+    else:
+        share = "all"
     reason = f"one {unit} makes {share} of the value"
     return replace(estimate, unreliable=f"interval unreliable: {reason}")

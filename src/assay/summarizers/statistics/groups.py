@@ -31,10 +31,10 @@ def weighted_mean(
     """Combine independent estimates into a weighted mean with an interval.
 
     Variances are added, and the degrees of freedom follow Satterthwaite. If all parts share a bounded scale, the
-    interval is a score interval, so it has a width even if every part is perfect.
+    result is a score interval, which has a width even if every part is perfect.
 
     A part with a single sample has no standard error. On a bounded scale its variance is replaced by the largest
-    possible one, (value - low) * (high - value). On an open scale there is no bound, and the result has no interval.
+    possible one, (value - low) * (high - value). An open scale has no bounds, and the result has no interval.
     """
     shares = _normalize(weights)
     value = math.fsum(s * part.value for s, part in zip(shares, parts, strict=True))
@@ -78,7 +78,9 @@ def _total_clusters(parts: Sequence[Estimate]) -> int | None:
 def _common_scale(parts: Sequence[Estimate]) -> Ends | None:
     """Return the scale that all parts have; None if they differ."""
     scales = {part.scale for part in parts}
-    return scales.pop() if len(scales) == 1 else None
+    if len(scales) == 1:
+        return scales.pop()
+    return None
 
 
 def _why_no_interval(parts: Sequence[Estimate], scale: Ends | None) -> str:
@@ -150,11 +152,15 @@ def _combined_spread(
         per_unit.append(part * part / spread.seen)
         per_df.append(part * part / spread.df)
         skews.append(part**1.5 * spread.skew)
+    if per_unit:
+        seen = 1 / math.fsum(per_unit)
+    else:
+        seen = 0.0
     return Spread(
         variance=total + single_variance,
         base=1 / inverse_base,
         prior=math.fsum(priors) / inverse_base,
-        seen=1 / math.fsum(per_unit) if per_unit else 0.0,
+        seen=seen,
         df=max(1.0, 1 / math.fsum(per_df)) if per_df else _total_samples(parts),
         skew=math.fsum(skews),
     )

@@ -110,12 +110,13 @@ def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> S
     second = float((scaled**2).sum())
     units = second**2 / float((scaled**4).sum())
     most_df = len(without) - len(sizes)
+    skew = float((scaled**3).sum()) / second**1.5
     return Spread(
         largest * largest * second,
         n,
         seen=units,
         df=max(1.0, min(most_df, fourth_moment_df(units, len(without)))),
-        skew=float((scaled**3).sum()) / second**1.5,
+        skew=skew,
     )
 
 

@@ -38,9 +38,9 @@ def decide(
         return "pass"
     error = (1 - level) / 2
     wider = normal_quantile(1 - error / together) / normal_quantile(1 - error)
-    return (
-        "fail" if value + (high - value) * wider < limit - _ROUNDING else "inconclusive"
-    )
+    if value + (high - value) * wider < limit - _ROUNDING:
+        return "fail"
+    return "inconclusive"
 
 
 def deciding_size(
@@ -57,7 +57,10 @@ def deciding_size(
     If no spread was seen, the interval shrinks with the number of samples, not with its root.
     """
     margin = abs(value - limit)
-    reach = value - interval[0] if value > limit else interval[1] - value
+    if value > limit:
+        reach = value - interval[0]
+    else:
+        reach = interval[1] - value
     if not margin or n * (reach / margin) ** 2 > MOST_SAMPLES:
         return None
     if not stderr:

@@ -35,7 +35,8 @@ def paired_share_difference(
     quantile = normal_quantile((1 + level) / 2) / (
         _scaling(wins, losses) if mid_p else 1.0
     )
-    low, high = _bound(wins, losses, n, quantile), -_bound(losses, wins, n, quantile)
+    low = _bound(wins, losses, n, quantile)
+    high = -_bound(losses, wins, n, quantile)
     spread = Spread(variance, n, seen=wins + losses, df=n - 1)
     return Estimate(
         value, math.sqrt(variance), low, high, n, None, METHOD, (-1.0, 1.0), spread
@@ -52,9 +53,15 @@ def _scaling(wins: int, losses: int) -> float:
     return -normal_quantile(p / 2) / (abs(wins - losses) / math.sqrt(wins + losses))
 
 
-def _bound(wins: int, losses: int, n: int, quantile: float) -> float:
+def _bound(
+    wins: int,
+    losses: int,
+    n: int,
+    quantile: float,
+) -> float:
     """Return the lowest difference that the test does not reject."""
-    low, high = -1.0, (wins - losses) / n
+    low = -1.0
+    high = (wins - losses) / n
     for _ in range(200):
         middle = (low + high) / 2
         if middle <= low or middle >= high:
@@ -66,7 +73,12 @@ def _bound(wins: int, losses: int, n: int, quantile: float) -> float:
     return high
 
 
-def _score(wins: int, losses: int, n: int, difference: float) -> float:
+def _score(
+    wins: int,
+    losses: int,
+    n: int,
+    difference: float,
+) -> float:
     """Return by how many standard errors the observed difference is above `difference` (Tango 1998).
 
     The standard error is that under `difference`, with the most likely share of losses.
@@ -82,7 +94,12 @@ def _score(wins: int, losses: int, n: int, difference: float) -> float:
     return 0.0
 
 
-def _likeliest_losses(wins: int, losses: int, n: int, difference: float) -> float:
+def _likeliest_losses(
+    wins: int,
+    losses: int,
+    n: int,
+    difference: float,
+) -> float:
     """Return the share of losses of largest likelihood: a root of a quadratic equation.
 
     Of its two equal forms, use the one in which no digits cancel.

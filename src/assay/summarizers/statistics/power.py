@@ -68,14 +68,13 @@ def paired_binary_power(
     """
     _check_discordance(discordance)
     share = min(1.0, max(0.0, (1 + difference / discordance) / 2))
-    centre, width = (
-        n * discordance,
-        5 * math.sqrt(n * discordance * (1 - discordance)) + 1,
-    )
+    centre = n * discordance
+    width = 5 * math.sqrt(n * discordance * (1 - discordance)) + 1
     total = 0.0
-    for count in range(
+    counts = range(
         max(1, math.floor(centre - width)), min(n, math.ceil(centre + width)) + 1
-    ):
+    )
+    for count in counts:
         fewest = _most_losses(count, alpha)
         if fewest >= 0:
             rejected = _at_most(fewest, count, share) + _at_most(
@@ -103,7 +102,9 @@ def _mid_p(fewer: int, count: int) -> float:
 
 def _at_most(k: int, n: int, share: float) -> float:
     """Return P(X <= k) of a binomial distribution."""
-    return 1.0 if k >= n else incomplete_beta(1 - share, n - k, k + 1)
+    if k >= n:
+        return 1.0
+    return incomplete_beta(1 - share, n - k, k + 1)
 
 
 def _exactly(k: int, n: int, share: float) -> float:
@@ -165,7 +166,10 @@ def _least(shows: Callable[[float], bool], high: float) -> float:
     low = 0.0
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
-        low, high = (low, middle) if shows(middle) else (middle, high)
+        if shows(middle):
+            low, high = (low, middle)
+        else:
+            low, high = (middle, high)
     return high
 
 

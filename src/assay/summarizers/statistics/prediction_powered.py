@@ -24,11 +24,13 @@ def judge_weight(
     labels: Sequence[float], judged: Sequence[float], others: Sequence[float]
 ) -> float:
     """Return the weight of the judge, from 0 to 1: its covariance with people, over its own variance."""
-    n, rest = len(labels), len(others)
+    n = len(labels)
+    rest = len(others)
     spread = _variance([*judged, *others])
     if n < 2 or not rest or spread <= 0:
         return 0.0
-    mean, judge_mean = math.fsum(labels) / n, math.fsum(judged) / n
+    mean = math.fsum(labels) / n
+    judge_mean = math.fsum(judged) / n
     together = (
         math.fsum(
             (y - mean) * (f - judge_mean) for y, f in zip(labels, judged, strict=True)
@@ -65,23 +67,22 @@ def prediction_powered_mean(
     value = math.fsum(residuals) / n + weight * math.fsum(others) / len(others)
     # The mean of the residuals and the weight use one degree of freedom each. On a scale with ends the rare errors of
     # a good judge may not be among the labels: the variance allows for one more, as bad as the scale allows.
-    unseen_variance = (
-        UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2
-        if ends is not None
-        else 0.0
-    )
+    if ends is not None:
+        unseen_variance = UNSEEN * ((1 + weight) * (ends[1] - ends[0]) / 2) ** 2
+    else:
+        unseen_variance = 0.0
     label_variance = (
         (_variance(residuals) * (n - 1) + unseen_variance) / max(n - 2, 1) / n
     )
     variance = label_variance + weight**2 * _variance(others) / len(others)
     stderr = math.sqrt(variance)
-    df = (
-        max(n - 2, 1) * (variance / label_variance) ** 2
-        if label_variance > 0
-        else math.inf
-    )
+    if label_variance > 0:
+        df = max(n - 2, 1) * (variance / label_variance) ** 2
+    else:
+        df = math.inf
     half_width = t_quantile(0.975, min(df, 1e6)) * stderr
-    low, high = value - half_width, value + half_width
+    low = value - half_width
+    high = value + half_width
     if ends is not None:
         value, low, high = (min(max(x, ends[0]), ends[1]) for x in (value, low, high))
     unreliable = f"interval unreliable: {n} labels" if n < FEWEST_LABELS else ""

@@ -37,8 +37,14 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact interval. It covers at least `level` for every true share, and is therefore wide."""
     _check_counts(k, n)
     tail = (1 - level) / 2
-    low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
-    high = 1.0 if k == n else beta_quantile(1 - tail, k + 1, n - k)
+    if k == 0:
+        low = 0.0
+    else:
+        low = beta_quantile(tail, k, n - k + 1)
+    if k == n:
+        high = 1.0
+    else:
+        high = beta_quantile(1 - tail, k + 1, n - k)
     return low, high
 
 

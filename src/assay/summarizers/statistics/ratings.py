@@ -182,7 +182,12 @@ def _never_lost(battles: Sequence[Battle], names: Sequence[str]) -> list[str]:
     return []
 
 
-def _most_likely(first: Any, second: Any, won: Any, count: int) -> "Floats":
+def _most_likely(
+    first: Any,
+    second: Any,
+    won: Any,
+    count: int,
+) -> "Floats":
     """Return the strengths of largest likelihood, by Newton's method; their mean is 0."""
     import numpy as np
 
@@ -209,7 +214,12 @@ def _chance(strengths: "Floats", first: Any, second: Any) -> "Floats":
     return np.asarray(1 / (1 + odds_against), float)
 
 
-def _information(first: Any, second: Any, chance: Any, count: int) -> "Floats":
+def _information(
+    first: Any,
+    second: Any,
+    chance: Any,
+    count: int,
+) -> "Floats":
     """Return the information matrix of the strengths."""
     import numpy as np
 
@@ -259,11 +269,15 @@ def _rating(
     results: Counter[str] = Counter()
     for battle in battles:
         if name in (battle.first, battle.second):
-            won = battle.won if name == battle.first else 1 - battle.won
+            if name == battle.first:
+                won = battle.won
+            else:
+                won = 1 - battle.won
             results["tie" if won == 0.5 else "win" if won > 0.5 else "loss"] += 1
     low = high = None
     if stderr is not None:
-        low, high = value - quantile * stderr, value + quantile * stderr
+        low = value - quantile * stderr
+        high = value + quantile * stderr
     return Rating(
         name, value, stderr, low, high, results["win"], results["loss"], results["tie"]
     )

@@ -36,7 +36,8 @@ class Decomposition:
     @property
     def advice(self) -> str:
         """A sentence that recommends more epochs or more questions."""
-        now, limit = self.estimate.stderr, self.stderr_at_infinity
+        now = self.estimate.stderr
+        limit = self.stderr_at_infinity
         if now is None:
             return "one question has no standard error: add questions"
         if limit is None:
@@ -45,7 +46,9 @@ class Decomposition:
             return f"more epochs would not cut SE from {now:.3f}: add questions"
         least = f"at most {limit:.3f}" if limit >= 0.0005 else "less than 0.001"
         advice = f"more epochs would cut SE from {now:.3f} to {least}"
-        return advice if limit < 0.8 * now else f"{advice}: add questions instead"
+        if limit < 0.8 * now:
+            return advice
+        return f"{advice}: add questions instead"
 
 
 def decompose(
@@ -78,11 +81,10 @@ def decompose(
     noise = within * math.fsum(1 / len(row) for row in answers) / n
     between = max(0.0, means_variance - noise)
     total = between + within
-    limit = (
-        None
-        if estimate.stderr is None
-        else math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
-    )
+    if estimate.stderr is None:
+        limit = None
+    else:
+        limit = math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
     return Decomposition(
         estimate, within, between, limit, between / total if total else None
     )

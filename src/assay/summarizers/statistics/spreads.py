@@ -66,7 +66,12 @@ def cluster_prior(base: float, base_of_clusters: float, balance: float) -> float
     return 1 + assumed_correlation(balance) * max(0.0, samples_per_cluster - 1)
 
 
-def limits(value: float, spread: Spread, ends: Ends | None, level: float) -> Interval:
+def limits(
+    value: float,
+    spread: Spread,
+    ends: Ends | None,
+    level: float,
+) -> Interval:
     """Return the score interval between two ends, or Student's t on an open scale."""
     quantile = t_quantile((1 + level) / 2, spread.df)
     if not _is_between(value, ends):

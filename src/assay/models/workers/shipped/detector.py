@@ -130,15 +130,22 @@ class Detector:
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
         (result,) = self.processor.post_process_object_detection(
-            outputs, threshold=self.threshold, target_sizes=[image.size[::-1]]
+            outputs,
+            threshold=self.threshold,
+            target_sizes=[image.size[::-1]],
         )
         detections: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for score, label, box in zip(
-            result["scores"], result["labels"], result["boxes"], strict=True
+            result["scores"],
+            result["labels"],
+            result["boxes"],
+            strict=True,
         ):
             name = class_names.get(int(label))
-            if name is not None:
-                detections[name].append({"box": box.tolist(), "score": float(score)})
+            if name is None:
+                continue
+            detection = {"box": box.tolist(), "score": float(score)}
+            detections[name].append(detection)
         return ranked(detections)
 
     def _zero_shot(
@@ -171,13 +178,12 @@ class Detector:
             result["scores"], result["text_labels"], result["boxes"], strict=True
         ):
             # Grounding DINO returns the words it grounded, sometimes of two classes at once: those count for neither.
-            meant = [name for name in names if name == label] or [
-                name for name in names if name in str(label)
-            ]
-            if len(meant) == 1:
-                detections[meant[0]].append(
-                    {"box": box.tolist(), "score": float(score)}
-                )
+            matches = [name for name in names if name == label]
+            if not matches:
+                matches = [name for name in names if name in str(label)]
+            if len(matches) == 1:
+                detection = {"box": box.tolist(), "score": float(score)}
+                detections[matches[0]].append(detection)
         return ranked(detections)
 
     def _segments(
@@ -305,16 +311,20 @@ def cut_out(image: Any, thing: dict[str, Any]) -> Any:
     from PIL import Image
 
     if thing.get("mask") is not None:
-        image = Image.composite(
-            image, Image.new("RGB", image.size, GREY), Image.fromarray(thing["mask"])
-        )
+        background = Image.new("RGB", image.size, GREY)
+        mask = Image.fromarray(thing["mask"])
+        image = Image.composite(image, background, mask)
     left, top, right, bottom = (round(edge) for edge in thing["box"])
     width, height = image.size
     left = min(max(left, 0), width - 1)
     top = min(max(top, 0), height - 1)
-    right = min(max(right, left + 1), width)
-    bottom = min(max(bottom, top + 1), height)
-    return image.crop((left, top, right, bottom))
+    box = (
+        left,
+        top,
+        min(max(right, left + 1), width),
+        min(max(bottom, top + 1), height),
+    )
+    return image.crop(box)
 
 
 def ranked(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:

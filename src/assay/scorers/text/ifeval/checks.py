@@ -49,11 +49,10 @@ def check_for(instruction_id: str) -> Check:
         return CHECKS[instruction_id]
     except KeyError:
         close = get_close_matches(instruction_id, CHECKS, n=1)
-        hint = (
-            f"did you mean {close[0]!r}?"
-            if close
-            else f"IFEval has {len(CHECKS)}: {', '.join(CHECKS)}"
-        )
+        if close:
+            hint = f"did you mean {close[0]!r}?"
+        else:
+            hint = f"IFEval has {len(CHECKS)}: {', '.join(CHECKS)}"
         raise ValueError(
             f"unknown IFEval instruction {instruction_id!r}\n  fix: {hint}"
         ) from None

@@ -129,7 +129,8 @@ def _bracket_pairs(line: str) -> int:
 
 def _title(line: str) -> str:
     """Return the text between `<<` and `>>` on a line; empty if there is none."""
-    opening, closing = line.find("<<"), line.rfind(">>")
+    opening = line.find("<<")
+    closing = line.rfind(">>")
     if opening < 0 or closing < opening:
         return ""
     return line[opening : closing + 2].lstrip("<").rstrip(">").strip()

@@ -27,7 +27,8 @@ def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
     parts = [part.strip() for part in response.split("***")]
     if not all(parts[1:-1]):
         return False
-    return sum(map(bool, parts)) == num_paragraphs
+    paragraphs = [part for part in parts if part]
+    return len(paragraphs) == num_paragraphs
 
 
 def nth_paragraph_starts_with(
@@ -45,7 +46,8 @@ def nth_paragraph_starts_with(
     count = sum(1 for paragraph in paragraphs if paragraph.strip())
     if count != num_paragraphs or nth_paragraph > count:
         return False
-    return _first_word(paragraphs[nth_paragraph - 1]) == first_word.lower()
+    paragraph = paragraphs[nth_paragraph - 1]
+    return _first_word(paragraph) == first_word.lower()
 
 
 def _first_word(paragraph: str) -> str | None:

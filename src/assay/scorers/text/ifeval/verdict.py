@@ -50,7 +50,8 @@ def follows(
         for name, kwargs in zip(instruction_ids, kwargs_list, strict=True)
     ]
     versions = loose_versions(response)
-    strict = tuple(_passes(check, response) for check in checks)
+    passed = (_passes(check, response) for check in checks)
+    strict = tuple(passed)
     loose = tuple(
         strictly or any(_passes(check, version) for version in versions[1:])
         for check, strictly in zip(checks, strict, strict=True)
@@ -77,7 +78,8 @@ def loose_versions(response: str) -> tuple[str, ...]:
 
 def _passes(check: Callable[[str], bool], version: str) -> bool:
     """Return True if a version has content and passes a check."""
-    return bool(version.strip()) and check(version)
+    has_text = bool(version.strip())
+    return has_text and check(version)
 
 
 def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bool]:
@@ -87,7 +89,8 @@ def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bo
         name: _whole(value) for name, value in kwargs.items() if value is not None
     }
     try:
-        inspect.signature(check).bind("", **arguments)
+        signature = inspect.signature(check)
+        signature.bind("", **arguments)
     except TypeError as fault:
         raise ValueError(
             f"arguments of IFEval instruction {instruction_id!r}: {fault}"
@@ -97,4 +100,6 @@ def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bo
 
 def _whole(value: Any) -> Any:
     """Return 3 for 3.0: tables with nulls in a column of integers turn them into floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

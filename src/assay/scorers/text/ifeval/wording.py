@@ -69,5 +69,5 @@ def is_in_language(response: str, *, language: str) -> bool:
 
 
 def has_no_comma(response: str) -> bool:
-    """Return True if there is no ASCII comma: `，` and `、` are allowed."""
+    """Return True if the response has no ASCII comma. `，` and `、` are allowed."""
     return "," not in response
