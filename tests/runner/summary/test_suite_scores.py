@@ -1,6 +1,7 @@
 """Overall scores of suites: the weighted mean of their tasks as a row of its own."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 import assay
 from assay import registry
-from assay.core import Suite, Task
+from assay.core import Sample, Suite, Task
 from assay.models.scripted import Scripted
 
 
@@ -24,7 +25,7 @@ def weights(sizes: Mapping[str, int]) -> Mapping[str, float]:
     return {"first": 0.75, "second": 0.25 * sizes["second"] / 4}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def suite() -> Iterator[Suite]:
     suite = Suite("both", (task("first", 8), task("second", 4)), "", weights)
     registry.tasks.register("both")(suite)
@@ -66,3 +67,24 @@ def test_a_rescored_and_a_repeated_run_keep_the_overall_score(
     values = [run.results[-1].value for run in (first, again, rescored)]
     assert values == [0.5, 0.5, 0.5]
     assert rescored.results[-1].metric == "overall"
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """Turns a row into a sample; not hashable, because it holds a list."""
+
+    columns: list[str]
+
+    def __call__(self, row: Mapping[str, Any]) -> Sample:
+        return Sample("", str(row[self.columns[0]]), str(row[self.columns[1]]))
+
+
+def test_a_task_given_as_an_object_need_not_be_hashable(tmp_path: Path):
+    rows = [{"question": "2 + 2?", "answer": "4"}]
+    sums = Task("sums", rows, to_sample=ReadRow(["question", "answer"]))
+
+    result = assay.run(
+        [sums], lambda prompt: "4", scorers=["exact_match"], output=str(tmp_path)
+    )
+
+    assert [row.value for row in result.results] == [1.0]

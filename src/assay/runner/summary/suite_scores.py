@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ... import registry
 from ...core import Result, Suite
@@ -11,7 +12,7 @@ METRIC = "overall"
 INTERVAL = "from the intervals of the tasks"
 
 
-def overall_rows(references: Sequence[str], results: Sequence[Result]) -> list[Result]:
+def overall_rows(references: Sequence[Any], results: Sequence[Result]) -> list[Result]:
     """Return the overall score of each suite of a run, for each model that has a value in every task."""
     rows: list[Result] = []
     for suite in _weighing_suites(references):
@@ -22,9 +23,13 @@ def overall_rows(references: Sequence[str], results: Sequence[Result]) -> list[R
     return rows
 
 
-def _weighing_suites(references: Sequence[str]) -> Iterator[Suite]:
-    """Yield the suites that are named among the tasks of a run and that have an overall score."""
-    for reference in dict.fromkeys(references):
+def _weighing_suites(references: Sequence[Any]) -> Iterator[Suite]:
+    """Yield the suites that are named among the tasks of a run and that have an overall score.
+
+    A task that was given as an object belongs to no suite; it may not be hashable.
+    """
+    names = [reference for reference in references if isinstance(reference, str)]
+    for reference in dict.fromkeys(names):
         if reference not in registry.tasks:
             continue
         suite = registry.tasks.get(reference)
