@@ -141,8 +141,8 @@ def _suites(mode: str) -> Iterator[Suite]:
     yield _suite("bfcl_multi_turn", MULTI_TURN, mode, turns, {"turns": 1.0})
     live = "BFCL v4, users' questions"
     yield _suite("bfcl_live", LIVE, mode, live, {"live": 1.0})
-    written = "BFCL v4, written questions"
-    yield _suite("bfcl_non_live", NON_LIVE, mode, written, {"non_live": 1.0})
+    title = "BFCL v4, written questions"
+    yield _suite("bfcl_non_live", NON_LIVE, mode, title, {"non_live": 1.0})
 
 
 SUITES = {suite.name: suite for mode in MODES for suite in _suites(mode)}

@@ -186,7 +186,8 @@ def options_from(
 
     With a list for faults, collect them there and leave out the faulty options; otherwise raise.
     """
-    from ..runner.options import PartlyRead, RunOptions
+    from ..runner.option_fields import PartlyRead
+    from ..runner.options import RunOptions
     from ..runner.plan.settings import collecting
 
     errors: list[AssayError] = []

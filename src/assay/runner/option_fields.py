@@ -3,8 +3,11 @@
 Flags, help, config keys, environment variables and the page of options are all made from this.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from ..core import AssayError, PlanError
 
 Reads = Literal[
     "text",
@@ -79,3 +82,11 @@ def flags_of(options: type) -> dict[str, Flag]:
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
     """Return True if an environment variable may set it. Consent has to be typed."""
     return flag.group != "trust" and name not in TYPED_ONLY
+
+
+class PartlyRead(PlanError):
+    """The errors of a settings file, and the rest of it, so that more errors can be found in that."""
+
+    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
+        super().__init__(faults)
+        self.made = rest

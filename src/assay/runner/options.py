@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ..code.userfiles import one_spelling
-from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, shorten, suggest
-from ..core.secrets import left_out, veiled
-from .option_fields import flags_of, option
+from ..core import EMPTY, AssayError, UsageError, digest_of, shorten, suggest
+from ..core.secrets import veiled
+from .option_fields import PartlyRead, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
@@ -27,16 +27,6 @@ OF_MODELS = (
     "chat_template",
 )
 """Options of models that people often write among those of the run."""
-REFERRING = ("base_url", "body", "headers")
-"""Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
-
-
-class PartlyRead(PlanError):
-    """The errors of a settings file, and the rest of it, so that more errors can be found in that."""
-
-    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
-        super().__init__(faults)
-        self.made = rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -595,26 +585,6 @@ def _one_spelling(name: Any) -> Any:
     if isinstance(name, str):
         return one_spelling(name)
     return name
-
-
-def check_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Raise if secret options, which `run.json` does not keep, were not given again."""
-    names = list(dict.fromkeys(left_out(args)))
-    if not names:
-        return
-    options = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    typed = " ".join(f"{flag} {option}=…" for option in options)
-    fix = f"give {'them' if len(names) > 1 else 'it'} again: {typed}"
-    if any(option in REFERRING for option in options):
-        fix += (
-            "; ${env:NAME} in place of a secret is read from the environment, and kept"
-        )
-    are_secret = "are secrets" if len(names) > 1 else "is a secret"
-    raise UsageError(
-        f"{', '.join(names)} {are_secret}, which run.json does not keep",
-        where=flag,
-        fix=fix,
-    )
 
 
 FLAGS = flags_of(RunOptions)

@@ -158,5 +158,5 @@ def _entry_of(line: bytes) -> dict[str, Any] | None:
 
 def _write_all(handle: int, data: bytes) -> None:
     while data:
-        written = os.write(handle, data)
-        data = data[written:]
+        length = os.write(handle, data)
+        data = data[length:]

@@ -99,13 +99,13 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
         for _, placements in parts
     ]
     base = 1 / (1 / len(yes) + 1 / len(no))
-    seen = variance**2 / math.fsum(
+    units_seen = variance**2 / math.fsum(
         part**2 / units for (part, _), units in zip(parts, effective_units, strict=True)
     )
     spread = Spread(
         variance,
         base=base,
-        seen=seen,
+        seen=units_seen,
         df=variance**2
         / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
     )

@@ -92,13 +92,13 @@ def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReference]:
-    written = json.dumps(arguments, sort_keys=True)
+    arguments_text = json.dumps(arguments, sort_keys=True)
     if text.startswith(PREFIXES):
         package.need_evals()
         name = text.partition("/")[2]
         spec = f"{PREFIXES[0]}{name}"
         _check_arguments(arguments, _parameters_of_evals(name), spec)
-        return [InspectReference(spec, spec, written)]
+        return [InspectReference(spec, spec, arguments_text)]
     package.module("")
     file, task = split_task(text)
     path = Path(file).expanduser()
@@ -114,7 +114,9 @@ def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReferenc
     references = []
     for name in chosen:
         _check_arguments(arguments, task_parameters(path, name), f"{file}@{name}")
-        reference = InspectReference(f"{full}@{name}", f"{path.stem}@{name}", written)
+        reference = InspectReference(
+            f"{full}@{name}", f"{path.stem}@{name}", arguments_text
+        )
         references.append(reference)
     return references
 

@@ -82,7 +82,7 @@ class ImageEvaluation(SetEvaluation):
         """Return the digest of the rows and of the images drawn for each."""
         digests = []
         for sample, output in rows:
-            media = [medium for drawn in output.candidates for medium in drawn.media]
+            media = [medium for answer in output.candidates for medium in answer.media]
             digests.append([sample.id, *(medium.digest for medium in media)])
         return table_digest([self.data.digest], digests)
 

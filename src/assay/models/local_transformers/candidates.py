@@ -141,10 +141,10 @@ class Answers:
         """
         repeats = request.options.n // len(candidates)
         repeated = tuple(candidates) * repeats
-        written = sum(len(candidate.token_ids) for candidate in repeated)
+        output_tokens = sum(len(candidate.token_ids) for candidate in repeated)
         ended_early = any(candidate.stop_reason == "length" for candidate in repeated)
         details = cut_details(cut, squeezed if ended_early else None)
-        return Output(repeated, usage=Usage(length, written), details=details)
+        return Output(repeated, usage=Usage(length, output_tokens), details=details)
 
     def of_rows(
         self,

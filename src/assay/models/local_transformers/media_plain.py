@@ -49,7 +49,7 @@ class PlainWriter:
                 return self._one_by_one(requests, inputs)
             batch = placed(joined(inputs, self._filler), self.model)
             draws = 1 if is_greedy(first.options) else first.options.n
-            drawn = [self.draw(batch, first, index) for index in range(draws)]
+            draws_of_rows = [self.draw(batch, first, index) for index in range(draws)]
         except _Unclear:
             return self._one_by_one(requests, inputs)
         except NotFinite as error:
@@ -58,7 +58,7 @@ class PlainWriter:
             return self._one_by_one(requests, inputs)
         outputs = []
         for row, request in enumerate(requests):
-            answers = [rows[row] for rows in drawn]
+            answers = [rows[row] for rows in draws_of_rows]
             outputs.append(self._output(request, answers, length_of(inputs[row])))
         return outputs
 

@@ -186,6 +186,6 @@ class Stopping:
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         done = []
         for row in input_ids.tolist():
-            written = row[self.length :]
-            done.append(bool(written and self.stops(written)))
+            answer = row[self.length :]
+            done.append(bool(answer and self.stops(answer)))
         return input_ids.new_tensor(done, dtype=bool)

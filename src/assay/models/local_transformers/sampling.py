@@ -101,8 +101,8 @@ def penalised(
     for row, tokens in enumerate(previous):
         if not tokens:
             continue
-        written = torch.tensor(list(tokens), device=logits.device)
-        ids, counts = written.unique(return_counts=True)
+        earlier = torch.tensor(list(tokens), device=logits.device)
+        ids, counts = earlier.unique(return_counts=True)
         values = logits[row, ids]
         if options.repetition_penalty:
             penalty = options.repetition_penalty

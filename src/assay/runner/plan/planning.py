@@ -19,7 +19,8 @@ from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
 from ...templates import build_template
 from ...tooling import ToolSet
-from ..options import DEFAULT_MODEL, PartlyRead, RunOptions
+from ..option_fields import PartlyRead
+from ..options import DEFAULT_MODEL, RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where

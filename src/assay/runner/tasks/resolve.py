@@ -32,7 +32,8 @@ from ...core import (
 from ...datasets import is_data_path
 from ...datasets.files import why_no_data
 from ...datasets.hub import is_hub_name, refuse_url
-from ..options import PartlyRead, RunOptions
+from ..option_fields import PartlyRead
+from ..options import RunOptions
 from .conventions import from_conventions
 from .overrides import with_overrides, with_shots
 from .subsets import find_subset

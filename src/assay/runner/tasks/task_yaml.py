@@ -19,7 +19,7 @@ from ...core import (
     suggest,
 )
 from ...core.spec import is_prompt_file
-from ..options import PartlyRead
+from ..option_fields import PartlyRead
 
 ALIASES = {
     "scorer": "scorers",

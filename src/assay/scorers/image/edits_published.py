@@ -272,11 +272,11 @@ class ImgEditPublished(EditPublished):
 
 
 def _not_judged(
-    output: Output, made: Sequence[Image], names: Sequence[str], worst: float
+    output: Output, images: Sequence[Image], names: Sequence[str], worst: float
 ) -> Score | None:
     """Return the score of an output without an image, which the judge does not get; `None` if it has one."""
     silence = no_answer(output)
-    if silence is None and not made:
+    if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")
     if silence is None:
         return None

@@ -153,14 +153,14 @@ def _combined_spread(
         per_df.append(part * part / spread.df)
         skews.append(part**1.5 * spread.skew)
     if per_unit:
-        seen = 1 / math.fsum(per_unit)
+        units_seen = 1 / math.fsum(per_unit)
     else:
-        seen = 0.0
+        units_seen = 0.0
     return Spread(
         variance=total + single_variance,
         base=1 / inverse_base,
         prior=math.fsum(priors) / inverse_base,
-        seen=seen,
+        seen=units_seen,
         df=max(1.0, 1 / math.fsum(per_df)) if per_df else _total_samples(parts),
         skew=math.fsum(skews),
     )
