@@ -360,3 +360,13 @@ def test_images_as_options_have_one_clear_message(tmp_path, monkeypatch):
 
     assert "option 1 is a Image, not text" in str(bad.error)
     assert "put the images into `media` in order" in str(bad.error)
+
+
+def test_an_option_that_is_itself_a_letter_stays_in_the_answer_column():
+    row = {"id": "8", "question": "q", "options": ["x", "y", "z"], "answer": "x"}
+
+    (sample,) = open_dataset([row]).with_shuffled_choices(1)
+
+    assert sample.choices != ("x", "y", "z")
+    assert sample.fields["answer"] == "x"
+    assert right_texts([sample]) == ["x"]
