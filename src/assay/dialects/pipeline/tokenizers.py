@@ -56,9 +56,9 @@ class PrivateTokenizer:
             pieces = _PIECES.findall(text)
 
         if len(pieces) > most:
-            kept = pieces[: most - 1]
-            remaining = pieces[most - 1 :]
-            pieces = [*kept, "".join(remaining)]
+            first_pieces = pieces[: most - 1]
+            rest = "".join(pieces[most - 1 :])
+            pieces = [*first_pieces, rest]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:
