@@ -280,11 +280,20 @@ class Summarizer(Protocol):
     ) -> Iterable[Result]: ...
 
 
+class DriverExtras(Protocol):
+    """Optional members of a driver, which asks the model itself."""
+
+    takes_arguments: bool
+    """True if the tasks that it drives take arguments (`-T name=value`)."""
+
+
 class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
     """True if it counts every answer separately, so that no reducer applies."""
+    applies_weights: bool
+    """True if it counts a row by its weight. Otherwise its numbers are flagged if rows have weights."""
     function: Callable[..., Any] | None
     """The user's original function, if it was adapted."""
 
