@@ -33,7 +33,7 @@ class UpstreamMethod:
     """A class method for VLMEvalKit's own scripts, taken from its `ImageBaseDataset` in a checkout when it is used."""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._assay_name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
         from .toolkit import upstream_base
@@ -41,9 +41,9 @@ class UpstreamMethod:
         base = upstream_base(owner)
         if base is None:
             raise AttributeError(
-                f"{self._name} is VLMEvalKit's own: run in a checkout of it, or install it"
+                f"{self._assay_name} is VLMEvalKit's own: run in a checkout of it, or install it"
             )
-        return vars(base)[self._name].__get__(instance, owner)
+        return vars(base)[self._assay_name].__get__(instance, owner)
 
 
 class Reporting(TableRows):
