@@ -92,7 +92,7 @@ _OPENING_TAG = rf"<[|｜]?\s?(?:{_NAMES}){_ATTRIBUTES}\s?[|｜]?>"
 _CLOSING_TAG = rf"<[|｜]?\s?/\s?[|｜]?(?:{_NAMES})\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
 _FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
-"""Words before an answer that also count where the chat template wrote the words that open the reasoning (Apriel, s1)."""
+"""Words before an answer that also count where the chat template wrote the opening words (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)

@@ -138,9 +138,9 @@ def names_shadowed(
 
     If the tests use no other name of the program, the program was asked for a function of that name.
     """
-    own = [name for name in used if name in scope and name[:2] != "__"]
-    builtin_names = [name for name in own if name in builtin]
-    if builtin_names == own:
+    defined = [name for name in used if name in scope and name[:2] != "__"]
+    builtin_names = [name for name in defined if name in builtin]
+    if builtin_names == defined:
         return []
     return [f"the program defines {n}, which its tests use" for n in builtin_names]
 
