@@ -8,7 +8,12 @@ from typing import Any
 from .media import Media
 from .message import Json, Part, Reasoning, Text, as_part
 from .quick import quick
-from .reasoning import ThinkTags, may_hold_reasoning, separate_text
+from .reasoning import (
+    ThinkTags,
+    begins_with_mark,
+    may_hold_reasoning,
+    separate_text,
+)
 from .sample import EMPTY
 from .tools import ToolCall
 
@@ -87,13 +92,14 @@ class Candidate:
     def separated(self, tags: ThinkTags = None) -> "Candidate":
         """Return the same answer with reasoning in the text as a part of its own.
 
-        Nothing changes where reasoning is a part already, or where the text is verbatim.
+        Nothing changes where the text is verbatim. Where reasoning is a part already, as a server separated it, only a
+        block that begins the text is taken out: some servers leave one there.
         """
         parts = self.parts
         if self.verbatim:
             return self
         if _has_reasoning(parts):
-            return self
+            return self._without_leading_block()
         texts = [part.text for part in parts if isinstance(part, Text)]
         if not all(isinstance(text, str) for text in texts):
             return self  # reported as a broken answer elsewhere
@@ -110,7 +116,20 @@ class Candidate:
         if len(pieces) == len(joined) and all(map(is_, pieces, joined)):
             # None of the model's own marks; the marks of other models are part of its answer.
             return self.separated(False) if isinstance(tags, tuple) else self
-        return replace(self, parts=tuple(pieces))
+        return replace(self, parts=tuple(pieces), verbatim=isinstance(tags, tuple))
+
+    def _without_leading_block(self) -> "Candidate":
+        """Return the same answer with the block of reasoning that begins its first text as a part of its own."""
+        for index, part in enumerate(self.parts):
+            if not isinstance(part, Text):
+                continue
+            if not isinstance(part.text, str) or not begins_with_mark(part.text):
+                return self
+            pieces = _pieces(part, None)
+            return replace(
+                self, parts=(*self.parts[:index], *pieces, *self.parts[index + 1 :])
+            )
+        return self
 
     @property
     def media(self) -> tuple[Media, ...]:

@@ -8,6 +8,7 @@ Scorers and judges must see the answer only. The rules, in this order:
 - A text that began with reasoning may have further closed blocks anywhere.
 - A closing mark without any opening mark before it ends reasoning that began in the prompt: many chat templates write
   the opening mark themselves.
+- A second closing mark that ends its line ends the reasoning once more: the model went on thinking.
 - A block that is never closed is reasoning up to the end, or up to a complete `<answer>…</answer>` in it.
 - Marks in code fences, and marks in backticks or quotes, are only talked about, and so are opening marks inside a line.
 - gpt-oss writes channels instead: what is in the `final` channel is the answer, and the rest is reasoning.
@@ -74,6 +75,8 @@ LEADING_WORDS = (
     ("Here is my thought process:", "Here is my response:"),
     # gpt-oss, where a decoder dropped its special tokens: analysisWe need to add.assistantfinal42
     ("analysis", "assistantfinal"),
+    # s1
+    ("<|im_start|>think", "<|im_start|>answer"),
     # Apriel
     ("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
     # Ollama's command line
@@ -88,8 +91,8 @@ _ATTRIBUTES = r"""(?:\s+\w+="[^"<>]{0,100}")*"""
 _OPENING_TAG = rf"<[|｜]?\s?(?:{_NAMES}){_ATTRIBUTES}\s?[|｜]?>"
 _CLOSING_TAG = rf"<[|｜]?\s?/\s?[|｜]?(?:{_NAMES})\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
-_FINAL_WORDS = "[BEGIN FINAL RESPONSE]"
-"""Words before an answer that also count where the chat template wrote the words that open the reasoning (Apriel)."""
+_FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
+"""Words before an answer that also count where the chat template wrote the opening words (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
@@ -110,8 +113,10 @@ _RESPONSE_TAG = re.compile(
 )
 """The whole answer in one element, as Granite and ERNIE write it behind their reasoning."""
 _UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
-# "<s>", "<|assistant|>", "<|im_start|>assistant", a byte order mark
-_BEFORE_TEXT = re.compile(rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<\|[\w▁]+\|>(?:assistant)?)*")
+# "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
+_BEFORE_TEXT = re.compile(
+    rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<[|｜][\w▁]+[|｜]>(?:assistant)?)*"
+)
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _TAG = re.compile(r"<[\w:|-]+>|\[[\w:|-]+\]")
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
@@ -150,6 +155,13 @@ def may_hold_reasoning(text: str) -> bool:
         if character in text:
             return True
     return text.lstrip().startswith(_FIRST_WORDS)
+
+
+def begins_with_mark(text: str) -> bool:
+    """Return True if a known mark of reasoning begins a text."""
+    if not may_hold_reasoning(text):
+        return False
+    return _known_marks().match(text.lstrip()) is not None
 
 
 def separate_text(text: str, tags: ThinkTags = None) -> Separated | None:
@@ -311,8 +323,12 @@ class _BlockReader:
             self._end_earlier_reasoning(mark)
         elif not self.has_opened:
             self._end_earlier_reasoning(mark)
-        elif self.has_reasoning and not self.text[mark.end() :].strip():
+        elif not self.has_reasoning:
+            return
+        elif not self.text[mark.end() :].strip():
             self._drop_last(mark)
+        elif self.text[mark.end()] in "\r\n":
+            self._end_earlier_reasoning(mark)
 
     def _begins_line(self, position: int) -> bool:
         """Return True if only blanks are between this position and the start of its line or piece."""
@@ -375,9 +391,10 @@ def _separate_words(text: str) -> Separated | None:
         thought, mark, answer = bare.removeprefix(opening).partition(closing)
         if mark:
             return Separated(_join([answer]), _thought([thought]))
-    thought, mark, answer = text.partition(_FINAL_WORDS)
-    if mark:
-        return Separated(_join([answer]), _thought([thought]))
+    for words in _FINAL_WORDS:
+        thought, mark, answer = text.partition(words)
+        if mark:
+            return Separated(_join([answer]), _thought([thought]))
     return None
 
 

@@ -78,6 +78,7 @@ def judge(settings: "dict[str, Any]") -> None:
         test = compile(tests["test"], "<assay tests>", "exec")
         call = compile(tests["call"], "<assay tests>", "exec")
         execute(setup, test_scope)
+        used = sorted(names_used(test) | names_used(call))
     except BaseException as error:  # noqa: BLE001 - the program has not begun
         say("fault", describe(error))
         return
@@ -87,6 +88,7 @@ def judge(settings: "dict[str, Any]") -> None:
     scope["__builtins__"] = builtins
     loaded = remember_modules()
     has_loaded = False
+    shadowed: list[str] = []
     part: list[CodeType] = []
     say("ready", "")
     sys.addaudithook(hook_for(sys._getframe(), [test, call], say))
@@ -99,6 +101,7 @@ def judge(settings: "dict[str, Any]") -> None:
             test_scope["candidate"] = find_entry(scope, entry)
         else:
             scope.update({k: v for k, v in test_scope.items() if k not in scope})
+            shadowed = names_shadowed(scope, used, loaded["builtins"])
         audit(NEXT, part)
         execute(part.pop(), scope)
         audit(NEXT, part)
@@ -108,7 +111,7 @@ def judge(settings: "dict[str, Any]") -> None:
         audit(FAILED, before + describe(error))
         return
     audit(PASSED)
-    audit(CHECKED, compare_modules(loaded, scope, program))
+    audit(CHECKED, shadowed or compare_modules(loaded, scope, program))
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
@@ -117,6 +120,29 @@ def remember_modules() -> "dict[str, dict[str, Any]]":
         if name not in LOADED:
             LOADED[name] = dict(getattr(module, "__dict__", {}))
     return LOADED
+
+
+def names_used(code: "CodeType") -> "set[str]":
+    """Return the names that code and its functions use, besides their local variables."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            names |= names_used(constant)
+    return names
+
+
+def names_shadowed(
+    scope: "dict[str, Any]", used: "list[str]", builtin: "dict[str, Any]"
+) -> "list[str]":
+    """Return which builtins that the tests use the program replaced in its namespace, beside what is tested.
+
+    If the tests use no other name of the program, the program was asked for a function of that name.
+    """
+    defined = [name for name in used if name in scope and name[:2] != "__"]
+    builtin_names = [name for name in defined if name in builtin]
+    if builtin_names == defined:
+        return []
+    return [f"the program defines {n}, which its tests use" for n in builtin_names]
 
 
 def find_entry(scope: "dict[str, Any]", name: str) -> "Any":
@@ -241,6 +267,11 @@ def compare_with(
 ) -> "list[str]":
     """Return what the program replaced: builtins, functions of the standard library, equality."""
     reasons = []
+    for key, value in loaded["builtins"].items():
+        # This loop uses no builtin, because any of them may be the program's.
+        if builtins.__dict__[key] is not value and key != "_":
+            builtins.__dict__[key] = value
+            reasons.append(f"the program replaced builtins.{key}")
     if scope.get("__builtins__") is not builtins:
         reasons.append("the program replaced its builtins")
     for name, module in list(sys.modules.items()):

@@ -21,7 +21,8 @@ from ...registry import scorers
 from ..answers import gold_letters, no_answer, no_target
 from ..spans import evidence_span, with_span
 from ..text.match import Includes
-from .choice_rules import BEFORE_LETTER, Extraction, extract_choice
+from .choice_answer import BEFORE_LETTER, Extraction
+from .choice_rules import extract_choice
 
 LETTERS = string.ascii_uppercase
 SHORT_ANSWER = 8

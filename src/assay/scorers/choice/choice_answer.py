@@ -2,14 +2,29 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 from .choice_grammar import ENTRY, LETTER, SENTENCE_END, SUPPOSITION_BEFORE, WOULD
 from .choice_mentions import FIRST_LETTER_MARK, OWN_TEXT, mark
 from .choice_words import classify
 
+BEFORE_LETTER = (
+    *("declared", "chosen", "boxed"),
+    *("concluded", "leading-text", "option-text"),
+)
+"""Rules whose evidence ends with the option; that of the others begins with it."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
 """Words on either side that a sentence is looked for in."""
+
+
+class Extraction(NamedTuple):
+    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
+
+    answer: str | None
+    rule: str
+    outcome: Literal["scored", "unparsed", "refused"]
+    evidence: str = ""
 
 
 class AnswerWords:
@@ -73,3 +88,20 @@ class AnswerWords:
     def evidence_from(self, index: int) -> str:
         """Return the plain text from a word on, shortened."""
         return self.plain[self.starts[index] :][:EVIDENCE_CHARS]
+
+    def result(
+        self, letter: str | None, rule: str, first: int, option: int
+    ) -> Extraction:
+        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
+        begin = self.starts[first]
+        if rule not in BEFORE_LETTER:
+            end = self.starts[option] + 40
+        elif option + 1 < len(self.starts):
+            end = self.starts[option + 1]
+        else:
+            end = len(self.plain)
+        words = self.plain[begin:end]
+        evidence = words[:EVIDENCE_CHARS].strip()
+        if letter is None:
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        return Extraction(letter, rule, "scored", evidence)

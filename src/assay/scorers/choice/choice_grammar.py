@@ -49,6 +49,7 @@ DENIES = word("DENIES")
 IS_NOT_BUT = word("IS_NOT_BUT")
 CONTRASTS = word("CONTRASTS")
 SUPPOSES = word("SUPPOSES")
+REPORTS = word("REPORTS")
 WOULD = word("WOULD")
 DECLINES = word("DECLINES")
 CORRECTS = word("CORRECTS")
@@ -165,6 +166,7 @@ LEAD = pattern(
             "FILLER RIGHT OPTION_WORD JOINS WOULD CONCLUDES NUMBER ANSWER BECAUSE TEXT"
         ),
         after(RIGHT) + UNKNOWN + not_before(none_of("ANSWER OPTION_WORD")),
+        after(RIGHT + FILLER) + UNKNOWN + before("$"),
         IS + before(any_of("FILLER RIGHT") + "*" + FILLER),
     )
     + "*",
@@ -345,6 +347,7 @@ OPTION_TEXT = pattern(
         + "*",
         f"{COMMA}?{OPTION_WORD}?{LETTER}",
         f"{COMMA}?{FILLER}+",
+        f"{COMMA}?{BECAUSE}{none_of(f'LETTER TEXT SUPPOSES DENIES {ENDS}')}*",
     )
     + f"?{STATEMENT_ENDS}",
     "It is a dog.",
@@ -358,22 +361,65 @@ TEXT_AND_LETTER = pattern(
     + any_of("FILLER OPTION_WORD")
     + "{0,3}"
     + named("letter", LETTER)
-    + STATEMENT_ENDS,
+    + either(STATEMENT_ENDS, f"{COMMA}?{BECAUSE}"),
     "The animal in it seems to be a dog (B).",
     "What barks is a dog: option B",
 )
 """An option's text with a letter behind it; the caller checks that they name the same option."""
+_SAYS_NO_MORE = none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
 CONCLUDED_TEXT = pattern(
-    CONCLUDES
-    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
-    + "{0,20}"
+    either(
+        CONCLUDES + _SAYS_NO_MORE + "{0,20}",
+        # "It has to be", "The most likely diagnosis is"
+        SENTENCE_BEGINS
+        + any_of("FILLER CONCLUDES CORRECTS COMMA")
+        + "*"
+        + either(
+            f"{RIGHT}{any_of('FILLER RIGHT UNKNOWN')}{{1,5}}{any_of('IS COLON')}+",
+            f"{FILLER}{any_of('IS COLON')}*",
+        )
+        + FILLER
+        + "*",
+    )
     + named("text", TEXT)
     + any_of("STOP LINE")
     + "*$",
     "It barks. Therefore the animal is a dog.",
     "So what you hear is a bird",
+    "Not a cat, not a bird. It has to be a dog.",
+    "A cat is unlikely. The most likely animal is a dog.",
 )
 """A last sentence that concludes and ends in an option's text."""
+CONCLUDED_SUBJECT = pattern(
+    f"{CONCLUDES}{COMMA}?{FILLER}*"
+    + named("text", TEXT)
+    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS COMPARES CONTRASTS JOINS {ENDS}")
+    + "{1,8}"
+    + any_of("STOP LINE")
+    + "*$",
+    "The cat was away. Therefore the dog ate it.",
+    "So a bird sings here",
+)
+"""A last sentence that concludes and opens with an option's text."""
+LEAVES_OPEN = pattern(
+    any_of("TEXT QUESTION SUPPOSES REPORTS DECLINES CONTRASTS"),
+    "If it barks",
+    "It is a dog, but",
+)
+"""The sentence behind "yes" or "no" does not settle it."""
+MAY_NOT_ANSWER = pattern(
+    "|".join(
+        (
+            any_of("QUESTION DENIES SUPPOSES DECLINES CORRECTS WOULD OPTION_WORD"),
+            f"{any_of('JOINS COMPARES')}{FILLER}*{TEXT}",
+            f"{TEXT}{COMMA}?{JOINS}",
+        )
+    ),
+    "Is it a dog?",
+    "It is smaller, unlike a dog",
+    "A dog and others",
+)
+"""Words by which an answer that names one option may still not take it."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS"), "It is not", "If it barks, it may be"
 )
@@ -392,6 +438,8 @@ VERDICT = pattern(
     )
     + LETTER
     + not_before(none_of(f"{ENDS} COLON COMMA DASH"))
+    # "Daher ist C richtig"
+    + f"|{after(any_of('IS CONCLUDES'))}{LETTER}{RIGHT}{STATEMENT_ENDS}"
     + f"|{OPTION}{OPTION_WORD}?"
     + either(
         # "B is the correct answer"

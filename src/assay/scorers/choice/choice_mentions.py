@@ -76,7 +76,8 @@ _NOT_BEFORE_LETTER = "".join(
         r"(?<![^A-Za-z][A-Za-z]\()",
     )
 )
-_NOT_BEHIND_LETTER = rf"(?![{_WORDLY}]|'[a-z]|\.[A-Za-z]\b|#|[-–]\w)"
+# "C's", but "C'dir", which is Turkish for "is C"
+_NOT_BEHIND_LETTER = rf"(?![{_WORDLY}]|'(?!d[ıiuü]r\b)[a-z]|\.[A-Za-z]\b|#|[-–]\w)"
 LETTER = re.compile(
     rf"{_NOT_BEFORE_LETTER}[A-Za-z]{_NOT_BEHIND_LETTER}"
     rf"|(?<=[A-Z]/)[A-Z](?![{_WORDLY}])"

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NamedTuple
 
 from ...core.reasoning import answer_of
 from ..first_turn import first_turn
-from .choice_answer import EVIDENCE_CHARS, AnswerWords
+from .choice_answer import Extraction
 from .choice_classes import letters
 from .choice_grammar import (
     AGAIN,
@@ -28,13 +27,11 @@ from .choice_grammar import (
     CLAIM,
     COLON,
     COMPARES,
-    CONCLUDED_TEXT,
     CORRECTS,
     DASH,
     DECLINES,
     DENIED,
     DENIED_BOX,
-    DENIES_OR_DOUBTS,
     DOUBTS,
     ENDS_ON_LINK_WORD,
     HEADS_A_DENIAL,
@@ -51,8 +48,6 @@ from .choice_grammar import (
     NEGATED_BEFORE,
     NEW_THOUGHT,
     NUMBERED_HEADING,
-    NUMBERED_STEP,
-    OPTION_TEXT,
     OPTION_WORD,
     PARAGRAPH,
     REST_AFTER_LAST_LETTER,
@@ -61,33 +56,18 @@ from .choice_grammar import (
     SUPPOSES,
     TAIL,
     TEXT,
-    TEXT_AND_LETTER,
-    TWO_SENTENCES,
     UNFINISHED,
     VERDICT,
     WOULD,
 )
 from .choice_mentions import OWN_TEXT, flatten
+from .choice_texts import TextReader
 
-BEFORE_LETTER = (
-    *("declared", "chosen", "boxed"),
-    *("concluded", "leading-text", "option-text"),
-)
-"""Rules whose evidence ends with the option; that of the others begins with it."""
 MOST_CLAIMS = 100
 """Declarations that are read from either end of an answer; an answer may repeat itself endlessly."""
 _STOPS = letters("STOP LINE PARAGRAPH")
 _BEFORE_VERDICT = letters("OPTION_WORD IS")
 _BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES FITS COLON")
-
-
-class Extraction(NamedTuple):
-    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
-
-    answer: str | None
-    rule: str
-    outcome: Literal["scored", "unparsed", "refused"]
-    evidence: str = ""
 
 
 class Finality(IntEnum):
@@ -158,7 +138,7 @@ def is_lead(words: str, *, may_limit: bool = False) -> bool:
     return barred.search(opener) is None
 
 
-class AnswerReader(AnswerWords):
+class AnswerReader(TextReader):
     """Reads one answer by its words."""
 
     def read(self) -> Extraction | None:
@@ -172,24 +152,9 @@ class AnswerReader(AnswerWords):
             or self.concluded()
             or self.text_and_letter()
             or self.concluded_text()
+            or self.yes_or_no()
+            or self.only_text()
         )
-
-    def result(
-        self, letter: str | None, rule: str, first: int, option: int
-    ) -> Extraction:
-        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
-        begin = self.starts[first]
-        if rule not in BEFORE_LETTER:
-            end = self.starts[option] + 40
-        elif option + 1 < len(self.starts):
-            end = self.starts[option + 1]
-        else:
-            end = len(self.plain)
-        words = self.plain[begin:end]
-        evidence = words[:EVIDENCE_CHARS].strip()
-        if letter is None:
-            return Extraction(None, "ambiguous", "unparsed", evidence)
-        return Extraction(letter, rule, "scored", evidence)
 
     # --- declarations
 
@@ -454,50 +419,6 @@ class AnswerReader(AnswerWords):
         behind_letter = self.starts[index] + 1
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
-    def by_text(self) -> Extraction | None:
-        """Read a paragraph that opens with an option's text, or one sentence that ends in it: "It is a dog"."""
-        is_one_sentence = TWO_SENTENCES.search(self.classes) is None
-        for match in OPTION_TEXT.finditer(self.classes):
-            index = self.classes.index(TEXT, match.start())
-            start = self.starts[index]
-            if NUMBERED_STEP.match(self.plain, start):
-                continue
-            letter = self.letter_at(index)
-            if not match["lead"]:
-                return self.result(letter, "leading-text", index, index)
-            if is_one_sentence:
-                return self.result(letter, "option-text", index, index)
-        return None
-
-    def text_and_letter(self) -> Extraction | None:
-        """Read an option's text with its own letter behind it, where no other letter is named: "… seems a dog (B)."."""
-        if len(self.letters_named()) != 1 or CORRECTS in self.classes:
-            return None
-        for match in TEXT_AND_LETTER.finditer(self.classes):
-            text = match.start()
-            index = match.start("letter")
-            letter = self.letter_at(index)
-            if letter is None or self.letter_at(text) != letter:
-                continue
-            thought = NEW_THOUGHT.split(self.sentence_before(text))[-1]
-            if DENIES_OR_DOUBTS.search(thought) or DENIED.match(
-                self.classes, index + 1
-            ):
-                continue
-            return self.result(letter, "option-text", text, index)
-        return None
-
-    def concluded_text(self) -> Extraction | None:
-        """Read a last sentence that concludes and ends in an option's text, where no letter is named."""
-        match = CONCLUDED_TEXT.search(self.classes)
-        if match is None or LETTER in self.classes:
-            return None
-        index = match.start("text")
-        letter = self.letter_at(index)
-        if letter is None:
-            return None
-        return self.result(letter, "concluded", match.start(), index)
-
     def verdict(self) -> Extraction | None:
         """Return the one option that is called right since the last correction."""
         indexes = []
@@ -542,7 +463,10 @@ class AnswerReader(AnswerWords):
             return None
         if self.is_supposed(first, index):
             return None
-        if not LAST.match(self.classes, last + 1):
+        behind = last + 1
+        if self.has_own_text(last) and self.classes[behind : behind + 1] == COLON:
+            behind += 1  # "It is B: 1799."
+        if not LAST.match(self.classes, behind):
             return None
         if not start and self._is_last_entry(first, index):
             return None

@@ -24,7 +24,7 @@ from ...core import (
 from ..answers import no_verdict
 from ..given_models import GivenModels, ask_model
 from .choice import Choice
-from .choice_rules import Extraction
+from .choice_answer import Extraction
 
 ROLE = "judge"
 NONE = "NONE"

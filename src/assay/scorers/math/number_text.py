@@ -26,6 +26,8 @@ _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
 _POWER_OF_TEN = re.compile(
     rf"(?:(?<![\d.,])(?P<digits>\d{{1,15}}(?:\.\d{{1,15}})?){_TIMES})?(?<![\d.])10\s?(?:\^|\*\*)\s?[{{(]?\s?(?P<power>[-+−]?\d{{1,3}})(?!\d|\.\d)[}})]?"
 )
+_UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
+"""The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
 """A time of day or a duration in hours and minutes; a ratio such as 3:4 is none."""
 
@@ -62,6 +64,8 @@ def one_spelling(text: str) -> str:
             ),
             text,
         )
+    if "_" in text:
+        text = _UNDERLINED.sub("", text)
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)

@@ -25,9 +25,9 @@ from .number_patterns import (
     DECLARED,
     GOES_ON,
     IN_UNITS,
-    IS_BETWEEN,
     LEADING_CURRENCY,
     LETTER_SCALES,
+    ONLY_A_LIST,
     OPERATOR,
     PERCENT_WORDS,
     RESTATED,
@@ -243,6 +243,8 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
     turned = TURNED.search(text)
     if turned:
         return pattern.match(text, turned.start(1))
+    if ONLY_A_LIST.fullmatch(text):
+        return _same_number(list(_written_numbers(text, 0, pattern)))
     last = last_of(_written_numbers(text, 0, pattern))
     if last is None:
         spelled = one_spelling(in_digits(text))  # "negative five" has a sign, too
@@ -252,10 +254,20 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
     return last
 
 
+def _same_number(numbers: list[re.Match[str]]) -> re.Match[str] | None:
+    """Return the first of some numbers if all are equal; `None` for a list of different numbers."""
+    if not numbers:
+        return None
+    first = _quantity(numbers[0])
+    is_same = all(_quantity(number).equals(first) for number in numbers)
+    return numbers[0] if is_same else None
+
+
 def _is_one_of_two(number: re.Match[str], pattern: re.Pattern[str]) -> bool:
     """Return True for a number of `17 or 18`, `3-5` or `between 17 and 18`: nothing says which is the answer."""
     text = number.string
     connection = BETWEEN_NUMBERS.match(text, number.end())
+    connection = connection or AND.match(text, number.end())
     if connection is not None:
         following = pattern.match(text, connection.end())
         if following is not None and _are_alternatives(number, following):
@@ -276,7 +288,7 @@ def _are_alternatives(first: re.Match[str], second: re.Match[str]) -> bool:
     between = text[first.end() : second.start()]
     lead = max(0, first.start() - 20)
     if AND.fullmatch(between):
-        return IS_BETWEEN.search(text, lead, first.start()) is not None
+        return True
     connection = BETWEEN_NUMBERS.fullmatch(between)
     if connection is None:
         return False
