@@ -139,6 +139,16 @@ def test_the_headline_comes_first(tmp_path):
     assert [row.metric for row in chosen.results] == ["overall", "exact_match"]
 
 
+def test_a_headline_may_be_the_short_name_of_one_of_several_values(tmp_path):
+    def graded(sample, output):
+        return {"right": 1.0, "brief": 0.0}
+
+    result = run(tmp_path, scorers=graded, headline="brief")
+
+    assert [row.metric for row in result.results] == ["graded.brief", "graded.right"]
+    assert not any("no metric is called" in note for note in result.notes)
+
+
 def test_an_unknown_headline_is_reported(tmp_path):
     result = run(tmp_path, headline="total")
 
