@@ -297,3 +297,11 @@ def test_a_count_without_an_expression_is_refused():
     # What YAML reads from `counts: {both: min(a, b)}`.
     with pytest.raises(UsageError, match=r"count 'b\)' is no expression.*into quotes"):
         Formula("both", "both", {"both": "a", "b)": None})
+
+
+def test_names_that_are_not_words_stand_in_backquotes():
+    expression = Expression.parse("min(`judge(role=a)`, 2 * `wer[none].S`) + c", "here")
+
+    assert expression.names() == ["judge(role=a)", "wer[none].S", "c"]
+    values = {"judge(role=a)": 5.0, "wer[none].S": 2.0, "c": 1.0}
+    assert expression.evaluate(values.__getitem__) == 5.0
