@@ -39,7 +39,7 @@ from .explain import Fault, explained, place_of
 from .row_trials import dialogue_prompts, remarks_on, why_unscored
 from .samples import answer_lines, prompt_lines
 from .scripted_answers import WRONG_ANSWER, WRONG_LABEL, Scripted, scripted_answers
-from .summary_trials import trial_record, try_summarizers
+from .summary_trials import Tried, trial_record, try_summarizers
 from .trial_models import TrialModels, WouldAsk
 
 SAMPLES = 3
@@ -164,10 +164,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
     for scorer in tried:
         yield from scorer.try_all()
     _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, trial)
-    for scorer in tried:
-        yield from try_summarizers(
-            task, scorer.name, scorer.scorer, scorer.records, file
-        )
+    yield from try_summarizers(task, [scorer.tried() for scorer in tried], file)
     yield from remarks_on(
         task, prepared.samples, usable, prompts, scorers, prepared.template
     )
@@ -246,7 +243,8 @@ class TriedScorer:
         self._trial = trial
         self._tools = tools
         self.records: list[ScoreRecord] = []
-        """Its verdicts on right answers, for summarizers."""
+        """Its verdicts on right answers, or on wrong ones where no answer is right, for summarizers."""
+        self._labels: set[str] = set()
         self._rows: list[tuple[Sample, Output]] = []
         self._roles = tuple(getattr(scorer, "needs", ()))
         self._is_shown = False
@@ -285,6 +283,12 @@ class TriedScorer:
         self.records += [
             trial_record(score, sample, self.name, number) for score in scores[:1]
         ]
+        self._labels.update(label for label, _ in answers[:1])
+
+    def tried(self) -> Tried:
+        """Return its verdicts, for summarizers."""
+        answers = WRONG_LABEL if self._labels == {WRONG_LABEL} else "for the targets"
+        return Tried(self.name, self.scorer, self.records, answers)
 
     def verdict(self, sample: Sample, answer: Scripted) -> Score:
         """Return the verdict on a scripted answer.

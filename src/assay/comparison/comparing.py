@@ -6,7 +6,7 @@ tables, and the result must be the number of that table.
 """
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..core import EMPTY, Result
@@ -16,6 +16,7 @@ from ..store import RunReader
 from ..store.imported import open_run
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
+from ..summarizers.statistics.jackknife import ratio_of_sums
 from .foreign_pairs import find_partner, is_imported
 from .rows import Comparison, Row
 from .values import ROUNDING, Values
@@ -192,7 +193,14 @@ def compare_number(
     if ids:
         theirs = {ids[id]: value for id, value in theirs.items() if id in ids}
     if "weights" in result.details:
-        row.refused = "its samples have weights"
+        row.before, row.after, row.scale = theirs, ours, _scale(result, table)
+        _compare_weighted(
+            row,
+            values.weights(before, result.task, baseline_model),
+            values.weights(after, result.task, result.model),
+            result,
+            clusters,
+        )
         return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
@@ -251,6 +259,43 @@ def _compare_counts(
         row.paired = compare_corpus(ours, theirs, recipe.function(), grouped)
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
+
+
+def _compare_weighted(
+    row: Row,
+    weights_before: Mapping[str, float],
+    weights_after: Mapping[str, float],
+    result: Result,
+    clusters: Mapping[str, Hashable],
+) -> None:
+    """Compare the means of samples that count with the weights of their rows, as a ratio of two sums."""
+    common = row.before.keys() & row.after.keys()
+    if any(weights_before.get(id) != weights_after.get(id) for id in common):
+        row.refused = "its samples have other weights in the baseline"
+        return
+    theirs = _weighted(row.before, weights_before)
+    ours = _weighted(row.after, weights_after)
+    total = sum(weight for _, weight in ours.values())
+    mean = sum(product for product, _ in ours.values()) / total
+    if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, mean):
+        row.refused = "the number is not the weighted mean of its samples"
+        return
+    try:
+        row.paired = compare_corpus(
+            ours,
+            theirs,
+            ratio_of_sums,
+            clusters if result.clusters is not None else None,
+        )
+    except ValueError as error:
+        row.refused = str(error).partition(";")[0]
+
+
+def _weighted(
+    values: Mapping[str, float], weights: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """Return each value times its weight, and the weight."""
+    return {id: (value * weights[id], weights[id]) for id, value in values.items()}
 
 
 def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:

@@ -92,6 +92,14 @@ class Values:
             self._samples[key] = reader.sample_values(result, model)
         return self._samples[key]
 
+    def weights(self, reader: RunReader, task: str, model: str) -> dict[str, float]:
+        """Return the weight of each sample by its id."""
+        weights: dict[str, float] = {}
+        for scorer in reader.scorers(task, model):
+            for record in reader.counted_scores(task, model, scorer):
+                weights[record.id] = 1.0 if record.weight is None else record.weight
+        return weights
+
     def counts(
         self,
         reader: RunReader,

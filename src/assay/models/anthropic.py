@@ -144,7 +144,7 @@ class Anthropic(HttpModel):
         )
         output = read_body(answer)
         if answer.get("stop_reason") != "stop_sequence":
-            output = ended_by_length(output, request)
+            output = ended_by_length(output, count_of(payload, "max_tokens"))
         output = check_reply(output, request, self.name, answer.get("model"))
         return without_seed(output, request)
 

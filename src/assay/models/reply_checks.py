@@ -5,6 +5,7 @@ record; `Output.details["notes"]` is counted by the run and printed under the ta
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,15 @@ from ..core import Candidate, Output, Part, Request, Text, Usage
 NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
+_RELEASE = re.compile(
+    r"""[-@:_]
+    (?: \d{4}-\d{2}-\d{2}    # gpt-4o-2024-08-06
+      | \d{3,8}              # gpt-3.5-turbo-0125, gemini-2.0-flash-001
+      | latest | main        # llama3:latest, gpt2@main
+    )$""",
+    re.VERBOSE,
+)
+"""The end of a model's name that says which release of it answered."""
 
 
 def with_notes(output: Output, notes: Iterable[str]) -> Output:
@@ -46,10 +56,13 @@ def check_reply(
 
 
 def is_same_model(model: str, reply_model: str) -> bool:
-    """Return True if a reply's model name is the one asked for, perhaps with a version or without its folder."""
-    names = [name.lower().rpartition("/")[2] for name in (model, reply_model)]
-    shorter, longer = sorted(names, key=len)
-    return longer.startswith(shorter)
+    """Return True if a reply's model name is the one asked for, perhaps with a release or without its folder."""
+    return _without_release(model) == _without_release(reply_model)
+
+
+def _without_release(name: str) -> str:
+    """Return a model's name in small letters, without its folder and the release at its end."""
+    return _RELEASE.sub("", name.lower().rpartition("/")[2])
 
 
 def cut_at_stops(output: Output, stops: Sequence[str]) -> Output:
@@ -92,12 +105,11 @@ def _tokens_within(candidate: Candidate, length: int) -> int:
     return count
 
 
-def ended_by_length(output: Output, request: Request) -> Output:
-    """Return the output with stop reason `length` where as many tokens were written as were allowed.
+def ended_by_length(output: Output, most: int | None) -> Output:
+    """Return the output with stop reason `length` if it has `most` output tokens, the limit in the request.
 
     For APIs whose servers say "completed" in that case too.
     """
-    most = request.options.max_tokens
     count = output.usage.output_tokens if output.usage is not None else None
     if most is None or count is None or count < most:
         return output

@@ -1,8 +1,10 @@
 """Breakdowns: a small result for each value of each tag, and the macro and micro mean over them."""
 
+import math
+import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core import Result
@@ -12,6 +14,34 @@ from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
 """A tag with more values than this is a name, not a breakdown. It is counted and left out."""
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """Return the values of a tag in the order of people: 100 before 1600, `step 2` before `step 10`."""
+    distinct = list(values)
+    numbers: dict[str, float] = {}
+    for value in distinct:
+        number = _as_number(value)
+        if number is not None:
+            numbers[value] = number
+    if len(numbers) == len(distinct):
+        return sorted(distinct, key=lambda value: (numbers[value], value))
+    return sorted(distinct, key=lambda value: (_by_digits(value), value))
+
+
+def _as_number(value: str) -> float | None:
+    """Return the finite number that a value spells, or None."""
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _by_digits(value: str) -> list[tuple[str, int]]:
+    """Return the text before each run of digits, with their number."""
+    runs = re.findall(r"([^0-9]*)([0-9]*)", value)
+    return [(text, int(digits) if digits else -1) for text, digits in runs]
 
 
 def break_down(
@@ -39,7 +69,7 @@ def break_down(
             continue
         estimates: list[Estimate] = []
         groups[name] = {}
-        for value in sorted(members):
+        for value in in_order(members):
             codes = members[value]
             numbers = _joined([values[code] for code in codes])
             counts: Counter[str] = Counter()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import EMPTY, UNRESOLVED, WITH_VALUE, Result, ScoreRecord, SummaryContext
-from .breakdown import MAX_GROUPS, interval_of
+from .breakdown import MAX_GROUPS, in_order, interval_of
 from .recipes import Recipe
 from .statistics import jackknife, ratio_estimate
 from .statistics.estimate import Ends, Floats
@@ -126,8 +126,8 @@ class Pool:
 
         groups = {
             name: {
-                value: Result(n_expected=None, **common, **made(rows))
-                for value, rows in sorted(parts.items())
+                value: Result(n_expected=None, **common, **made(parts[value]))
+                for value in in_order(parts)
             }
             for name, parts in self.groups.items()
             if len(parts)

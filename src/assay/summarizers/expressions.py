@@ -90,11 +90,15 @@ class Expression:
 
         A text in backquotes is one name, whatever its characters: `` `wer[none].S` ``.
         """
-        quoted = _QUOTED_NAME.fullmatch(text)
-        if quoted is not None:
-            return cls(text, ast.Name(id=quoted[1]))
+        quoted: dict[str, str] = {}
+
+        def stand_in(name: re.Match[str]) -> str:
+            quoted[f"quoted_name_{len(quoted)}"] = name[1]
+            return f" quoted_name_{len(quoted) - 1} "
+
+        plain = _QUOTED_NAME.sub(stand_in, text)
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(plain.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:
             raise UsageError(
                 f"{text!r} is not an arithmetic expression",
@@ -102,6 +106,9 @@ class Expression:
                 fix="as in: 2 * correct / (asked + attempted)",
             ) from error
         _check(tree, text, where)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                node.id = quoted.get(node.id, node.id)
         return cls(text, tree)
 
     def names(self) -> list[str]:

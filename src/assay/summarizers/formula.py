@@ -4,11 +4,12 @@ Each count is a sum over all answers. The metric is a formula of these sums. So 
 cluster, is left out in turn), a paired comparison between runs, and a value for each tag, like every shipped metric.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import (
+    COUNTED_AS_ZERO,
     Result,
     ScoreRecord,
     SummarizerError,
@@ -16,17 +17,22 @@ from ..core import (
     UsageError,
     nearest,
 )
+from ..core.plural import plural
 from ..registry import summarizers
 from .corpus import Pool
 from .expressions import Expression
 from .mean import unread_value
 from .recipes import Reading, Recipe
-from .record_numbers import ROUNDS, names_in, together
+from .record_numbers import ROUNDS, names_in, number_named, together
 from .statistics.estimate import Ends
 from .units import result_names
 
 Count = str | int | float | Sequence[str]
 WHERE = "summarizer 'formula'"
+
+
+class UnknownCount(SummarizerError):
+    """A formula uses a name that no scorer gave."""
 
 
 @summarizers.register("formula")
@@ -81,9 +87,9 @@ class Formula:
         reading = self._reading(records, context)
         if reading is None:
             return
-        source: Iterable[ScoreRecord] = records
+        source = records
         if reading.is_joint:
-            source = together(context.beside)
+            source = list(together(context.beside))
         recipe = self._recipe(reading)
         pool = Pool.of(source, recipe.read)
         common = result_names(
@@ -95,7 +101,7 @@ class Formula:
             details["scale"] = list(ends)
         yield Result(
             **common,
-            **pool.result(common, recipe, ends),
+            **pool.result(common, recipe, ends, self._flags(source)),
             n_expected=context.n_expected,
             outcomes=dict(pool.outcomes),
             details=details,
@@ -137,7 +143,7 @@ class Formula:
                 fix = f"did you mean {close!r}?"
             else:
                 fix = f"known names: {listed}"
-            raise SummarizerError(
+            raise UnknownCount(
                 f"no scorer gave {missing[0]!r}",
                 where=f"{WHERE}, metric {self.metric!r}",
                 fix=fix,
@@ -145,6 +151,24 @@ class Formula:
         if _is_first(context):
             return Reading(unread, is_joint=True)
         return None
+
+    def _flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
+        """Return a flag for answers that could not be read and lack counts from `details`."""
+        in_values: set[str] = set()
+        for record in records:
+            prefix = f"{record.scorer}."
+            for name in record.values:
+                in_values.update((name, name.removeprefix(prefix)))
+        in_details = self._needed() - in_values
+        lacking = 0
+        for record in records:
+            if record.outcome not in COUNTED_AS_ZERO:
+                continue
+            numbers = [number_named(record, name) for name in in_details]
+            lacking += None in numbers
+        if not lacking:
+            return ()
+        return (f"{plural(lacking, 'unread answer')} without counts",)
 
     def _needed(self) -> set[str]:
         """Return the names that the counts read from records."""
@@ -166,6 +190,12 @@ class Formula:
             if isinstance(count, (str, int, float)):
                 members.append([str(count)])
                 continue
+            if not isinstance(count, Sequence):
+                raise UsageError(
+                    f"count {name!r} is no expression: {count!r}",
+                    where=WHERE,
+                    fix="in YAML put an expression with a comma into quotes",
+                )
             # The entries of a list are names as they are, not expressions.
             members.append([f"`{entry}`" for entry in count])
             if not members[-1]:

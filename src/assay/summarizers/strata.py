@@ -17,7 +17,7 @@ from ..core import (
     ScoreRecord,
     SummaryContext,
 )
-from .breakdown import interval_of
+from .breakdown import in_order, interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
 from .sample_values import values_by_sample
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
@@ -190,7 +190,7 @@ def results_by_group(
 ) -> dict[str, Result]:
     """Return the value of each group by itself, by the same formula."""
     results = {}
-    for name in sorted(members):
+    for name in in_order(members):
         part = [row for row in rows if row[0] == name]
         heading = Heading(metric)
         result = grouped_result(

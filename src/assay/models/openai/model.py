@@ -12,7 +12,13 @@ from ...core import Abilities, Output, Prompt, Request, UsageError
 from ...core.reasoning import read_think_tags
 from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..carrying import CHAT, ROLES_FIX, Carrier
-from ..chat_format import chat_messages, option_fields, read_answer, tool_fields
+from ..chat_format import (
+    chat_messages,
+    count_of,
+    option_fields,
+    read_answer,
+    tool_fields,
+)
 from ..http import HttpFailure, Refused
 from ..http_failures import parsed
 from ..http_model import HttpModel, enough, filtered, without_seed
@@ -279,8 +285,10 @@ class OpenAI(HttpModel):
         )
 
     async def _respond(self, request: Request) -> Output:
-        answer = await self._post("responses", responses.question(self.name, request))
-        output = ended_by_length(responses.read(answer), request)
+        body = responses.question(self.name, request)
+        answer = await self._post("responses", body)
+        most = count_of({**body, **self.body}, "max_output_tokens")
+        output = ended_by_length(responses.read(answer), most)
         output = self._checked(output, request, answer)
         return without_seed(output, request)
 

@@ -12,11 +12,13 @@ from typing import Any, Literal, NamedTuple
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
 from ..chat_format import Malformed, chat_messages, count_of
 from ..http import HttpFailure
+from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
 LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers refuse a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
+WITHOUT_TOPS = "the server reports no `top_logprobs`, so no answer counts as the one greedy decoding would give"
 NEAR = 0.01
 """Log-probabilities closer than this are equal: servers round them."""
 
@@ -108,7 +110,16 @@ def read(choices: Choices, request: Request, way: Way) -> Output:
         else:
             tokens = list(_tokens(choice))
         likelihoods.append(_weight(tokens, part, whole=request.prompt.rolling))
-    return Output(likelihoods=tuple(likelihoods), usage=choices.usage)
+    output = Output(likelihoods=tuple(likelihoods), usage=choices.usage)
+    if way == "echo" and not any(map(_has_tops, choices.entries)):
+        return with_notes(output, [WITHOUT_TOPS])
+    return output
+
+
+def _has_tops(choice: Mapping[str, Any]) -> bool:
+    """Return True if a choice says for some token which one would have been the most likely."""
+    report: Mapping[str, Any] = choice.get("logprobs") or {}
+    return any(_best(top) is not None for top in report.get("top_logprobs") or ())
 
 
 def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]]:
@@ -168,9 +179,12 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     if not isinstance(tokens, Sequence) or not tokens:
         raise CannotWeigh("logprobs of what it echoes", "echo")
     values = _column(report, "token_logprobs", len(tokens))
+    if all(value is None for value in values):
+        raise CannotWeigh("logprobs of what it echoes", "echo")
     tops = _column(report, "top_logprobs", len(tokens))
     begins = _begins(tokens, report.get("text_offset"), text)
     _check_covered(choice, tokens, begins, text)
+    _check_rows(tokens, values, tops)
     _check_written(tokens, values, tops, begins, text)
     read: list[Weighed] = []
     ends = [*begins[1:], len(text)]
@@ -217,6 +231,31 @@ def _check_covered(
         raise Misaligned("its tokens do not join to its text")
 
 
+def _check_rows(
+    tokens: Sequence[str], values: Sequence[Any], tops: Sequence[Any]
+) -> None:
+    """Raise if a token is more likely than the most likely one of its row, or most have another value there.
+
+    A few may differ: two tokens of one spelling share an entry in the row.
+    """
+    same = different = 0
+    for token, value, top in zip(tokens, values, tops, strict=True):
+        best = _best(top)
+        if value is None or best is None:
+            continue
+        if value > best + NEAR:
+            raise Misaligned(f"{shorten(token)} is more likely than all in its row")
+        in_row = top.get(token)
+        if in_row is None:
+            continue
+        if abs(in_row - value) <= NEAR:
+            same += 1
+        else:
+            different += 1
+    if different > same:
+        raise Misaligned("its tokens have other values in `top_logprobs`")
+
+
 def _check_written(
     tokens: Sequence[str],
     values: Sequence[Any],
@@ -224,12 +263,14 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the token written at temperature 0 is not the most likely one in its own row."""
+    """Raise if the token written at temperature 0 has no value, or is not the most likely one in its own row."""
     for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
-        best = _best(top)
-        if begin < len(text) or value is None or best is None:
+        if begin < len(text):
             continue
-        if value < best - NEAR:
+        if value is None:
+            raise Misaligned(f"{shorten(token)}, which it wrote, has no value")
+        best = _best(top)
+        if best is not None and value < best - NEAR:
             raise Misaligned(
                 f"{shorten(token)}, written at temperature 0, is not the most likely in its row"
             )

@@ -29,10 +29,10 @@ from ..counts.spending_limit import SpendingLimit
 from ..events import TaskProgress
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask
+from ..resume.spent import canary_role, role_of_canary
 from ..scoring.scoring import Scoring
 from .verdicts import helper_calls, judged
 
-CANARY = "canary"
 """The role under which a judge's answers to canaries are kept."""
 
 
@@ -185,10 +185,11 @@ class Helpers:
         lines = []
         for scoring in scorings:
             best = getattr(scoring.scorer, "best_mark", None)
-            if best is None or "judge" not in self._built:
+            role = getattr(scoring.scorer, "role", "judge")
+            if best is None or role not in self._built:
                 continue
-            judge = self._built["judge"]
-            canary = self._helper(CANARY, judge.name, judge.model)
+            judge = self._built[role]
+            canary = self._helper(canary_role(role), judge.name, judge.model)
             if say is not None:
                 say(
                     f"{self.planned.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
@@ -196,7 +197,7 @@ class Helpers:
             first = self.planned.first_sample()
             row = EMPTY if first is None else first.fields
             report = await try_canaries(
-                replace(scoring.scorer, models={"judge": canary}), best, row
+                replace(scoring.scorer, models={role: canary}), best, row
             )
             line = f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
             lines.append(line)
@@ -221,13 +222,13 @@ class Helpers:
 
     def _prices(self, role: str) -> Mapping[str, Any]:
         """Return the prices of a role."""
-        return self.options.judge_args_of("judge" if role == CANARY else role)
+        return self.options.judge_args_of(role_of_canary(role))
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         """Build the helper for a role."""
         task = f"{self.planned.task.name}#{role}"
         budget = (
-            None if role == CANARY else self.budget
+            None if role_of_canary(role) != role else self.budget
         )  # an unjudged canary costs no sample
         think_tags = think_tags_of(
             self.planned.task.protocol, model, self._prices(role)

@@ -95,8 +95,20 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
     """Return the prices of the model that answered. Calls of helpers have the task `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
     if role:
-        return options.judge_args_of("judge" if role == CANARY else role)
+        return options.judge_args_of(role_of_canary(role))
     return options.model_args
+
+
+def canary_role(role: str) -> str:
+    """Return the role under which the judge of a role is tried on answers that demand the best mark."""
+    return CANARY if role == "judge" else f"{CANARY}-{role}"
+
+
+def role_of_canary(role: str) -> str:
+    """Return the role whose judge is tried under a canary's role; any other role unchanged."""
+    if role == CANARY:
+        return "judge"
+    return role.removeprefix(f"{CANARY}-")
 
 
 def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:

@@ -65,6 +65,11 @@ def headline_first(
     if not task.headline or not results:
         return results
     first = [result for result in results if result.metric == task.headline]
+    if not first:
+        # The short name of one of a scorer's several values, as summarizers know it.
+        first = [r for r in results if r.metric.endswith(f".{task.headline}")]
+        if len(first) > 1:
+            first = []
     if not first and not planned.run.scorers:
         names = ", ".join(result.metric for result in results)
         say_fault(

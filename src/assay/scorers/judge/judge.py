@@ -74,8 +74,9 @@ class ModelAsJudge(GivenModels, ABC):
     """Send the media of the question to the judge too. It needs them to judge an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options of the judge, over temperature 0 and JSON replies."""
+    role: str = "judge"
+    """The role of the model that judges: `--judge ROLE=MODEL`. Several judges of one task need a role each."""
     reads: ClassVar[tuple[str, ...]] = ("answer",)
-    needs: ClassVar[tuple[str, ...]] = ("judge",)
     is_pairwise: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -87,6 +88,11 @@ class ModelAsJudge(GivenModels, ABC):
             check_option(scorer, "expects", self.expects, MEDIA_KINDS)
         judge_options(self.verdict, self.options)
         _ = self._own
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The roles of the models it asks."""
+        return (self.role,)
 
     @cached_property
     def _own(self) -> OwnPrompt | None:
@@ -240,6 +246,7 @@ class Judge(ModelAsJudge):
                 self.options,
                 self.reply_scale,
                 self.verdict,
+                self.role,
             )
         except JudgeFailure as failure:
             return judge_error(details, failure)
@@ -307,12 +314,11 @@ async def ask_judge(
     options: Mapping[str, Any],
     scale: Scale,
     verdict: str = "json",
+    role: str = "judge",
 ) -> tuple[float | int | str, str]:
     """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if it gave none."""
     try:
-        reply = await ask_model(
-            models, "judge", prompt, judge_options(verdict, options)
-        )
+        reply = await ask_model(models, role, prompt, judge_options(verdict, options))
     except ModelError as error:
         raise JudgeFailure(str(error)) from error
     try:

@@ -123,7 +123,12 @@ class PairwiseJudge(ModelAsJudge):
         ) -> tuple[float | int | str, str]:
             prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(
-                self.models, prompt, self.options, PAIR_SCALE, self.verdict
+                self.models,
+                prompt,
+                self.options,
+                PAIR_SCALE,
+                self.verdict,
+                self.role,
             )
 
         forward, backward = await asyncio.gather(
