@@ -72,9 +72,12 @@ def _restore(table: list[list[Any]], exact: dict[tuple[int, int], str]) -> None:
     for (row, column), text in exact.items():
         if row >= len(table):
             continue
-        _pad(table[row], column + 1)
-        if _comparable(table[row][column]) == _comparable(_representable(text)):
-            table[row][column] = text
+        cells = table[row]
+        _pad(cells, column + 1)
+        written = _comparable(_representable(text))
+        is_unchanged = _comparable(cells[column]) == written
+        if is_unchanged:
+            cells[column] = text
 
 
 def _representable(text: str) -> str:

@@ -43,13 +43,17 @@ def index_text(index: Any) -> str:
     return str(index)
 
 
-def questions_in(table: Any) -> dict[str, dict[str, Any]]:
+def questions_in(table: Any) -> Questions:
     """Return the questions in a data frame of predictions, row by row."""
+    questions: dict[str, Any] = {}
     indices = [index_text(index) for index in table["index"]]
-    questions: dict[str, dict[str, Any]] = {index: {} for index in indices}
-    for name in table.columns.intersection(QUESTION_COLUMNS):
+    for index in indices:
+        questions[index] = {}
+    for name in QUESTION_COLUMNS:
+        if name not in table.columns:
+            continue
         for index, cell in zip(indices, table[name], strict=True):
-            questions[index][str(name)] = cell
+            questions[index][name] = cell
     return questions
 
 

@@ -148,11 +148,13 @@ def _run(
 
 def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
     stem = f"{pair.label}_{name}"
-    others = [f for f in (*home.glob("T*/*"), *home.glob("*")) if f.stem == stem]
-    fix = "run --mode infer first"
-    if others:
-        fix = f"write {others[0].name} as {stem}.xlsx, .tsv or .json: its format is not read"
     problem = f"no predictions of {pair.label} on {pair.name}"
+    fix = "run --mode infer first"
+    for file in (*home.glob("T*/*"), *home.glob("*")):
+        if file.stem == stem:
+            file_names = f"{stem}.xlsx, .tsv or .json"
+            fix = f"write {file.name} as {file_names}: its format is not read"
+            break
     return UsageError(problem, where=str(home), fix=fix)
 
 
