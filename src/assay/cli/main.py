@@ -61,8 +61,6 @@ ANSWERS = {
     "models": "`assay ls models`",
 }
 """Verbs of other tools, and what to use in assay."""
-OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
-"""Verbs that run a script of another system."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Message for an output file that accepts no more data."""
 
@@ -175,8 +173,8 @@ def _run(arguments: list[str] | None) -> int:
         return _ended(error, 130, ["interrupted"], verb, words)
     except SystemExit as error:
         location = users_line(error, libraries=False)
-        if not location or verb in OTHERS:
-            raise  # `--help`, or a script of another system that says how it ended
+        if not location or verb == "python":
+            raise  # `--help`, or a script, which says itself how it ended
         line = f"called sys.exit({error.code!r}){location}; fix: raise an error there, or return"
         return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:

@@ -261,7 +261,8 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
         is_ours = str(module).startswith("assay.") or file.startswith(
             _PACKAGE
         )  # `python -m` calls a module `__main__`
-        if not is_ours and "importlib" not in file:
+        is_frozen = file.startswith("<frozen ")  # the interpreter's own, such as exit()
+        if not is_ours and not is_frozen and "importlib" not in file:
             line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:
                 foreign = line

@@ -32,6 +32,8 @@ HEADERS = {
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
 """Paths that are answered without the cookie: files of the package, and the exchange of the token."""
+HAS_SESSION = "assay.has_session"
+"""The key that a request's scope has if the request has the cookie."""
 HEADER = "x-assay"
 """Requests that change something need this header, which forms and images of other pages cannot set."""
 
@@ -82,6 +84,8 @@ class Guard:
         """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return
+        if self._has_session(_cookies(scope)):
+            scope[HAS_SESSION] = True
         refusal = self._refusal(scope)
         if refusal is not None:
             await _answer(send, *refusal)
@@ -131,7 +135,7 @@ class Guard:
         path = scope["path"]
         if path in OPEN_PATHS or path.startswith("/app/"):
             return None
-        if not self._has_session(headers.get("cookie", "")):
+        if HAS_SESSION not in scope:
             return (
                 401,
                 "open the link that `assay view` printed: it holds the key to this page",
@@ -157,6 +161,15 @@ class Guard:
         return cookie is not None and hmac.compare_digest(
             cookie.value.encode(), self._session.encode()
         )
+
+
+def _cookies(scope: Scope) -> str:
+    """Return the last `Cookie` header of a request."""
+    cookies = ""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            cookies = value.decode("latin-1")
+    return cookies
 
 
 def is_loopback(host: str) -> bool:

@@ -873,3 +873,25 @@ def test_a_missing_excel_library_is_reported_before_a_model_is_called(
         list(evaluate(["--data", "Mine", "--model", "m", "--base-url", endpoint.url]))
 
     assert endpoint.seen == []
+
+
+@pytest.mark.parametrize(
+    ("data", "models"),
+    [(["q", "other/q.tsv"], ["a.py:M"]), (["q"], ["a.py:M", "b.py:M"])],
+)
+def test_models_or_datasets_that_would_share_their_files_are_refused(
+    table, picture, file, tmp_path, data, models
+):
+    path = table("q", "index image question answer", [[0, picture(0), "Q", "x"]])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/q.tsv").write_bytes(path.read_bytes())
+    source = """
+        class M:
+            def generate(self, image_path, prompt, dataset=None):
+                return 'x'
+        """
+    for name in ("a.py", "b.py"):
+        file(name, source)
+
+    with pytest.raises(UsageError, match=r"two (models|datasets) have the name"):
+        list(evaluate(["--data", *data, "--model", *models, "--work-dir", "w"]))

@@ -2,12 +2,12 @@
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import Output, Request, Sample, UsageError, shorten
+from ...core import AssayError, Output, Request, Sample, UsageError, shorten
 from ...datasets.tsv_images import is_blank
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
@@ -22,12 +22,39 @@ Questions = Mapping[str, Mapping[str, Any]]
 """The cells with the question and its options by column, by row index."""
 
 
-def questions_in(table: Any) -> dict[str, dict[str, Any]]:
+def read_table(path: Path, load: Callable[[Path], Any]) -> Any:
+    """Return what `load` reads from a prediction file; raise `UsageError` if it is damaged."""
+    try:
+        return load(path)
+    except AssayError:
+        raise
+    except Exception as error:  # a damaged pickle may raise anything
+        raise UsageError(
+            f"the prediction file cannot be read: {type(error).__name__}: {error}",
+            where=str(path),
+            fix="write it again, or remove it to use the predictions of the last run",
+        ) from error
+
+
+def index_text(index: Any) -> str:
+    """Return an index as the dataset spells it: pandas makes floats of whole numbers beside an empty cell."""
+    if isinstance(index, float) and index.is_integer():
+        return str(int(index))
+    return str(index)
+
+
+def questions_in(table: Any) -> Questions:
     """Return the questions in a data frame of predictions, row by row."""
-    names = table.columns.intersection(QUESTION_COLUMNS)
-    indices = map(str, table["index"])
-    records = table[names].to_dict("records")
-    return dict(zip(indices, records, strict=True))
+    questions: dict[str, Any] = {}
+    indices = [index_text(index) for index in table["index"]]
+    for index in indices:
+        questions[index] = {}
+    for name in QUESTION_COLUMNS:
+        if name not in table.columns:
+            continue
+        for index, cell in zip(indices, table[name], strict=True):
+            questions[index][name] = cell
+    return questions
 
 
 def refuse_other_dataset(
@@ -67,10 +94,10 @@ def refuse_conflicting_rows(table: Any, where: str) -> None:
     """Raise if a prediction file has two different predictions for one index."""
     predictions: dict[str, str] = {}
     for index, prediction in zip(table["index"], table["prediction"], strict=True):
-        first = predictions.setdefault(str(index), str(prediction))
+        first = predictions.setdefault(index_text(index), str(prediction))
         if first != str(prediction):
             raise UsageError(
-                f"two predictions for index {str(index)!r}: {shorten(first)} and {shorten(prediction)}",
+                f"two predictions for index {index_text(index)!r}: {shorten(first)} and {shorten(prediction)}",
                 where=where,
                 fix="keep one row for each index",
             )

@@ -16,6 +16,8 @@ def as_numbers(value: Any) -> dict[str, Any]:
         return _from_records(value.to_dict("records"), list(value.index))
     if hasattr(value, "to_dict"):
         return as_numbers(value.to_dict())
+    if _is_array(value):
+        return as_numbers(value.tolist())
     if isinstance(value, Mapping):
         return _from_mapping(value)
     number = _given(value)
@@ -51,11 +53,28 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, (Mapping, list, tuple))
 
 
+def _is_array(value: Any) -> bool:
+    """Return True for an array of several numbers."""
+    return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
+
+
+def not_finite(numbers: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers that are infinite or NaN, under the names of their groups."""
+    by_name: dict[str, float] = {}
+    for name, number in numbers.items():
+        if isinstance(number, Mapping):
+            inner = not_finite(number)
+            by_name.update({f"{name}.{key}": value for key, value in inner.items()})
+        elif not math.isfinite(number):
+            by_name[name] = number
+    return by_name
+
+
 def _named(entries: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, inner in entries:
         is_single = isinstance(inner, (list, tuple)) and len(inner) == 1
-        is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
+        is_nested = _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict")
         nested: Any
         if is_single:
             nested = _given(inner[0])

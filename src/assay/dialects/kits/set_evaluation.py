@@ -17,7 +17,7 @@ from ..file_names import file_name
 from ..returned import defined_at
 from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
-from .numbers import as_numbers
+from .numbers import as_numbers, not_finite
 from .state import Surroundings, around, of_process
 
 Rows = Sequence[tuple[Sample, Output]]
@@ -112,11 +112,17 @@ class SetEvaluation:
         with closing(desk), around(inside), files:
             result = self.evaluate(eval_file, rows)
         numbers = as_numbers(result)
+        where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
         if result is not None and not numbers:
-            where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
             warnings.warn(
                 f"{where}: evaluate returned no numbers: {shorten(result)}",
                 stacklevel=2,
+            )
+        if undefined := not_finite(numbers):
+            names = shorten(", ".join(undefined))
+            value = next(iter(undefined.values()))
+            warnings.warn(
+                f"{where}: evaluate returned {value} for {names}", stacklevel=2
             )
         return numbers or {"rows": float(len(rows))}
 

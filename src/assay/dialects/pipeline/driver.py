@@ -185,7 +185,7 @@ class Drive:
                 )
         except AssayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # The model's failure explains more than the evaluator's reaction to it.
             raise recording.failure or blamed(ScorerError, error, where) from error
         return checked_metrics(metrics, function, where)

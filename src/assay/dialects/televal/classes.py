@@ -12,6 +12,7 @@ from typing import Any
 from ...code.sources import parsed
 from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
+from ...core.errors import users_line
 from ...registry import check_options
 from ..guest import Guest, module_exists, replacement, stands_for
 from ..protocol import is_upstream
@@ -68,8 +69,9 @@ class Classes:
                 return thing(**expand(entry.args))
         except AssayError:
             raise
-        except Exception as error:
-            message = f"{entry.kind} {entry.name!r} could not be built: {describe_failure(error)}"
+        except (Exception, SystemExit) as error:
+            fault = describe_failure(error) + users_line(error)
+            message = f"{entry.kind} {entry.name!r} could not be built: {fault}"
             raise UsageError(message, where=entry.at("class")) from error
 
     def file_of(self, entry: Entry) -> Path | None:

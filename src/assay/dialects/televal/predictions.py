@@ -32,6 +32,11 @@ REQUIRED = ("key", "pred", "ref")
 HEAD = "televal"
 UNANSWERED = "televal_unanswered"
 """The column of a row without a prediction: its outcome and error in the inference run."""
+REMOVED = {
+    "outcome": "model_error",
+    "error": "the prediction file has no line for it",
+}
+"""The failure of a row that was answered, but is not in the file."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +62,12 @@ class ReadLine:
         key = str(line["key"])
         nround = None if self.is_upstream else line.get("nround")
         query = line.get("query")
-        id = (
-            position["id"]
-            if position is not None
-            else key
-            if nround is None
-            else f"{key}#{nround}"
-        )
+        if position is not None:
+            id = position["id"]
+        elif nround is None:
+            id = key
+        else:
+            id = f"{key}#{nround}"
         return Sample(
             id,
             "" if query is None else str(query),
@@ -100,7 +104,10 @@ class WithUnanswered:
 
 
 def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str, Any]]:
-    """Return a row for each sample of an infer run that has neither an answer nor one of the keys."""
+    """Return a row for each sample of an infer run that has neither an answer nor one of the keys.
+
+    An answered sample counts too if its line was removed from the file, unless the file has keys of other data.
+    """
     if not run.is_dir():
         return []
     reader = RunReader(run)
@@ -121,6 +128,8 @@ def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str
             for record in records
             if record.outcome in UNRESOLVED
         }
+        for id in _removed([record.id for record in records], keys):
+            failures.setdefault(id, REMOVED)
         never_asked = {"outcome": "model_error", "error": "the infer run ended early"}
         for number in range(len(records), result.n_expected or 0):
             failures[f"(not asked {number + 1})"] = never_asked
@@ -130,6 +139,25 @@ def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str
             if id not in keys
         ]
     return rows
+
+
+def _removed(ids: Sequence[str], keys: frozenset[str]) -> list[str]:
+    """Return the ids whose keys a file lacks, or none if the file has keys of other data."""
+    known_keys = frozenset(map(_key_of, ids))
+    is_of_other_data = not keys or bool(keys - known_keys)
+    if is_of_other_data:
+        return []
+    removed: list[str] = []
+    for id in ids:
+        key = _key_of(id)
+        if key not in keys:
+            removed.append(id)
+    return removed
+
+
+def _key_of(id: str) -> str:
+    """Return the key of a row from the id of its sample, which has the round of a dialogue behind it."""
+    return id.partition("#")[0]
 
 
 def _reason(details: Mapping[str, Any]) -> str:

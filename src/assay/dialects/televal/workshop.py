@@ -332,15 +332,17 @@ def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
 def check_columns(entry: Entry, loader: Any, reader: Reader) -> None:
     """Raise where `ref_col` names a column that the first rows of the data lack.
 
-    Nothing is scored by `query_col` and `extra_col`: a name like that of a column only gets a warning. In a dialogue
-    the template names the columns, so nothing is checked.
+    Nothing is scored by `key_col`, `query_col` and `extra_col`: a name like that of a column only gets a warning. In a
+    dialogue the template names the columns, so nothing is checked.
     """
     rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
     if not rows or reader.is_dialogue(rows[0]):
         return
     columns = sorted({str(name) for row in rows for name in row})
-    for argument in ("ref_col", "query_col", "extra_col"):
+    for argument in ("ref_col", "query_col", "extra_col", "key_col"):
         named = getattr(loader, argument) or ()
+        if named == BatchLoader.key_col:
+            continue  # without keys, rows are named by their place
         for column in [named] if isinstance(named, str) else named:
             if column in columns:
                 continue

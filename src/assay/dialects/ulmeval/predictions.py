@@ -3,6 +3,7 @@
 Images of the table are opened one by one from the run's files. Reading an old pickle needs consent.
 """
 
+import functools
 import io
 import json
 import pickle
@@ -16,7 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Media, Output, Sample, UsageError
 from ...store.file_ledger import FileLedger
-from ..kits.imported_answers import ImportedAnswers, questions_in
+from ..kits.imported_answers import (
+    ImportedAnswers,
+    index_text,
+    questions_in,
+    read_table,
+    refuse_conflicting_rows,
+)
 from ..kits.suffix_files import load_pickle, objects
 from .drawing import as_medium, is_image
 from .rows import GuestData
@@ -152,11 +159,14 @@ def imported(path: Path, name: str, *, trust: bool) -> Imported:
     """Read the predictions of a file with the columns `index` and `prediction`."""
     if not path.is_file():
         raise UsageError("no such prediction file", where=str(path))
-    table = load_pickle(path, trust=trust)
+    table = read_table(path, functools.partial(load_pickle, trust=trust))
     if not {"index", "prediction"} <= set(getattr(table, "columns", ())):
         raise UsageError("not a table with `index` and `prediction`", where=str(path))
+    refuse_conflicting_rows(table, str(path))
     predictions = {
-        str(index): list(images) if isinstance(images, (list, tuple)) else [images]
+        index_text(index): list(images)
+        if isinstance(images, (list, tuple))
+        else [images]
         for index, images in zip(table["index"], table["prediction"], strict=True)
     }
     identity = {"imported": file_digest(path)}

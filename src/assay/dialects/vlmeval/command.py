@@ -86,8 +86,7 @@ def _run(
     if flags.mode == "eval" or flags.reuse:
         file = _file_to_read(home, earlier, pair, name)
         if file is None and earlier is None and flags.mode == "eval":
-            problem = f"no predictions of {pair.label} on {pair.name}"
-            raise UsageError(problem, where=str(home), fix="run --mode infer first")
+            raise _no_predictions(pair, home, name)
         if file is not None:
             answers = imported(file, pair.label)
             options = options.but(model_args={})
@@ -137,10 +136,26 @@ def _run(
             documented=documented,
             imported=answers.identity["imported"] if answers is not None else None,
         )
+    note = None
     if answers is not None:
         note = f"{pair.name}: predictions read from {answers.path}"
+    elif flags.mode == "eval":
+        note = f"{pair.name}: predictions of the run {run_folder}"
+    if note is not None:
         result = replace(result, notes=(note, *result.notes))
     return result
+
+
+def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
+    stem = f"{pair.label}_{name}"
+    problem = f"no predictions of {pair.label} on {pair.name}"
+    fix = "run --mode infer first"
+    for file in (*home.glob("T*/*"), *home.glob("*")):
+        if file.stem == stem:
+            file_names = f"{stem}.xlsx, .tsv or .json"
+            fix = f"write {file.name} as {file_names}: its format is not read"
+            break
+    return UsageError(problem, where=str(home), fix=fix)
 
 
 def _file_to_read(

@@ -12,7 +12,9 @@ from ...core import Abilities, Candidate, Output, Text, UsageError
 from ...datasets.tsv_images import is_blank
 from ..kits.imported_answers import (
     ImportedAnswers,
+    index_text,
     questions_in,
+    read_table,
     refuse_conflicting_rows,
 )
 from ..kits.suffix_files import load_by_suffix
@@ -79,7 +81,7 @@ def _time(file: Path) -> int:
 
 def imported(path: Path, name: str) -> Imported:
     """Read the predictions of a file with the columns `index` and `prediction`."""
-    table = load_by_suffix(path)
+    table = read_table(path, load_by_suffix)
     if isinstance(table, (list, dict)):
         table = _frame(table, path)
     columns = [str(column) for column in getattr(table, "columns", ())]
@@ -91,7 +93,7 @@ def imported(path: Path, name: str) -> Imported:
         )
     refuse_conflicting_rows(table, str(path))
     answers = {
-        str(index): answer
+        index_text(index): answer
         for index, answer in zip(table["index"], table["prediction"], strict=True)
     }
     identity = {"imported": file_digest(path)}

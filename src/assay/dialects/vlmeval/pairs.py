@@ -162,12 +162,26 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
             replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m
             for m in models
         ]
+    _refuse_same_files("models", [(model.label, model.model) for model in models])
+    _refuse_same_files("datasets", [(name, reference) for reference, name in data])
     built = [replace(model, model_args=_built_with(model, flags)) for model in models]
     return [
         replace(model, data=reference, name=name)
         for model in built
         for reference, name in data
     ]
+
+
+def _refuse_same_files(kind: str, named: Sequence[tuple[str, str]]) -> None:
+    """Raise if two models or two datasets would write files of the same name."""
+    references: dict[str, str] = {}
+    for name, reference in named:
+        first = references.setdefault(name, reference)
+        if first != reference:
+            raise UsageError(
+                f"two {kind} have the name {name!r} in files: {first} and {reference}",
+                fix="give each a run of its own with another --work-dir",
+            )
 
 
 def dataset_name(data: str) -> str:
