@@ -22,6 +22,8 @@ from .task_index import (
 from .task_settings import TaskSettings
 
 DIGEST_CHARACTERS = 8
+KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
+"""Keys of a group that only names its members. It aggregates nothing, and all other keys change its tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
@@ -58,13 +60,12 @@ def references_in(text: str, library: Library) -> list[TaskReference]:
 def expanded(
     reference: TaskReference, index: Index, library: Library
 ) -> list[TaskReference]:
-    """Return the references of a tag's tasks, and of a group's where it aggregates nothing."""
+    """Return the references of a tag's tasks, and of a group's where it does no more than name them."""
     entry = find_entry(reference.name, index, library)
-    is_loose_group = entry.kind == "group" and not _aggregates(entry.path, library)
-    if entry.kind == "task" or (entry.kind == "group" and not is_loose_group):
+    if entry.kind == "task":
         return [reference]
-    if not all(member in index for member in entry.members):
-        return [reference]  # tasks that are defined inside the group itself
+    if entry.kind == "group" and not _only_names_members(entry.path, library):
+        return [reference]
     parts: list[TaskReference] = []
     for member in entry.members:
         single = replace(reference, name=member)
@@ -72,8 +73,11 @@ def expanded(
     return list(dict.fromkeys(parts))
 
 
-def _aggregates(path: str, library: Library) -> bool:
-    return bool(merged_yaml(path, library).get("aggregate_metric_list"))
+def _only_names_members(path: str, library: Library) -> bool:
+    """Return True for a group that aggregates nothing and changes nothing in its tasks."""
+    config = merged_yaml(path, library)
+    is_plain = all(isinstance(member, str) for member in config.get("task") or ())
+    return is_plain and set(config) <= KEYS_OF_A_LIST
 
 
 def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
