@@ -1,4 +1,4 @@
-"""How helper functions of tasks use the columns of a row: which values they compare with, and of which kind they must be.
+"""How helper functions of tasks use the columns of a row: the values they compare with, and the kinds they need.
 
 The source is read, not run. A value is followed from the row through subscripts, variables, loops and calls of other
 functions of the same package.
@@ -20,14 +20,68 @@ KIND_COLUMNS = ("task_type", "category", "type", "subset", "subtask", "task")
 DEEPEST_CALL = 6
 NOT_ROWS = ("kwargs", "config", "result", "pred", "response", "args", "score", "match")
 """Parts of names of variables that hold something else than a row."""
-SAME = frozenset({"strip", "lower", "upper", "capitalize", "rstrip", "lstrip", "title", "copy", "replace"})
+SAME = frozenset(
+    {
+        "strip",
+        "lower",
+        "upper",
+        "capitalize",
+        "rstrip",
+        "lstrip",
+        "title",
+        "copy",
+        "replace",
+    }
+)
 """Methods whose result is compared with the same values."""
-TEXT_METHODS = SAME | {"split", "startswith", "endswith", "splitlines", "encode", "find", "isdigit"}
+TEXT_METHODS = SAME | {
+    "split",
+    "startswith",
+    "endswith",
+    "splitlines",
+    "encode",
+    "find",
+    "isdigit",
+}
 MAPPING_METHODS = frozenset({"keys", "items", "values"})
-IMAGE_MEMBERS = frozenset({"convert", "save", "resize", "thumbnail", "size", "width", "height", "mode", "crop"})
-DECODERS = {"loads": "json", "literal_eval": "literal", "eval": "literal", "b64decode": "base64"}
+IMAGE_MEMBERS = frozenset(
+    {
+        "convert",
+        "save",
+        "resize",
+        "thumbnail",
+        "size",
+        "width",
+        "height",
+        "mode",
+        "crop",
+    }
+)
+DECODERS = {
+    "loads": "json",
+    "literal_eval": "literal",
+    "eval": "literal",
+    "b64decode": "base64",
+}
 NUMBER_CALLS = frozenset({"int", "float", "round", "abs"})
-LIST_CALLS = frozenset({"enumerate", "len", "zip", "list", "sorted", "tuple", "join", "array", "any", "all", "set"})
+PATTERN_CALLS = frozenset(
+    {"search", "match", "findall", "sub", "fullmatch", "finditer"}
+)
+LIST_CALLS = frozenset(
+    {
+        "enumerate",
+        "len",
+        "zip",
+        "list",
+        "sorted",
+        "tuple",
+        "join",
+        "array",
+        "any",
+        "all",
+        "set",
+    }
+)
 
 
 @dataclass
@@ -95,9 +149,20 @@ class Module:
         else:
             folder = self.path.parent
         file = (folder / name.replace(".", "/")).with_suffix(".py")
-        if file.is_file():
-            for alias in node.names:
+        if file == self.path:
+            file = self.path.parent.parent / self.path.name
+        if not file.is_file():
+            return
+        for alias in node.names:
+            if alias.name == "*":
+                self._absorb(read_module(file, self._root))
+            else:
                 self._imports[alias.asname or alias.name] = (file, alias.name)
+
+    def _absorb(self, other: "Module") -> None:
+        """Take over the names of a module that is imported whole."""
+        self.functions |= other.functions
+        self.values |= other.values
 
     def function(self, name: str) -> Function | None:
         """Return a function by name, also one that is imported."""
@@ -143,6 +208,13 @@ def uses_in(path: Path, names: list[str], root: Path) -> Use:
     return row
 
 
+@dataclass(frozen=True)
+class Each:
+    """A variable of a loop over constants."""
+
+    labels: tuple[Any, ...]
+
+
 class _Reader:
     """Reads one function after another. The environment holds values of the row, and constants."""
 
@@ -183,7 +255,9 @@ class _Reader:
         elif "visual" in name:
             self._returns_media = "audio" if "audio" in name else "visual"
         arguments = node.args.args + node.args.kwonlyargs
-        for argument, default in zip(arguments[::-1], node.args.defaults[::-1], strict=False):
+        for argument, default in zip(
+            arguments[::-1], node.args.defaults[::-1], strict=False
+        ):
             constant = _constant(default)
             if constant is not None:
                 self._env.setdefault(argument.arg, constant)
@@ -207,7 +281,11 @@ class _Reader:
     def _visit_List(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
         values = [self._visit(element) for element in node.elts]
         constant = _constant(node)
-        return [value for value in values if value is not None] if constant is None else constant
+        return (
+            [value for value in values if value is not None]
+            if constant is None
+            else constant
+        )
 
     _visit_Tuple = _visit_Set = _visit_List
 
@@ -245,7 +323,9 @@ class _Reader:
         elements = node.value.elts if isinstance(node.value, ast.List) else []
         for value in [returned, *map(self._visit, elements)]:
             if isinstance(value, Use) and not value.kinds:
-                value.kinds["audio" if self._returns_media == "audio" else "visual"] = None
+                value.kinds["audio" if self._returns_media == "audio" else "visual"] = (
+                    None
+                )
 
     def _visit_Dict(self, node: ast.Dict) -> Any:
         keys = [None if key is None else self._visit(key) for key in node.keys]
@@ -297,7 +377,10 @@ class _Reader:
     _visit_GeneratorExp = _visit_SetComp = _visit_ListComp
 
     def _bind_loop(self, target: ast.expr, iterated: ast.expr) -> None:
-        is_enumerated = isinstance(iterated, ast.Call) and getattr(iterated.func, "id", "") == "enumerate"
+        is_enumerated = (
+            isinstance(iterated, ast.Call)
+            and getattr(iterated.func, "id", "") == "enumerate"
+        )
         value = self._visit(iterated.args[0] if is_enumerated else iterated)
         names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
         for name in names:
@@ -305,6 +388,13 @@ class _Reader:
         if isinstance(value, Use) and names:
             value.kinds["list"] = None
             self._env[names[-1]] = value.part(ELEMENT)
+        elif (
+            isinstance(value, (list, tuple))
+            and names
+            and all(map(_is_label, value))
+            and value
+        ):
+            self._env[names[-1]] = Each(tuple(value))
 
     def _visit_Subscript(self, node: ast.Subscript) -> Any:
         base = self._visit(node.value)
@@ -312,12 +402,17 @@ class _Reader:
             return base
         key = self._visit(node.slice)
         if isinstance(key, Use):
-            table = base if isinstance(base, dict) else None
-            for name in table or ():
-                key.literals[name] = None
+            if isinstance(base, dict):
+                key.literals |= dict.fromkeys(base)
+            elif isinstance(base, (list, tuple)):
+                key.literals |= dict.fromkeys(range(len(base)))
             return None
+        if isinstance(key, Each) and isinstance(base, Use):
+            base.kinds["mapping"] = None
+            parts = [base.part(str(label)) for label in key.labels]
+            return parts[0]
         if isinstance(base, dict):
-            return base.get(key)
+            return base.get(key) if _is_label(key) else None
         if base is None and isinstance(key, str) and self._may_be_row(node.value):
             return self._row.part(key)
         if not isinstance(base, Use):
@@ -332,7 +427,9 @@ class _Reader:
         if not isinstance(node, ast.Name):
             return False
         name = node.id.lower()
-        return self._module.value(node.id) is None and not any(part in name for part in NOT_ROWS)
+        return self._module.value(node.id) is None and not any(
+            part in name for part in NOT_ROWS
+        )
 
     def _visit_Attribute(self, node: ast.Attribute) -> None:
         value = self._visit(node.value)
@@ -345,7 +442,11 @@ class _Reader:
             right = self._visit(other)
             is_order = isinstance(operator, (ast.Lt, ast.Gt, ast.LtE, ast.GtE))
             for value, constant in ((left, right), (right, left)):
-                if not isinstance(value, Use) or isinstance(constant, Use) or constant is None:
+                if (
+                    not isinstance(value, Use)
+                    or isinstance(constant, Use)
+                    or constant is None
+                ):
                     continue
                 if is_order:
                     value.kinds["number"] = None
@@ -357,7 +458,9 @@ class _Reader:
 
     def _visit_BinOp(self, node: ast.BinOp) -> None:
         for side in (self._visit(node.left), self._visit(node.right)):
-            if isinstance(side, Use) and isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)):
+            if isinstance(side, Use) and isinstance(
+                node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)
+            ):
                 side.kinds["number"] = None
 
     def _visit_Call(self, node: ast.Call) -> Any:
@@ -402,14 +505,20 @@ class _Reader:
         method = self._module.method(name)
         if method is not None and isinstance(function.value, ast.Name):
             return self._read_call(method, values, named)
-        if name in ("filter", "map", "partial") and node.args and isinstance(node.args[0], ast.Name):
+        if (
+            name in ("filter", "map", "partial")
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+        ):
             self._follow(node.args[0].id, values[1:], named)
         for argument in values:
             if isinstance(argument, Use):
                 return self._called_with(name, argument)
         return None
 
-    def _read_get(self, node: ast.expr, value: Any, key: str, default: list[Any]) -> Any:
+    def _read_get(
+        self, node: ast.expr, value: Any, key: str, default: list[Any]
+    ) -> Any:
         """Return what `row.get(key, default)` is; the default says of which kind it is."""
         if isinstance(value, dict):
             return value.get(key)
@@ -432,6 +541,10 @@ class _Reader:
         elif name in LIST_CALLS:
             value.kinds["list"] = None
             return value if name in ("list", "sorted", "tuple") else None
+        elif name == "BytesIO":
+            value.kinds["bytes"] = None
+        elif name in PATTERN_CALLS:
+            value.kinds["text"] = None
         elif name == "ord":
             value.literals.update(dict.fromkeys("ABCD"))
         elif name == "str":
@@ -464,7 +577,11 @@ def _constant(node: ast.expr) -> Any:
     if isinstance(node, ast.Dict):
         keys = [_constant(key) for key in node.keys if key is not None]
         values = [_constant(value) for value in node.values]
-        return {key: value for key, value in zip(keys, values, strict=False) if _is_label(key)}
+        return {
+            key: value
+            for key, value in zip(keys, values, strict=False)
+            if _is_label(key)
+        }
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

@@ -78,6 +78,7 @@ tasks with examples, and functions that do not take what it passes them, fail in
 MOST_ASKED = 16
 TOLERANCE = 1e-9
 MOST_ALIKE = 5
+WITH_ROUNDS = ("generate_until_multi_round", "generate_until_agentic")
 LONGEST_PAUSE = 0.01
 """Seconds that a task waits before it tries something again."""
 JUDGE = """
@@ -338,7 +339,10 @@ def without_retries() -> None:
         return path
 
     huggingface_hub.hf_hub_download = download
-    huggingface_hub.snapshot_download = lambda *_, **__: HOME
+    # Tasks look through what they downloaded.
+    snapshot = os.path.join(HOME, "snapshot")
+    os.makedirs(snapshot, exist_ok=True)
+    huggingface_hub.snapshot_download = lambda *_, **__: snapshot
     task_module.snapshot_download = huggingface_hub.snapshot_download
 
 
@@ -372,7 +376,7 @@ def make_file(name: Any) -> bool:
 
 def make_folder(name: Any) -> bool:
     """Make a folder that a task expects in the cache of lmms-eval; return False for other names."""
-    is_inside = isinstance(name, str) and os.path.abspath(name).startswith(HOME)
+    is_inside = isinstance(name, str) and name.startswith(HOME)
     if not is_inside or os.path.isdir(name) or os.path.splitext(name)[1]:
         return False
     os.makedirs(name)
@@ -605,7 +609,7 @@ def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
             ours = by_assay(entry, file, judge)
         except AssayError as error:
             return "refused by assay", " ".join(str(error).split())
-        return verdict_on(ours, theirs)
+        return verdict_on(ours, theirs, entry.output_type in WITH_ROUNDS)
     return "no rows fit", reasons[0]
 
 
@@ -619,7 +623,7 @@ def first_side(
     uses: Use,
 ) -> tuple[Any, Side]:
     """Return rows that lmms-eval accepts, and what it does with them; a column that is lacking is added."""
-    for _ in range(MOST_COLUMNS_ADDED):
+    for _ in range(3 * MOST_COLUMNS_ADDED):
         data = dataset_of(rows_for(columns, strategy, kind, uses))
         try:
             return data, by_lmms_eval(entry, config, data, folder)
@@ -638,40 +642,56 @@ def first_side(
             column = lacking_column(error)
             if column is not None and column not in columns:
                 columns.add(column)
-            elif strategy != AS_USED or not learn_labels(error, data, uses):
+            elif strategy != AS_USED or not learn(error, data, uses):
                 raise
     raise ValueError("too many columns are lacking")
 
 
-def learn_labels(error: Exception, data: Any, uses: Use) -> bool:
-    """Let a column hold the keys of the table in which a task looked for one of its values."""
-    if not isinstance(error, KeyError) or not isinstance(error.args[0], str):
-        return False
-    columns = [
-        column
-        for column in data.column_names
-        if error.args[0] in (data.with_format("arrow")[column].to_pylist())
-    ]
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not columns:
-        return False
-    names = trace.tb_frame.f_code.co_names + trace.tb_frame.f_code.co_varnames
-    values = {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
-    for name in names:
-        table = values.get(name)
-        if isinstance(table, Mapping) and table and error.args[0] not in table:
-            labels = [key for key in table if isinstance(key, (str, int))]
-            if labels and all(type(label) is type(labels[0]) for label in labels):
-                uses.part(columns[0]).literals = dict.fromkeys(labels)
-                return True
+def learn(error: Exception, data: Any, uses: Use) -> bool:
+    """Change what a column holds by what an error says about one of its values; return False if it says nothing."""
+    table = data.with_format("arrow")[:]
+    rows = table.to_pylist()
+    for column, value in rows[0].items():
+        if not isinstance(value, str) or value not in str(error):
+            continue
+        use = uses.part(column)
+        if isinstance(error, KeyError) and error.args[0] == value:
+            labels = labels_looked_up(error)
+            use.literals = dict.fromkeys(labels)
+            return bool(labels)
+        kind = "path" if isinstance(error, OSError) else "number"
+        says_so = isinstance(error, OSError) or "could not convert" in str(error)
+        if (
+            says_so or "invalid literal for int" in str(error)
+        ) and kind not in use.kinds:
+            use.kinds = {kind: None}
+            return True
     return False
 
 
-def verdict_on(ours: Side, theirs: Side) -> tuple[str, str]:
+def labels_looked_up(error: KeyError) -> list[Any]:
+    """Return the keys of the table in which a task did not find a value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return []
+    code = trace.tb_frame.f_code
+    values = {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
+    for name in code.co_names + code.co_varnames:
+        table = values.get(name)
+        if isinstance(table, Mapping) and table and error.args[0] not in table:
+            labels = [key for key in table if isinstance(key, (str, int))]
+            if len({type(label) for label in labels}) == 1:
+                return labels
+    return []
+
+
+def verdict_on(ours: Side, theirs: Side, has_rounds: bool) -> tuple[str, str]:
     """Return whether two sides agree, and where they do not."""
-    if ours.requests != theirs.requests:
+    if has_rounds and sorted(ours.requests) == sorted(theirs.requests):
+        pass  # Conversations run side by side in assay.
+    elif ours.requests != theirs.requests:
         for mine, other in zip(ours.requests, theirs.requests, strict=False):
             if mine != other:
                 return "requests differ", f"ours {mine!r:.220} theirs {other!r:.220}"

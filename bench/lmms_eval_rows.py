@@ -12,14 +12,14 @@ from column_uses import ELEMENT, PIECE, Use
 from made_up_rows import value_of
 
 IMAGE_WORDS = re.compile(
-    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame)"
+    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame|mask)"
 )
 NOT_IMAGES = re.compile(
     r"(path|id|name|url|width|height|size|type|count|num|caption|desc|text|token|"
     r"context|category|source|file|index|idx|tags?|caption|prompt|question|ratio|relation|level|label|class|style)"
 )
 LISTS_OF_IMAGES = re.compile(r"(images|imgs|pictures|frames|image_list|figures)$")
-AUDIO = re.compile(r"^(audio|wav|speech|sound|context_audio|question_audio|audio_\d)$")
+AUDIO = re.compile(r"^(audio|wav|speech|sound|\w+_(audio|wav)|audio_\d)$")
 VIDEO = re.compile(
     r"^(video|video_?(path|name|file|id|idx|uid)|videoid|videopath|vid|clip|youtube_id|"
     r"video_filename|file_?name|path)$"
@@ -59,6 +59,7 @@ def written_columns(column: str, number: int, strategy: str) -> Any:
 AS_USED = "as used"
 """The strategy whose values are of the kinds that helper functions need."""
 ELEMENTS = 4
+CODES = ("json", "literal", "base64")
 
 
 def value_as_used(column: str, use: Use, number: int) -> Any:
@@ -72,6 +73,11 @@ def value_as_used(column: str, use: Use, number: int) -> Any:
             return json.dumps(inner) if code == "json" else repr(inner)
     if "base64" in use.kinds:
         return base64.b64encode(media_value(".png", number)).decode()
+    if "bytes" in use.kinds:
+        return media_value(".png", number)
+    names = [key for key in use.parts if key not in (ELEMENT, PIECE, *CODES)]
+    if "mapping" in use.kinds and names and "image" not in use.kinds:
+        return {key: value_as_used(key, use.part(key), number) for key in names}
     if "image" in use.kinds or ("visual" in use.kinds and not VIDEO.match(column)):
         return picture(number)
     if "audio" in use.kinds:
@@ -82,8 +88,7 @@ def value_as_used(column: str, use: Use, number: int) -> Any:
     if "text" in use.kinds:
         return text_as_used(column, use, number)
     if "mapping" in use.kinds:
-        keys = [key for key in use.parts if key != ELEMENT] or list("ABCD")
-        return {key: value_as_used(key, use.part(key), number) for key in keys}
+        return {key: value_as_used(key, Use(), number) for key in "ABCD"}
     written = written_columns(column, number, "by name")
     if "list" in use.kinds or "slice" in use.kinds:
         element = use.part(ELEMENT)
@@ -101,14 +106,14 @@ def value_as_used(column: str, use: Use, number: int) -> Any:
 
 def text_as_used(column: str, use: Use, number: int) -> str:
     """Return a text that can be split as the functions of its task split it."""
+    if column == "id":
+        return f"validation_Art_{number}"
     if use.separators:
         piece = use.part(PIECE)
         element = piece.part(ELEMENT)
         inner = value_as_used(f"{column} piece", element, number)
         separator = next(iter(use.separators))
         return separator.join([str(inner), str(inner)])
-    if column == "id":
-        return f"validation_Art_{number}"
     value = value_of(column, number, "by name", "")
     return value if isinstance(value, str) else f"text {column} {number}"
 
