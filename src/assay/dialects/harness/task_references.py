@@ -1,11 +1,18 @@
 """From names and YAML files to references of single tasks and groups, and how their runs are identified."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, UsageError, digest_of, trust
+from ...core import (
+    DEFAULT_OPTIONS,
+    GenerateOptions,
+    UnknownName,
+    UsageError,
+    digest_of,
+    trust,
+)
 from ...runner.options import RunOptions
 from .library import Library
 from .loaded import Loaded, TaskReference
@@ -104,6 +111,7 @@ def known_names(reference: TaskReference, library: Library) -> Index:
 def check_files(name: str, index: Index, library: Library) -> None:
     """Raise for an include cycle, a missing include, or code that the command does not name."""
     folder = library.tasks_folder()
+    check_members(name, index, library)
     for leaf in [name, *leaf_names(name, index)]:
         entry = index.get(leaf)
         if entry is None or not entry.path:
@@ -112,6 +120,32 @@ def check_files(name: str, index: Index, library: Library) -> None:
         if not is_installed:
             trust.check(entry.path)
             merged_yaml(entry.path, library)
+
+
+def check_members(name: str, index: Index, library: Library) -> None:
+    """Raise for a group that only names a task, and no file defines it."""
+    entry = index.get(name)
+    if entry is None or entry.kind != "group":
+        return
+    for member in _names_alone(merged_yaml(entry.path, library).get("task")):
+        if member not in index:
+            raise UnknownName(
+                f"{library.title} task",
+                member,
+                index,
+                where=f"{entry.path}, key `task`",
+                hint="no file defines it",
+            )
+        check_members(member, index, library)
+
+
+def _names_alone(members: Any) -> Iterator[str]:
+    """Yield the members of a group that are named without a definition."""
+    for member in [members] if isinstance(members, str) else members or ():
+        if isinstance(member, str):
+            yield member
+        elif isinstance(member, Mapping) and isinstance(member.get("task"), list):
+            yield from _names_alone(member["task"])
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
