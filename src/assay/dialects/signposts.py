@@ -1,6 +1,9 @@
 """Names that other tools know and assay does not run: what to install, instead of the nearest spelling."""
 
+from pathlib import Path
+
 from ..core import UsageError
+from .harness.library import top_level_keys
 from .recognise import library_name
 
 _INSPECT = (
@@ -41,6 +44,29 @@ BY_NAME: dict[str, tuple[str, str]] = {
     "osworld": ("OSWorld", _INSPECT.format(name="osworld")),
 }
 """By name in lower case with `_`: what it is, and how it is run."""
+BY_KEYS: tuple[tuple[frozenset[str], str, str], ...] = (
+    (
+        frozenset({"prompts", "providers"}),
+        "a configuration of promptfoo",
+        "`promptfoo eval -c {name}` runs it",
+    ),
+    (
+        frozenset({"model_parameters"}),
+        "a model file of lighteval",
+        "name the model with --model, and lighteval's task",
+    ),
+    (
+        frozenset({"output_type", "doc_to_text"}),
+        "a base file of lm-eval without a name",
+        "give it a key `task` with its name",
+    ),
+    (
+        frozenset({"dataset_path", "doc_to_text"}),
+        "a base file of lm-eval without a name",
+        "give it a key `task` with its name",
+    ),
+)
+"""By keys of a YAML file: what it is, and what to do with it."""
 BY_PREFIX: dict[str, tuple[str, str]] = {
     "harbor/": ("a dataset of Harbor", _HARBOR),
 }
@@ -50,6 +76,8 @@ BY_PREFIX: dict[str, tuple[str, str]] = {
 def signpost(name: str) -> UsageError | None:
     """Return what to do for a name that assay does not have and another tool does, or None."""
     folded = name.lower().replace("-", "_")
+    if folded.endswith((".yaml", ".yml")):
+        return _file_of_another_tool(Path(name).expanduser())
     for prefix, (title, fix) in BY_PREFIX.items():
         if folded.startswith(prefix):
             rest = name[len(prefix) :]
@@ -58,6 +86,17 @@ def signpost(name: str) -> UsageError | None:
         title, fix = BY_NAME[folded]
         return _answer(name, title, fix)
     return _in_library(name)
+
+
+def _file_of_another_tool(path: Path) -> UsageError | None:
+    """Return what to do with a YAML file of another tool, or None."""
+    if not path.is_file():
+        return None
+    keys = top_level_keys(path.read_text(encoding="utf-8", errors="replace"))
+    for own_keys, title, fix in BY_KEYS:
+        if own_keys <= keys:
+            return UsageError(f"is {title}", where=str(path), fix=fix.format(name=path))
+    return None
 
 
 def _answer(name: str, title: str, fix: str) -> UsageError:

@@ -122,6 +122,12 @@ def row_fault(error: Exception, where: str) -> Exception:
             fix="name the columns of --data as the task does",
         )
     text = " ".join(str(error).split())
+    if text.startswith("Sample larger than population"):
+        return UsageError(
+            "the task shows more examples than its data has rows for",
+            where=where,
+            fix="--num_fewshot with a smaller number",
+        )
     return UsageError(
         f"no request can be built: {kind}: {shorten(text, 160)}", where=where
     )

@@ -18,7 +18,7 @@ import yaml
 from ...core import UnknownName, UsageError
 from .library import Library
 
-FORMAT = 5
+FORMAT = 6
 """Of the kept file. A change of what an entry holds changes it."""
 IGNORED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 FUNCTION = "!function "
@@ -350,16 +350,17 @@ def _functions_in(value: Any) -> Iterator[str]:
 
 
 def _member_names(members: Any) -> Iterator[str]:
-    """Yield the names in a group's `task` list, inline groups flattened."""
+    """Yield the names in a group's `task` list, those of groups written inside it included."""
     for member in _as_list(members):
         if isinstance(member, str):
             yield member
         elif isinstance(member, dict):
-            name = member.get("group") or member.get("task")
-            if isinstance(name, str):
+            tasks = member.get("task")
+            name = member.get("group") or tasks
+            if isinstance(tasks, list):
+                yield from _member_names(tasks)
+            elif isinstance(name, str):
                 yield name
-            else:
-                yield from _member_names(name)
 
 
 def _names_in(value: Any) -> list[str]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName, UsageError
+from ...core import UsageError
+from ...core.errors import suggest
 from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
 from ..harness.task_index import (
-    FUNCTION,
     Index,
     IndexEntry,
     different_leaf_names,
@@ -26,6 +26,7 @@ from ..harness.task_settings import TaskSettings, planned_shots, set_shots
 from . import package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
+from .config_names import check_names, unknown_names
 
 _lock = threading.Lock()
 
@@ -78,7 +79,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
     def explain() -> UsageError | None:
         config = merged_yaml(entry.path, LIBRARY)
-        return _unknown_names(config, reference.where)
+        return unknown_names(config, reference.where)
 
     with (
         translating(reference.where, explain),
@@ -92,7 +93,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     loaded_tasks: dict[str, LoadedTask] = {}
     for name, task in tasks.items():
         _confine(task, index.get(name), name)
-        _check_metrics(task, name)
+        check_names(task, name)
         loaded_tasks[name] = described(name, task, shots[name])
     group = loaded["groups"].get(reference.name)
     return Loaded(reference.name, loaded_tasks, group, state)
@@ -152,6 +153,7 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             self.dataset = hub_dataset(
                 self.DATASET_PATH, self.DATASET_NAME, options, f"task {name!r}"
             )
+            _check_splits(config, self.dataset)
 
     def download_in_python(self: Any, *_: Any, **__: Any) -> None:
         name = type(self).__name__
@@ -167,6 +169,18 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
         yield
     finally:
         base.download, configurable.download = original
+
+
+def _check_splits(config: Any, dataset: Any) -> None:
+    """Raise if the data has no split of the name that a task evaluates."""
+    key = "test_split" if config.test_split else "validation_split"
+    split = getattr(config, key)
+    if split and isinstance(dataset, Mapping) and split not in dataset:
+        raise UsageError(
+            f"the data has no split {split!r}",
+            where=f"task {str(config.task)!r}, key `{key}`",
+            fix=suggest(split, map(str, dataset), "its splits are"),
+        )
 
 
 def _process_once(config: Any) -> None:
@@ -201,51 +215,3 @@ def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
             fix="assay's own humaneval, mbpp and others run it in a sandbox (`assay ls tasks`)",
         )
     replace_functions(task, entry.path)
-
-
-def _check_metrics(task: Any, name: str) -> None:
-    """Raise for a metric that lm-eval did not find; it would fail only after the model was asked."""
-    functions = getattr(task, "_metric_fn_list", {})
-    if task.config.process_results is None and None in functions.values():
-        unknown = _unknown_names(task.dump_config(), f"task {name!r}")
-        if unknown is not None:
-            raise unknown
-
-
-def _unknown_names(config: Mapping[str, Any], where: str) -> UsageError | None:
-    """Return what is wrong with the names of filters and metrics in a configuration, or None."""
-    registry = package.module("api.registry")
-    package.module("filters")
-    package.module("api.metrics")
-    for pipeline in _mappings(config.get("filter_list")):
-        for step in _mappings(pipeline.get("filter")):
-            name = step.get("function")
-            if isinstance(name, str) and not _is_known(name, registry.filter_registry):
-                key = f"{where}, key `filter_list`"
-                return UnknownName(
-                    "filter",
-                    name,
-                    registry.filter_registry,
-                    where=key,
-                    hint="a filter of lm-eval",
-                )
-    if config.get("process_results"):
-        return None
-    for metric in _mappings(config.get("metric_list")):
-        name = metric.get("metric")
-        if isinstance(name, str) and not _is_known(name, registry.metric_registry):
-            key = f"{where}, key `metric_list`"
-            hint = "it is neither a metric of lm-eval nor one that the `evaluate` library has here"
-            return UnknownName(
-                "metric", name, registry.metric_registry, where=key, hint=hint
-            )
-    return None
-
-
-def _is_known(name: str, registered: Any) -> bool:
-    return name.startswith(FUNCTION) or name in registered
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    entries = value if isinstance(value, list) else []
-    return [entry for entry in entries if isinstance(entry, Mapping)]

@@ -21,7 +21,7 @@ from ..harness.loaded import (
 from ..harness.questions import Question
 from ..harness.task_settings import TaskSettings
 from . import lmms_package
-from .lmms_loading import MOST_KEPT, load
+from .lmms_loading import MOST_KEPT, load, served_rows
 from .lmms_messages import messages_of, plain_messages
 
 DEFAULT_MAX_TOKENS = 1024
@@ -76,7 +76,11 @@ class LmmsDocuments:
 
     def build(self, document: Document) -> None:
         """Build the requests of a document, and its first prompt."""
-        with self.loaded.random_state.active():
+        config = document.subtask.task.config
+        with (
+            self.loaded.random_state.active(),
+            served_rows(config, self.settings),
+        ):
             try:
                 document.instances = self._instances(document)
                 document.questions = self._questions(document)

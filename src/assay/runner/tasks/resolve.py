@@ -92,6 +92,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     refuse_url(name)
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
+        _refuse_name_of_another_tool(name)
         return [with_shots(read_task_file(path), shots)]
     if is_data_path(path):
         by_columns = Task(
@@ -112,14 +113,19 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     part = find_subset(name)
     if part is not None:
         return [with_shots(part, shots)]
-    for signpost in registry.signposts():
-        answer = signpost(name)
-        if answer is not None:
-            raise answer
+    _refuse_name_of_another_tool(name)
     if path.suffix or "/" in name:
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
+
+
+def _refuse_name_of_another_tool(name: str) -> None:
+    """Raise with what to do for a name or a file that belongs to another tool."""
+    for signpost in registry.signposts():
+        answer = signpost(name)
+        if answer is not None:
+            raise answer
 
 
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
