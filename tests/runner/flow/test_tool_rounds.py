@@ -193,6 +193,16 @@ def test_what_a_generator_yields_is_collected_up_to_the_largest_result(tmp_path:
     ]
 
 
+def test_a_limit_that_answers_do_not_let_be_checked_is_noted(tmp_path: Path):
+    result, _ = run_rounds(
+        task_file(tmp_path, SUMS), call("add", x=1, y=2), "42", sample_tokens=50, sample_cost=1.0
+    )  # fmt: skip
+
+    tokens, cost = result.notes
+    assert "--sample_tokens could not be checked: 2 answers" in tokens
+    assert "--sample_cost could not be checked" in cost and "price_input" in cost
+
+
 def test_a_long_result_is_cut_and_control_characters_are_spelled_out(tmp_path: Path):
     text = SUMS.replace("-> int:", "-> str:", 1)
     text = text.replace("return x + y", 'return "\\x1b[0m\\x00" + "ä" * 1_000_000')

@@ -38,6 +38,7 @@ from ...media.checks import check_media
 from ...store import Answered, OutputLine
 from ...templates import Dialogue, rounds
 from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
+from ...tooling.limits import Unmeasured
 from ...tooling.results import LARGEST_RESULT, is_cut
 from ..ask.work import Job, Work
 from ..counts.spending_limit import spent_of
@@ -112,6 +113,7 @@ class ToolRounds:
         self._models = models
         self._say = say
         self._limits = run.planned.limits
+        self._unmeasured = Unmeasured(self._limits)
         self._digest = tools_digest(run.planned)
         self._role_task = f"{run.planned.task.name}#{TOOLS}"
         self._recorded = run.writer.cell(self._role_task, run.planned.model_name)
@@ -180,7 +182,7 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that were ended, and about results that were cut."""
+        """Return notes about calls that were ended, results that were cut, and limits that could not be checked."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
@@ -192,7 +194,7 @@ class ToolRounds:
             lines.append(
                 f"{task}: {results} of the tool {name!r} cut to {LARGEST_RESULT:,} bytes"
             )
-        return lines
+        return lines + self._unmeasured.notes(task)
 
     def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
@@ -292,6 +294,7 @@ class ToolRounds:
         at_work.used.add_answer(output, cost)
         if output.error is not None:
             return None
+        self._unmeasured.add_answer(output, cost)
         answer = self._own_message(at_work, job.request, output)
         calls = answer.calls
         history = (*_spoken(job.request.messages), answer)
