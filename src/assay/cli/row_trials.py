@@ -91,7 +91,9 @@ def unused_columns(
         columns.messages,
         columns.turns,
     }
-    parts |= {columns.group, columns.cluster, columns.weight}
+    parts |= {columns.group, columns.cluster, columns.weight, columns.tools}
+    if columns.tools:
+        parts |= {"tool_choice", "parallel_tool_calls"}
     parts |= {*columns.option_cells, *columns.tags}
     parts |= {name for name, _ in columns.media}
     parts |= {

@@ -68,7 +68,7 @@ def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
         return _gemini_turn(role, parts)
     if turn.get("tool_calls") or turn.get("function_call"):
         return ToolTurn(role, (*_contents(turn), *_openai_calls(turn)))
-    if role in RESULT_TURNS and ("tool_call_id" in turn or "name" in turn):
+    if role in RESULT_TURNS:
         result = _openai_result(turn)
         return ToolTurn("tool", (result,))
     content = turn.get("content")
@@ -123,7 +123,12 @@ def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
     call_id = turn.get("tool_call_id")
     if not call_id:
         call_id = _UNLINKED + str(turn.get("name") or "")
-    return ToolResult(str(call_id), _contents(turn))
+    contents = _contents(turn)
+    content = turn.get("content")
+    if isinstance(content, Mapping) and "type" not in content:
+        value = {"type": "json", "value": content}
+        contents = (value,)
+    return ToolResult(str(call_id), contents)
 
 
 def _is_block(piece: Any) -> bool:
@@ -288,4 +293,6 @@ class CallLinks:
         for call_id, tool in self._open:
             if not name or tool == name:
                 return call_id
+        if not name:
+            raise ValueError("a tool result follows no call that lacks one")
         raise ValueError(f"a result of the tool {name!r} follows no call of it")

@@ -184,8 +184,27 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
         raise ValueError(
             f"the parameters of the tool {name!r} are no JSON schema: {shorten(schema)}"
         )
+    schema = with_usual_types(schema)
+    if not _may_be_object(schema):
+        raise ValueError(
+            f"the parameters of the tool {name!r} are not the schema of an object: {shorten(dict(schema))}"
+        )
     description = declaration.get("description")
-    return Tool(name, str(description or ""), with_usual_types(schema))
+    return Tool(name, str(description or ""), schema)
+
+
+SCHEMA_KEYWORDS = frozenset(
+    {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
+)
+"""Keywords of which a schema without `type` has one, unless it is empty."""
+
+
+def _may_be_object(schema: Mapping[str, Any]) -> bool:
+    """Return True if the schema may be that of an object. No service takes another for parameters."""
+    kind = schema.get("type")
+    if kind is None:
+        return not schema or not SCHEMA_KEYWORDS.isdisjoint(schema)
+    return kind == "object" or (isinstance(kind, list) and "object" in kind)
 
 
 TYPE_NAMES = {
@@ -219,6 +238,17 @@ def with_usual_types(schema: Any) -> Any:
         result[key] = new
         is_changed = is_changed or new is not value
     return result if is_changed else schema
+
+
+def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
+    """Raise `ValueError` if a tool choice names a tool that is not offered."""
+    names = [tool.name for tool in tools]
+    if choice in TOOL_CHOICES or choice in names:
+        return
+    listed = ", ".join((*TOOL_CHOICES, *names))
+    raise ValueError(
+        f"the tool choice {shorten(choice)} is none of the tools: {listed}"
+    )
 
 
 def read_tool_choice(value: Any) -> str | None:

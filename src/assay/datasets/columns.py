@@ -53,7 +53,7 @@ CONVENTION: dict[str, tuple[str, ...]] = {
         "transcript",
     ),
     "choices": ("options", "choices"),
-    "messages": ("messages", "conversation", "conversations"),
+    "messages": ("messages", "conversation", "conversations", "contents"),
     "turns": ("turns",),
     "tools": ("tools", "functions"),
     "group": (),

@@ -28,7 +28,7 @@ from ..core import (
 )
 from ..core.message import link_calls, part_text
 from ..core.sample import EMPTY
-from ..core.tools import read_tool_choice
+from ..core.tools import check_tool_choice, read_tool_choice
 
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
@@ -99,12 +99,11 @@ class Finish:
             parallel = (
                 column if parallel is None and isinstance(column, bool) else parallel
             )
-        return replace(
-            prompt,
-            tools=(*tools, *sample.tools) if sample.tools else tools,
-            tool_choice=prompt.tool_choice or read_tool_choice(choice),
-            parallel_calls=parallel,
-        )
+            tools = (*tools, *sample.tools)
+        chosen = prompt.tool_choice or read_tool_choice(choice)
+        if tools and chosen is not None:
+            check_tool_choice(chosen, tools)
+        return replace(prompt, tools=tools, tool_choice=chosen, parallel_calls=parallel)
 
 
 class BuiltTemplate:

@@ -51,6 +51,7 @@ def _check(
     elif isinstance(value, Mapping):
         _check_object(value, schema, path, faults, depth)
     elif isinstance(value, (list, tuple)):
+        _check_length(value, schema, path, faults)
         items = schema.get("items")
         for number, entry in enumerate(value):
             _check(entry, items, f"{path}[{number}]", faults, depth + 1)
@@ -72,6 +73,21 @@ def _fault_of(value: Any, schema: Mapping[str, Any], depth: int) -> str:
         names = ", ".join(shorten(entry) for entry in allowed[:20])
         return f"one of {names}"
     return ""
+
+
+def _check_length(
+    value: Sequence[Any], schema: Mapping[str, Any], path: str, faults: list[str]
+) -> None:
+    """Check that a list has as many members as it must."""
+    count = len(value)
+    least = schema.get("minItems")
+    most = schema.get("maxItems")
+    if isinstance(least, int) and count < least:
+        fault = f"`{path}` must have at least {least} members, got {count}"
+        faults.append(fault)
+    if isinstance(most, int) and count > most:
+        fault = f"`{path}` must have at most {most} members, got {count}"
+        faults.append(fault)
 
 
 def _check_object(
@@ -157,6 +173,11 @@ def _smallest(schema: Any, depth: int) -> Any:
         kind = kind[0] if kind else "string"
     if kind == "object":
         return _smallest_object(schema, depth)
+    if kind == "array":
+        count = schema.get("minItems", 0)
+        return [
+            _smallest(schema.get("items"), depth + 1) for _ in range(min(count, 100))
+        ]
     return schema.get("minimum", _SMALLEST.get(kind, ""))
 
 

@@ -7,6 +7,7 @@ after a kill counts the same.
 from dataclasses import dataclass
 
 from ..core import Outcome, Output, UsageError
+from ..core.plural import plural
 
 MOST_CALLS_IN_ANSWER = 100
 """Calls of one answer that are run. The model reads that the others are not."""
@@ -45,6 +46,39 @@ class SampleLimits:
 
 
 USUAL_LIMITS = SampleLimits()
+
+
+@dataclass(slots=True)
+class Unmeasured:
+    """Answers that do not say what a limit of their sample counts, so that the limit cannot end it."""
+
+    limits: SampleLimits
+    tokens: int = 0
+    cost: int = 0
+
+    def add_answer(self, output: Output, cost: float | None) -> None:
+        """Count an answer whose tokens or cost are unknown."""
+        usage = output.usage
+        if self.limits.tokens is not None:
+            counts = (usage.input_tokens, usage.output_tokens) if usage else ()
+            self.tokens += all(count is None for count in counts)
+        if self.limits.cost is not None:
+            self.cost += cost is None
+
+    def notes(self, task: str) -> list[str]:
+        """Return a note for each limit that could not be checked."""
+        lines = []
+        if self.tokens:
+            lines.append(
+                f"{task}: --sample_tokens could not be checked: {plural(self.tokens, 'answer')} did not say how many"
+                " tokens were used; --max_turns and --sample_seconds always can be"
+            )
+        if self.cost:
+            lines.append(
+                f"{task}: --sample_cost could not be checked: the cost of {plural(self.cost, 'answer')} is not known;"
+                " give the prices of a million tokens: -a price_input=…,price_output=…"
+            )
+        return lines
 
 
 @dataclass(slots=True)

@@ -362,7 +362,7 @@ class SampleTools:
             return self._raised(call, error)
 
     def _raised(self, call: ToolCall, error: BaseException) -> ToolResult:
-        text = scrub(f"{type(error).__name__}: {error}".removesuffix(": "))
+        text = scrub(_words_of(error))
         return text_result(call, spell_controls(text[:LONGEST_ERROR]), "raised")
 
     async def close(self) -> None:
@@ -373,6 +373,16 @@ class SampleTools:
                 await session.close()
         finally:
             await self._context.close()
+
+
+def _words_of(error: BaseException) -> str:
+    """Return the kind of an error and its message."""
+    kind = type(error).__name__
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - the class is the user's
+        return f"{kind} (its message cannot be read)"
+    return f"{kind}: {message}" if message else kind
 
 
 def result_digest(results: Sequence[ToolResult]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...core import Message, Output, Prompt, Request, Sample, seeds_of
 from ...core.protocols import ConversationStopped
-from ...tooling.limits import Used
+from ...tooling.limits import Unmeasured, Used
 from ..ask.retry import Stopped
 from ..ask.work import Job
 from ..counts.spending_limit import spent_of
@@ -24,12 +24,21 @@ class RecordedConversations:
     """The conversations of one task × model."""
 
     engine: RecordingEngine
+    unmeasured: Unmeasured
 
     def begin(self, id: str, epoch: int) -> "RecordedConversation":
         """Begin the conversation of a sample, which knows the exchanges of an earlier run."""
         stored = self.engine.asking.stored(id, epoch)
         keys = [answer.key if answer else "" for answer in stored]
-        return RecordedConversation(self.engine, id, epoch, keys)
+        return RecordedConversation(self.engine, id, epoch, keys, self.unmeasured)
+
+    def notes(self) -> list[str]:
+        """Return notes about limits that could not be checked."""
+        return self.unmeasured.notes(self.engine.planned.task.name)
+
+    async def close(self) -> None:
+        """Close the engine."""
+        await self.engine.close()
 
 
 @dataclass(eq=False)
@@ -41,6 +50,7 @@ class RecordedConversation:
     epoch: int
     keys: list[str]
     """By round: the key of the exchange. Those of an earlier run come first."""
+    unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _repeats: Counter[str] = field(default_factory=Counter)
     """By key: how often the program has sent the same request."""
@@ -61,6 +71,8 @@ class RecordedConversation:
         prices = self.engine.asking.prices
         _, cost = spent_of(output.usage, prices)
         self.used.add_answer(output, cost)
+        if output.error is None:
+            self.unmeasured.add_answer(output, cost)
         return number, output
 
     def _job(self, prompt: Prompt) -> Job:

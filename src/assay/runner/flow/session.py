@@ -11,6 +11,7 @@ from ...core.plural import plural
 from ...core.protocols import AsksThroughRun
 from ...store import RunWriter
 from ...store.cache import ResponseCache
+from ...tooling.limits import Unmeasured
 from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels
@@ -40,6 +41,7 @@ from ..summary.ending import (
 )
 from ..summary.suite_scores import overall_rows
 from ..summary.table_rows import with_cut_answers
+from ..tasks.tools import limits_of
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
 from .exchanges import ROLE, RecordedConversations
@@ -257,13 +259,15 @@ class Session:
         self.notes += [*asking.remarks.lines(task, name), *planned.notes()]
         if task_run is not None and task_run.tool_rounds is not None:
             self.notes += task_run.tool_rounds.notes()
+        if exchanges is not None:
+            self.notes += exchanges.notes()
         if task_run is not None:
             await self._summarize(planned, task_run)
 
     def _exchanges(
         self, planned: PlannedTask, asking: Asking
-    ) -> RecordingEngine | None:
-        """Return the engine that records the exchanges of an agent; None if the model is asked itself."""
+    ) -> RecordedConversations | None:
+        """Return the recorded conversations of an agent; None if the model is asked itself."""
         if not isinstance(planned.model, AsksThroughRun):
             return None
         inner = replace(planned, model=planned.model.inner)
@@ -282,11 +286,13 @@ class Session:
         )
         recorded.tokens = asking.tokens
         engine = self._recording(inner, recorded)
-        planned.model.use(RecordedConversations(engine))
+        unmeasured = Unmeasured(limits_of(planned.task, planned.run))
+        conversations = RecordedConversations(engine, unmeasured)
+        planned.model.use(conversations)
         for line in planned.model.plan_lines():
             self._whisper(line)
         self._hold(engine)
-        return engine
+        return conversations
 
     def _helpers(self, planned: PlannedTask, asking: Asking) -> Helpers:
         """Return the judges of a task × model, and give them to its scorers."""

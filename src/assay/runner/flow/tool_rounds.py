@@ -10,6 +10,7 @@ one differs, the sample goes on from there with the new result, and the run says
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ from ...media.checks import check_media
 from ...store import Answered, OutputLine
 from ...templates import Dialogue, rounds
 from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
+from ...tooling.limits import Unmeasured
+from ...tooling.results import LARGEST_RESULT, is_cut
 from ..ask.work import Job, Work
 from ..counts.spending_limit import spent_of
 from ..plan.planned_task import tools_digest
@@ -110,6 +113,7 @@ class ToolRounds:
         self._models = models
         self._say = say
         self._limits = run.planned.limits
+        self._unmeasured = Unmeasured(self._limits)
         self._digest = tools_digest(run.planned)
         self._role_task = f"{run.planned.task.name}#{TOOLS}"
         self._recorded = run.writer.cell(self._role_task, run.planned.model_name)
@@ -117,6 +121,8 @@ class ToolRounds:
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._hung: set[str] = set()
+        self._cut: Counter[str] = Counter()
+        """By tool: results whose text was cut."""
 
     def is_behind(self) -> bool:
         """Return True if no other sample may begin before an open one ends."""
@@ -176,14 +182,19 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that were ended."""
+        """Return notes about calls that were ended, results that were cut, and limits that could not be checked."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
         for name in sorted(self._hung):
             line = f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
             lines.append(line)
-        return lines
+        for name, count in sorted(self._cut.items()):
+            results = "1 result" if count == 1 else f"{count} results"
+            lines.append(
+                f"{task}: {results} of the tool {name!r} cut to {LARGEST_RESULT:,} bytes"
+            )
+        return lines + self._unmeasured.notes(task)
 
     def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
@@ -283,6 +294,7 @@ class ToolRounds:
         at_work.used.add_answer(output, cost)
         if output.error is not None:
             return None
+        self._unmeasured.add_answer(output, cost)
         answer = self._own_message(at_work, job.request, output)
         calls = answer.calls
         history = (*_spoken(job.request.messages), answer)
@@ -327,7 +339,9 @@ class ToolRounds:
         at_work.used.calls += len(results)
         if at_work.tools.hung:
             self._hung.add(at_work.tools.hung)
-        for result in results:
+        for call, result in zip(calls, results, strict=False):
+            if is_cut(result):
+                self._cut[call.name] += 1
             for part in result.parts:
                 if isinstance(part, Media):
                     check_media(part)
