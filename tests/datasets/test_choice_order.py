@@ -369,3 +369,13 @@ def test_images_as_options_of_a_row_belong_into_their_column():
         row = {"question": "Which?", "options": [option, option], "answer": "A"}
         with pytest.raises(assay.AssayError, match="into the column `image` in order"):
             open_dataset([row])
+
+
+def test_an_option_that_is_itself_a_letter_stays_in_the_answer_column():
+    row = {"id": "8", "question": "q", "options": ["x", "y", "z"], "answer": "x"}
+
+    (sample,) = open_dataset([row]).with_shuffled_choices(1)
+
+    assert sample.choices != ("x", "y", "z")
+    assert sample.fields["answer"] == "x"
+    assert right_texts([sample]) == ["x"]

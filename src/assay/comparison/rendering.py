@@ -84,16 +84,19 @@ def _numbers(report: RunComparison, width: int) -> Iterator[str]:
 def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
     """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
     arrow = "↑" if row.higher_is_better else "↓"
-    heading = f"{run_name}{row.task}.{row.metric} {arrow}  {row.verdict}"
+    name = f"{run_name}{row.task}.{row.metric}"
+    heading = f"{name} {arrow}  {row.verdict}"
     yield from wrap_line(heading, width)
     if row.paired is None:
         return
+
     cells = _cells(row)
     before, after, difference, interval, p = cells[3:8]
     better, worse, n = cells[8:11]
     values = f"  {before} → {after}, "
     values += f"difference {difference} {interval}, p {p}"
     yield from wrap_line(values, width)
+
     changed = f"  {better} better, {worse} worse of {n}"
     yield from wrap_line(changed, width)
 

@@ -97,7 +97,9 @@ _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _ANSWER_TAG = re.compile(
-    r"<(?P<name>answer|final_?answer)>(?:(?!</?(?P=name)>).)*</(?P=name)>",
+    r"<(?P<name>answer|final_?answer)>"
+    r"(?:(?!</?(?P=name)>).)*"  # no such tag inside
+    r"</(?P=name)>",
     re.IGNORECASE | re.DOTALL,
 )
 _ANSWER_BOUNDS = re.compile(

@@ -55,10 +55,17 @@ HARMLESS_MEMBERS = frozenset(
 )
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 # Option names are free: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
+_KEY_OF = "api|access|secret|private|auth|subscription"
+_TOKEN_OF = "auth|access|api|hf|bearer|refresh"
 _NAME = re.compile(
-    r"(?:.*(?:api|access|secret|private|auth|subscription)[_-]?)?keys?"
-    r"|(?:.*(?:auth|access|api|hf|bearer|refresh)[_-]?)?token"
-    r"|.*secret.*|.*passw(?:or)?d.*|.*passphrase.*|(?:.*[_-])?credentials?|(?:proxy[_-])?authorization|auth|bearer|cookie",
+    rf"(?:.*(?:{_KEY_OF})[_-]?)?keys?"  # "key", "api_key", "SSH-PRIVATE-KEYS"
+    rf"|(?:.*(?:{_TOKEN_OF})[_-]?)?token"  # "token", "hf_token"
+    r"|.*secret.*"  # "client_secret_id"
+    r"|.*passw(?:or)?d.*"  # "passwd", "db_password"
+    r"|.*passphrase.*"  # "key_passphrase"
+    r"|(?:.*[_-])?credentials?"  # "aws_credentials"
+    r"|(?:proxy[_-])?authorization"  # "Proxy-Authorization"
+    r"|auth|bearer|cookie",
     re.IGNORECASE,
 )
 _WITH_QUERY = re.compile(r"[\w.:/-]+\?[^=?]+=.*")

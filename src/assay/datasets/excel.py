@@ -28,12 +28,10 @@ def write_excel(
     exact: list[tuple[int, int, str]] = []
 
     def cell(value: Any, row: int, column: int) -> Any:
+        if value is None or isinstance(value, (int, float, bool)):
+            return value
         if not isinstance(value, str):
-            return (
-                value
-                if value is None or isinstance(value, (int, float, bool))
-                else str(value)
-            )
+            return str(value)
         text = _representable(value)
         if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
@@ -98,19 +96,27 @@ def _pad(cells: list[Any], width: int) -> None:
 
 def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
     """Write each text as ASCII JSON, cut into pieces that fit a cell."""
+    # The bar before each piece protects spaces at its ends and a leading `=`.
+    bar = "|"
+    size = LONGEST_CELL - len(bar)
     for row, column, text in cells:
-        for start in range(0, len(text), LONGEST_CELL - 1):
-            # The bar before each piece protects spaces at its ends and a leading `=`.
-            sheet.append([row, column, "|" + text[start : start + LONGEST_CELL - 1]])
+        for start in range(0, len(text), size):
+            piece = text[start : start + size]
+            sheet.append([row, column, bar + piece])
 
 
 def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
+    """Return the texts of the second sheet by row and column of the first."""
     pieces: dict[tuple[int, int], list[str]] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
-        pieces.setdefault((int(row), int(column)), []).append(str(piece)[1:])
-    return {
-        position: str(json.loads("".join(parts))) for position, parts in pieces.items()
-    }
+        position = (int(row), int(column))
+        without_bar = str(piece)[1:]
+        pieces.setdefault(position, []).append(without_bar)
+    texts = {}
+    for position, parts in pieces.items():
+        encoded = "".join(parts)
+        texts[position] = str(json.loads(encoded))
+    return texts
 
 
 def need_excel() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,16 +90,20 @@ def model_names(results: Iterable[Result]) -> list[str]:
 def cells_of(reader: RunReader, model: str | None = None) -> list[Cell]:
     """Return every task × model of a run with its numbers."""
     results = finished_results(reader, model)
-    described = {
-        (cell["task"], cell["model"]): cell
-        for cell in reader.manifest_if_any.get("cells", ())
-    }
-    pairs = dict.fromkeys((result.task, result.model) for result in results)
+    described: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for entry in reader.manifest_if_any.get("cells", ()):
+        described[entry["task"], entry["model"]] = entry
+
+    numbers: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        key = (result.task, result.model)
+        numbers.setdefault(key, []).append(result)
+
     cells = []
-    for task, name in pairs:
-        numbers = [r for r in results if (r.task, r.model) == (task, name)]
-        entry = dict(described.get((task, name), {}))
-        cells.append(Cell(task, name, tuple(numbers), entry))
+    for key, rows in numbers.items():
+        task, name = key
+        entry = dict(described.get(key, {}))
+        cells.append(Cell(task, name, tuple(rows), entry))
     return cells
 
 
@@ -134,14 +138,18 @@ def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSam
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
     scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
-    for place in places_of(cell):
-        if place not in view:
+    for key in places_of(cell):
+        if key not in view:
             continue
-        rounds = with_whole_prompts(reader.rounds(task, model, place))
-        offsets = [verdicts[place][0] for verdicts in scored if place in verdicts]
-        scores = [reader.index.score(offset) for offset in offsets]
+        rounds = with_whole_prompts(reader.rounds(task, model, key))
+        scores = []
+        for verdicts in scored:
+            if key in verdicts:
+                offset = verdicts[key][0]
+                scores.append(reader.index.score(offset))
         if rounds or scores:
-            yield ExportedSample(place[0], place[1], rounds, scores)
+            id, epoch = key
+            yield ExportedSample(id, epoch, rounds, scores)
 
 
 def write_json_output(path: Path, document: object) -> None:

@@ -18,13 +18,20 @@ def hub_name(model: str) -> str:
     """Return a model as `organisation/name`: the id on the hub, the service and its name, or `local/name`."""
     scheme, slash, rest = model.partition("/")
     if not slash or scheme not in models:
-        return f"{LOCAL}/{_plain_name(Path(model).name)}"
+        return _local_name(model)
     if scheme not in WEIGHTS:
         return f"{scheme}/{_plain_name(rest)}"
-    is_id = rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
-    if is_id and not Path(rest).exists():
+
+    looks_like_id = rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
+    if looks_like_id and not Path(rest).exists():
         return rest
-    return f"{LOCAL}/{_plain_name(Path(rest).name)}"
+    return _local_name(rest)
+
+
+def _local_name(path: str) -> str:
+    """Return `local/name` for a path."""
+    name = Path(path).name
+    return f"{LOCAL}/{_plain_name(name)}"
 
 
 def _plain_name(text: str) -> str:

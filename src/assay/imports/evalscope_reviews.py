@@ -51,11 +51,14 @@ def read_evalscope(path: Path) -> ForeignRun:
         else:
             report = read_document(file)
             numbers[file.stem, file.parent.name] = tuple(_numbers(report))
+
     tasks = []
-    for (dataset, model), members in _grouped(reviews, list(numbers)).items():
+    groups = _grouped(reviews, list(numbers))
+    for (dataset, model), members in groups.items():
         stated = numbers.get((dataset, model), ())
         directions = {number.metric: number.higher_is_better for number in stated}
-        tasks.append(ForeignTask(dataset, model, _Reviews(members), stated, directions))
+        samples = _Reviews(members)
+        tasks.append(ForeignTask(dataset, model, samples, stated, directions))
     return ForeignRun(TOOL, "", tuple(tasks))
 
 
@@ -66,9 +69,13 @@ def _grouped(
     groups: dict[Cell, list[tuple[Path, str]]] = {}
     for file in reviews:
         model = file.parent.name
-        datasets = [dataset for dataset, owner in reported if owner == model]
+        datasets = []
+        for dataset, owner in reported:
+            if owner == model:
+                datasets.append(dataset)
         dataset, subset = _split_name(file.stem, datasets)
-        groups.setdefault((dataset, model), []).append((file, subset))
+        members = groups.setdefault((dataset, model), [])
+        members.append((file, subset))
     return groups
 
 
@@ -136,10 +143,13 @@ def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSam
 
 def _scores(score: Mapping[str, Any]) -> Iterator[ForeignScore]:
     """Yield the values of one review; one that could not be scored has no value."""
-    answer = score.get("extracted_prediction")
-    answer = None if answer is None else str(answer)
-    details = {"explanation": score["explanation"]} if score.get("explanation") else {}
-    is_usable = str(score.get("status") or "").lower() in GOOD_STATUS
+    extracted = score.get("extracted_prediction")
+    answer = None if extracted is None else str(extracted)
+    details = {}
+    if score.get("explanation"):
+        details["explanation"] = score["explanation"]
+    status = str(score.get("status") or "")
+    is_usable = status.lower() in GOOD_STATUS
     for name, value in mapping(score.get("value")).items():
         number = number_of(value) if is_usable else None
         if number is None:

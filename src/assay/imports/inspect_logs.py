@@ -179,11 +179,14 @@ class _Log:
 
 def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
     """Yield the metrics of a log. Those that describe the spread of another, such as `stderr`, belong to it."""
-    for entry in mapping(header.get("results")).get("scores") or ():
+    results = mapping(header.get("results"))
+    for entry in results.get("scores") or ():
         score = mapping(entry)
+        metrics = mapping(score.get("metrics"))
         values: dict[str, float | None] = {}
-        for name, metric in mapping(score.get("metrics")).items():
-            values[name] = number_of(mapping(metric).get("value"))
+        for name, metric in metrics.items():
+            value = mapping(metric).get("value")
+            values[name] = number_of(value)
         for name in values:
             if name not in SPREADS:
                 yield _number(score, name, values)
@@ -282,11 +285,12 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
     for scorer, entry in scores.items():
         score = mapping(entry)
         values = dict(_values(scorer, score.get("value")))
-        answer = score.get("answer")
+        outcome = _outcome(score) if values else Outcome.JUDGE_ERROR
+
         details = dict(mapping(score.get("metadata")))
         if score.get("explanation"):
             details["explanation"] = score["explanation"]
-        outcome = _outcome(score) if values else Outcome.JUDGE_ERROR
+        answer = score.get("answer")
         text = None if answer is None else str(answer)
         yield ForeignScore(scorer, values, outcome, text, details)
 
@@ -314,9 +318,16 @@ def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
     elif isinstance(value, list):
         for position, inner in enumerate(value):
             yield from _values(f"{name}.{position}", inner)
-    elif isinstance(value, str) and value in LETTERS:
-        yield name, LETTERS[value]
-    elif isinstance(value, str) and value.lower() in WORDS:
-        yield name, WORDS[value.lower()]
-    elif (number := number_of(value)) is not None:
-        yield name, number
+    else:
+        number = _single_value(value)
+        if number is not None:
+            yield name, number
+
+
+def _single_value(value: Any) -> float | None:
+    """Return the number of a grade, of a word such as "yes", or of a number; None for anything else."""
+    if isinstance(value, str) and value in LETTERS:
+        return LETTERS[value]
+    if isinstance(value, str) and value.lower() in WORDS:
+        return WORDS[value.lower()]
+    return number_of(value)

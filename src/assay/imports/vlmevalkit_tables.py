@@ -123,12 +123,15 @@ def _id(index: Any) -> str:
 def _question(row: Mapping[str, Any]) -> str:
     """Return the question with its hint and options. The prompt that the model got is not in the table."""
     lines = []
-    if not is_missing(row.get("hint")) and row.get("hint"):
-        lines.append(f"Hint: {row['hint']}")
-    lines.append(str(row.get("question") or ""))
+    hint = row.get("hint")
+    if not is_missing(hint) and hint:
+        lines.append(f"Hint: {hint}")
+    question = row.get("question") or ""
+    lines.append(str(question))
     for letter in OPTIONS:
-        if not is_missing(row.get(letter)) and row.get(letter) != "":
-            lines.append(f"{letter}. {row[letter]}")
+        option = row.get(letter)
+        if not is_missing(option) and option != "":
+            lines.append(f"{letter}. {option}")
     return "\n".join(lines)
 
 

@@ -19,7 +19,9 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
 """Failure kinds of temporary statuses; 503 is a server that is running, but not ready or too busy."""
 _OVERFLOW = re.compile(
-    r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens"
+    r"(?i)context[ _](?:length|size|window)"  # "maximum context length", "n_ctx: context size"
+    r"|prompt is too long"
+    r"|exceeds the maximum number of tokens"
 )
 
 

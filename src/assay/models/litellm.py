@@ -40,7 +40,9 @@ from .http_model import as_declared, enough, filtered, kinds
 from .reply_checks import check_reply
 
 _NO_KEY = re.compile(
-    r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials",
+    r"missing credentials"
+    r"|missing [\w ]*api[ _]?key"  # "Missing Anthropic API Key"
+    r"|unable to locate credentials",
     re.IGNORECASE,
 )
 

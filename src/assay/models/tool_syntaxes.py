@@ -199,8 +199,10 @@ _PYTHONIC_MARKS = (
     "<|python_start|>",
     "<|python_end|>",
 )
+_PYTHONIC_START = r"<\|(?:tool_call|python)_start\|>"
+_PYTHONIC_END = r"<\|(?:tool_call|python)_end\|>"
 _PYTHONIC_BLOCK = re.compile(
-    r"<\|(?:tool_call|python)_start\|>(.*?)(?:<\|(?:tool_call|python)_end\|>|\Z)",
+    rf"{_PYTHONIC_START}(.*?)(?:{_PYTHONIC_END}|\Z)",
     re.DOTALL,
 )
 

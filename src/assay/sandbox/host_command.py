@@ -35,7 +35,10 @@ def host_command(
     Files that its words name are copied, and the words name the copies. `python` is the interpreter of this process,
     with its packages.
     """
-    program = sys.executable if words[0] in PYTHON else shutil.which(words[0])
+    if words[0] in PYTHON:
+        program: str | None = sys.executable
+    else:
+        program = shutil.which(words[0])
     if program is None:
         raise UsageError(
             f"{where} {words[0]}: there is no such program on this machine", fix=fix
@@ -57,7 +60,9 @@ def host_command(
             changed.append(str(path.resolve()))
         else:
             _check_size(path, where)
-            name = f"{len(files)}/{path.name}" if path.name in files else path.name
+            name = path.name
+            if name in files:
+                name = f"{len(files)}/{name}"
             files[name] = path.resolve()
             changed.append(f"{AGENT_FOLDER}/{name}")
     return HostCommand(tuple(changed), files, tuple(dict.fromkeys(needed)))
@@ -72,11 +77,10 @@ def _names_file(word: str) -> bool:
 
 def _is_visible(path: Path) -> bool:
     """Return True if a workspace shows a file anyway."""
-    folders = (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES)
+    inside = tuple(f"{folder}/" for folder in (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES))
+    link = str(path.absolute())
     real = str(path.resolve())
-    return any(
-        str(path.absolute()).startswith(f"{folder}/") for folder in folders
-    ) and any(real.startswith(f"{folder}/") for folder in folders)
+    return link.startswith(inside) and real.startswith(inside)
 
 
 def environment_of(path: Path) -> tuple[str, ...] | None:
@@ -86,8 +90,9 @@ def environment_of(path: Path) -> tuple[str, ...] | None:
     """
     folders: list[str] = []
     for entry in (path.absolute(), path.resolve()):
-        prefix = entry.parent.parent
-        if entry.parent.name not in ("bin", "sbin") or prefix in _too_wide():
+        folder = entry.parent
+        prefix = folder.parent
+        if folder.name not in ("bin", "sbin") or prefix in _too_wide():
             continue
         if (prefix / "pyvenv.cfg").is_file():
             folders += [str(prefix), *_base_of(prefix)]

@@ -132,11 +132,13 @@ class BatchLog:
     def _apply(self, entry: Mapping[str, Any]) -> None:
         marker = str(entry.get("marker"))
         if entry["step"] == "planned":
-            task = str(entry.get("task", ""))
-            model = str(entry.get("model", ""))
-            keys = tuple(str(key) for key in entry.get("keys", ()))
-            newest = str(entry.get("newest", ""))
-            self.batches[marker] = LoggedBatch(marker, task, model, keys, newest)
+            self.batches[marker] = LoggedBatch(
+                marker=marker,
+                task=str(entry.get("task", "")),
+                model=str(entry.get("model", "")),
+                keys=tuple(str(key) for key in entry.get("keys", ())),
+                newest=str(entry.get("newest", "")),
+            )
             return
         batch = self.batches.get(marker)
         if batch is None:

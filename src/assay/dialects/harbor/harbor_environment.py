@@ -263,28 +263,37 @@ class HarborEnvironment:
         folder = f"{task.top}/{SOLUTION}"
         workspace.remove(folder)
         workspace.put(script.parent, folder)
-        where = f"{task.folder}/{CONFIG}"
-        env = _resolved(task.config.solution_env, where)
-        assignments = [f"{name}={value}" for name, value in env.items()]
-        return ["env", *assignments, *_script_command(task, f"{SOLUTION}/solve.sh")]
+
+        config = f"{task.folder}/{CONFIG}"
+        variables = _resolved(task.config.solution_env, config)
+        assignments = []
+        for name, value in variables.items():
+            assignments.append(f"{name}={value}")
+        command = _script_command(task, f"{SOLUTION}/solve.sh")
+        return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
         """Copy the tests, run them, and return the rewards. What the agent put in their place is removed."""
         task = self.tasks[id]
-        for folder in (f"/{TESTS}", f"/{SOLUTION}", VERIFIER_LOGS):
-            workspace.remove(f"{task.top}{folder}")
-        workspace.put(task.folder / TESTS, f"{task.top}/{TESTS}")
-        _make_folder(workspace, f"{task.top}{VERIFIER_LOGS}")
+        tests = f"{task.top}/{TESTS}"
+        solution = f"{task.top}/{SOLUTION}"
+        logs = f"{task.top}{VERIFIER_LOGS}"
+        for folder in (tests, solution, logs):
+            workspace.remove(folder)
+        workspace.put(task.folder / TESTS, tests)
+        _make_folder(workspace, logs)
         done = _run_tests(workspace, task)
-        log = (done.stdout + done.stderr).decode("utf-8", "replace")[-MOST_LOG:]
-        details: dict[str, Any] = {"tests_output": log}
+
+        printed = (done.stdout + done.stderr).decode("utf-8", "replace")
+        details: dict[str, Any] = {"tests_output": printed[-MOST_LOG:]}
         if done.ending != "exited":
-            return {**details, "tests_error": f"the tests ended by {done.ending}"}
+            details["tests_error"] = f"the tests ended by {done.ending}"
+            return details
         try:
-            rewards = read_rewards(workspace, f"{task.top}{VERIFIER_LOGS}")
+            details["rewards"] = read_rewards(workspace, logs)
         except ValueError as error:
-            return {**details, "tests_error": str(error)}
-        return {**details, "rewards": rewards}
+            details["tests_error"] = str(error)
+        return details
 
 
 def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:

@@ -138,20 +138,27 @@ def plan_lines(
     name: str, tasks: Mapping[str, HarborTask], count: int, reasons: Counter[str]
 ) -> tuple[str, ...]:
     """Return what the plan says before work: how many tasks run how, and why others do not."""
-    lines: list[str] = []
-    for where, number in Counter(map(_where, tasks.values())).most_common():
-        verb = "runs" if number == 1 else "run"
-        lines.append(f"{number} of {plural(count, 'task')} {verb} {where}")
-    for reason, number in reasons.most_common(MOST_REASONS):
-        lines.append(f"{plural(number, 'task')} cannot: {reason}")
-    more = len(reasons) - MOST_REASONS
-    if more > 0:
-        lines.append(f"{plural(more, 'further reason')}, see the failures")
+    ways: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     for task in tasks.values():
+        ways[_where(task)] += 1
         notes.update(task.notes)
+
+    lines: list[str] = []
+    all_tasks = plural(count, "task")
+    for way, number in ways.most_common():
+        verb = "runs" if number == 1 else "run"
+        lines.append(f"{number} of {all_tasks} {verb} {way}")
+    for reason, number in reasons.most_common(MOST_REASONS):
+        refused = plural(number, "task")
+        lines.append(f"{refused} cannot: {reason}")
+    more = len(reasons) - MOST_REASONS
+    if more > 0:
+        others = plural(more, "further reason")
+        lines.append(f"{others}, see the failures")
     for note, number in notes.most_common(MOST_REASONS):
-        lines.append(f"{plural(number, 'task')} with {note}")
+        noted = plural(number, "task")
+        lines.append(f"{noted} with {note}")
     return tuple(f"{name}: {line}" for line in lines)
 
 

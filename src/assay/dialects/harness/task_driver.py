@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 from ...core import (
@@ -169,16 +170,24 @@ class TaskDriver(ABC):
             if not entries:
                 continue
             collected, broken = self._read(recording, subtask, entries, failures, state)
-            self._write_samples(recording, subtask, entries, {**failures, **broken})
-            verdicts = [_outcome_of(entry[1], failures, broken) for entry in entries]
-            counts = Counter(outcome.value for outcome, _ in verdicts)
+            all_failures = {**failures, **broken}
+            self._write_samples(recording, subtask, entries, all_failures)
+
+            verdicts = []
+            counts: Counter[str] = Counter()
+            for _, document in entries:
+                verdict = _outcome_of(document, failures, broken)
+                verdicts.append(verdict)
+                outcome = verdict[0]
+                counts[outcome.value] += 1
             outcomes.update(counts)
             for metric in collected:
                 metric.records = self._records(recording, metric, entries, verdicts)
             summary = self._summary(recording, len(entries), counts)
             rows[name] = summary.results(subtask, collected)
+
         if loaded.group is None:
-            return [row for task_rows in rows.values() for row in task_rows]
+            return list(chain.from_iterable(rows.values()))
         whole = self._summary(recording, len(chosen), outcomes)
         return group_results(loaded, rows, whole)
 

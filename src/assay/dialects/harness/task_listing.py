@@ -52,12 +52,12 @@ class Listing:
         if not kinds:
             find_entry(self.library.name_of(reference), self.index(), self.library)
         for kind, rows in kinds.items():
-            names = [row["name"] for row in rows]
-            width = max(map(len, names))
             yield f"{kind} ({len(rows)})"
+            width = max(len(row["name"]) for row in rows)
             for row in rows:
-                name, summary = row["name"], row["summary"]
-                yield f"  {name:<{width}}  {summary}".rstrip()
+                name = row["name"].ljust(width)
+                summary = row["summary"]
+                yield f"  {name}  {summary}".rstrip()
 
     def about(self, reference: str) -> Iterator[str]:
         """Yield what the files of the package say about one name."""

@@ -70,14 +70,15 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        task = subtask.task
-        aggregate = aggregation_of(task, collected.metric, self.library)
-        directions = task.higher_is_better()
-        is_higher_better = bool(directions.get(collected.metric, True))
-        numbers = [as_number(item) for item in collected.items.values()]
+        """Return the row of one metric: assay's own mean where it is one, else the library's number."""
+        metric = collected.metric
+        directions = subtask.task.higher_is_better()
+        is_higher_better = bool(directions.get(metric, True))
+
+        aggregate = aggregation_of(subtask.task, metric, self.library)
         is_mean = kind_of(aggregate, self.library) == "mean"
-        are_finite = all(map(is_finite, numbers))
-        if is_mean and are_finite:
+        numbers = map(as_number, collected.items.values())
+        if is_mean and all(map(is_finite, numbers)):
             return self._mean_row(collected, is_higher_better)
         return self._set_row(subtask, collected, aggregate, is_higher_better)
 

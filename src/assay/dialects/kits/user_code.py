@@ -97,8 +97,9 @@ def checked_config(
 
 
 _DRAWS = re.compile(
-    r"""['"](I?T2I|TI2I)['"]|\b(NUM_GENERATIONS|num_generations|batch_generat(e|ion)_inner)\b"""
-    r"""|\bimages(\.generate\b|\.edit\b|/generations|/edits)"""
+    r"""['"](I?T2I|TI2I)['"]"""  # MODES = ["T2I"]
+    r"|\b(NUM_GENERATIONS|num_generations|batch_generat(e|ion)_inner)\b"
+    r"|\bimages(\.generate\b|\.edit\b|/generations|/edits)"  # client.images.generate(…)
 )
 
 

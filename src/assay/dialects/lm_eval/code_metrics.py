@@ -60,17 +60,22 @@ class SandboxedCodeEval:
             for position, candidate in enumerate(predictions[number]):
                 jobs.append((number, position, candidate, test))
 
-        def run(job: tuple[int, int, str, str]) -> tuple[int, int, dict[str, Any]]:
+        def run(job: tuple[int, int, str, str]) -> dict[str, Any]:
             number, position, candidate, test = job
             is_right, reason = passes(candidate, test, timeout)
-            result = "passed" if is_right else f"failed: {reason}"
-            facts = {"task_id": number, "passed": is_right, "result": result}
-            return number, position, {**facts, "completion_id": position}
+            return {
+                "task_id": number,
+                "passed": is_right,
+                "result": "passed" if is_right else f"failed: {reason}",
+                "completion_id": position,
+            }
 
         results: dict[int, list[tuple[int, dict[str, Any]]]] = {}
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-            for number, position, facts in threads.map(run, jobs):
-                results.setdefault(number, []).append((position, facts))
+        cores = len(os.sched_getaffinity(0))
+        with ThreadPoolExecutor(cores) as threads:
+            for facts in threads.map(run, jobs):
+                programs = results.setdefault(facts["task_id"], [])
+                programs.append((facts["completion_id"], facts))
         return pass_at_k(results, k), results
 
 

@@ -265,11 +265,14 @@ class _AgentModel:
     def __init__(self, asking: _Asking, document: Document) -> None:
         self._asking = asking
         self._document = document
-        self._options = asking._documents.options(document)
-        rows = {document.number: asking._documents.row_with_media(document)}
-        self._row = rows[document.number]
+        documents = asking._documents
+        self._options = documents.options(document)
+        self._row = documents.row_with_media(document)
+
+        rows = {document.number: self._row}
         split = document.instances[0].args[-1]
-        self.task_dict = {document.subtask.task.config.task: {split: rows}}
+        task = document.subtask.task.config.task
+        self.task_dict = {task: {split: rows}}
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
         """Return the answer to one step."""

@@ -24,6 +24,7 @@ class LmmsGroup:
             row["samples"] = row.pop("sample_len")
             row.pop("sample_count")
             results[name] = row
+
         present = self._without_unasked(self._members, results)
         if present:
             utils = lmms_package.module("evaluator_utils")

@@ -223,8 +223,13 @@ def _without_numbers(
     return Driven(results=rows, n=0, n_expected=expected)
 
 
+_LOSSES = "perplexity|ppl|loss|nll"
+_ERRORS = "wer|cer|ter|mae|mse|rmse"
+_DURATIONS = "latency|time|seconds|ms"
 LESS_IS_BETTER = re.compile(
-    r"(.*[_ -])?(perplexity|ppl|loss|nll|wer|cer|ter|mae|mse|rmse|latency|time|seconds|ms|errors?|error_rate)(_p\d+)?",
+    r"(.*[_ -])?"  # "word_ppl"
+    rf"({_LOSSES}|{_ERRORS}|{_DURATIONS}|errors?|error_rate)"
+    r"(_p\d+)?",  # "latency_p95"
     re.IGNORECASE,
 )
 

@@ -118,19 +118,23 @@ class Logits(Sequence[Any]):
         return (self[index] for index in range(len(self)))
 
     def _row(self, place: int) -> Any:
-        following = int(self._tokens[place + 1])
+        tokens = self._tokens
+        following = int(tokens[place + 1])
         tokenizer = self._engine.tokenizer
-        ends = (0, tokenizer.end)
+        padding = (0, tokenizer.end)
         start = 0
-        while start < len(self._tokens) and self._tokens[start] in ends:
+        while start < len(tokens) and tokens[start] in padding:
             start += 1
-        if start == len(self._tokens):
+        if start == len(tokens):
             start = place + 1
-        context = tokenizer.decode(self._tokens[start : place + 1])
-        # A token that only begins a character produces no text yet: the token that ends it carries all of it.
-        piece = tokenizer.decode(self._tokens[start : place + 2])[len(context) :]
+
+        context = tokenizer.decode(tokens[start : place + 1])
+        continued = tokenizer.decode(tokens[start : place + 2])
+        piece = continued[len(context) :]
         if not piece:
-            return self._as_torch(_spread(Likelihood(0.0, True), following))
+            # A token that only begins a character produces no text yet: the token that ends it carries all of it.
+            certain = Likelihood(0.0, True)
+            return self._as_torch(_spread(certain, following))
         [weighed] = self._engine.weigh([context], [piece], [context])
         if weighed is None:
             raise ModalityMismatch("forward_batch: the model gave no answer")

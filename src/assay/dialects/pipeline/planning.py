@@ -188,17 +188,24 @@ def _protocol(is_upstream: bool, in_own_words: bool) -> str:
 
 def source_files(reference: Reference) -> tuple[str, ...]:
     """Return the files that registered a dataset and an evaluator, so that a run can be repeated from `run.json`."""
-    dataset, evaluator = (
-        _dataset(reference.dataset or ""),
-        _evaluator(reference.evaluator or ""),
-    )
+    dataset = _dataset(reference.dataset or "")
+    evaluator = _evaluator(reference.evaluator or "")
     files: dict[str, None] = {}
     for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
-        scope: Mapping[str, Any] = getattr(function, "__globals__", {})
-        name, file = str(scope.get("__name__", "")), scope.get("__file__")
-        if file is not None and name != "__main__" and not name.startswith("assay."):
-            files[str(file)] = None
+        file = _source_file(function)
+        if file is not None:
+            files[file] = None
     return tuple(files)
+
+
+def _source_file(function: Any) -> str | None:
+    """Return the file of a user's function, or None for the main program and assay's own functions."""
+    scope: Mapping[str, Any] = getattr(function, "__globals__", {})
+    module = str(scope.get("__name__", ""))
+    if module == "__main__" or module.startswith("assay."):
+        return None
+    file = scope.get("__file__")
+    return None if file is None else str(file)
 
 
 def _dataset(name: str) -> DatasetConfig:

@@ -54,9 +54,11 @@ class PrivateTokenizer:
         pieces = [token.text for token in candidate.tokens]
         if not pieces or "".join(pieces) != text:
             pieces = _PIECES.findall(text)
+
         if len(pieces) > most:
-            last = "".join(pieces[most - 1 :])
-            pieces = [*pieces[: most - 1], last]
+            kept = pieces[: most - 1]
+            remaining = pieces[most - 1 :]
+            pieces = [*kept, "".join(remaining)]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:

@@ -185,7 +185,9 @@ class LLMExtractor:
     """Reads score and explanation from a judge's reply."""
 
     EXPLANATION = re.compile(
-        r'["\s]*Explanation["\s]*:\s*"([\s\S]*?)"(?=\s*("Score":|,|\}|\n))'
+        r'["\s]*Explanation["\s]*:\s*'
+        r'"([\s\S]*?)"'
+        r'(?=\s*("Score":|,|\}|\n))'  # the end of the text, which may contain quotation marks
     )
     SCORE = re.compile(r'["\s]*score["\s]*:\s*"?([0-9]+(?:\.[0-9]+)?)"?', re.IGNORECASE)
 

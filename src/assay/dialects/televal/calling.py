@@ -111,21 +111,27 @@ def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
 def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
     """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
-    spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
+    is_reversed = bool(flags["reverse_spkr"])
+    spoken = read_structure(structure, reverse=is_reversed)
     if isinstance(spoken, Question):
         heard = fitted(model, spoken.audio)
         words = {**spoken.keywords(), "audio": heard, **options}
         answer = model.generate_once(**words)
         return checked(answer, model, "generate_once")
+
     era = era_here()
+    own_history = bool(flags["use_model_history"])
     clips = [fitted(model, user.audio) for user in spoken.users]
-    dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, clips)
+    dialogue = Dialogue(spoken, own_history, era, clips)
     path = options.get("pred_audio")
     for number in range(1, len(spoken.users) + 1):
         pred_audio = round_path(str(path), number) if path else None
         dialogue.ask(model, pred_audio)
+
     records = round_records(spoken, dialogue.answers, era)
-    return records[-1:] if flags["save_latest_only"] else records
+    if flags["save_latest_only"]:
+        return records[-1:]
+    return records
 
 
 def fitted(model: Any, path: str | None) -> str | None:
@@ -279,7 +285,8 @@ def _rounds(
     model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era
 ) -> list[dict[str, Any]]:
     """Ask a model for all rounds of a dialogue, and return their records."""
-    clips, queries = apart["audio"], apart["query"]
+    clips = apart["audio"]
+    queries = apart["query"]
     is_reversed = options.get("reverse_spkr", False)
     first, second = (1, 0) if is_reversed else (0, 1)
     own_history = options.get("use_model_history", era != SEED)
@@ -297,19 +304,23 @@ def _rounds(
     for n in range(rounds):
         if options.get("pred_audio"):
             words["pred_audio"] = round_path(options["pred_audio"], n + 1)
-        words |= {"user_query_history": texts[:n], "user_query": texts[n]}
+        words["user_query_history"] = texts[:n]
+        words["user_query"] = texts[n]
         if era != SEED:
             words["assistant_his_audio"] = spoken
         answer = model.generate_multiturn(audio[n], heard, history, **words)
         pred = answer["pred"]
         pred_audio = answer.get("pred_audio")
         answers.append({"pred": pred, "pred_audio": pred_audio})
+
         heard.append(audio[n])
-        reply = answer.get("his")
-        if reply is None:
-            reply = pred
-        history.append(reply if own_history else replies[n])
-        spoken.append(pred_audio if own_history else other_audio[n])
+        if own_history:
+            reply = answer.get("his")
+            history.append(pred if reply is None else reply)
+            spoken.append(pred_audio)
+        else:
+            history.append(replies[n])
+            spoken.append(other_audio[n])
         if era == SEED:
             words["assistant_his_audio"] = spoken[-1]
         if "cache" in answer:

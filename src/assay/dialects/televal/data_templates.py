@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jinja2
@@ -70,12 +70,22 @@ def _compile(piece: Any, leaf: Callable[[str, str], Render], place: str = "") ->
     if isinstance(piece, str):
         return leaf(piece, place)
     if isinstance(piece, Mapping):
-        parts = {key: _compile(value, leaf, str(key)) for key, value in piece.items()}
-        return lambda row: {key: render(row) for key, render in parts.items()}
+        parts = {}
+        for key, value in piece.items():
+            parts[key] = _compile(value, leaf, str(key))
+        return partial(_render_mapping, parts)
     if isinstance(piece, list):
         items = [_compile(item, leaf) for item in piece]
-        return lambda row: [render(row) for render in items]
+        return partial(_render_list, items)
     return lambda row: piece
+
+
+def _render_mapping(parts: Mapping[Any, Render], row: Row) -> dict[Any, Any]:
+    return {key: render(row) for key, render in parts.items()}
+
+
+def _render_list(items: Iterable[Render], row: Row) -> list[Any]:
+    return [render(row) for render in items]
 
 
 def _leaf(text: str, place: str) -> Render:

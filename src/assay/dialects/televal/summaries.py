@@ -126,8 +126,10 @@ class AvgThreshold(Summarizer):
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
-        if nothing := _nothing(scores, "AVG: no scores"):
+        nothing = _nothing(scores, "AVG: no scores")
+        if nothing:
             return {**nothing, "above_threshold": f"above{bar}: 0"}
+
         self._check_scores(scores)
         values = [self.rescale_func(float(score)) for score in scores]
         above = sum(value > self.threshold for value in values)

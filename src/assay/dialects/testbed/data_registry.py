@@ -36,11 +36,14 @@ def register_postprocess(
 def _registers(
     kind: str, name: str, mapping: dict[str, Callable[..., Any]], takes: tuple[str, ...]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that checks the number of parameters of a function and registers it."""
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         count = len(inspect.signature(function).parameters)
         if count != len(takes):
+            required = f"{len(takes)}: ({', '.join(takes)})"
             raise TypeError(
-                f"the {kind} of {name!r} takes {count} parameters; it must take {len(takes)}: ({', '.join(takes)})"
+                f"the {kind} of {name!r} takes {count} parameters; it must take {required}"
             )
         mapping[name] = function
         REGISTERED.append((kind, name, function))

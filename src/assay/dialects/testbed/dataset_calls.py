@@ -18,7 +18,9 @@ from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
 
-_PART = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<first>-?\d*%?):(?P<last>-?\d*%?)\])?")
+_BOUND = r"-?\d*%?"
+# "train", "train[:100]", "test[10%:20%]"
+_PART = re.compile(rf"(?P<name>[\w.-]+)(?:\[(?P<first>{_BOUND}):(?P<last>{_BOUND})\])?")
 LIBRARYS = (
     "trust_remote_code",
     "cache_dir",

@@ -224,15 +224,17 @@ class Idefics(Family):
 
 
 def _interleaved(at: int, prompt: str, images: Sequence[Any]) -> Iterator[Any]:
-    texts = prompt.split("<image>")
-    if len(texts) - 1 != len(images):
+    *texts, last = prompt.split("<image>")
+    if len(texts) != len(images):
         raise ValueError(
-            f"prompt {at} has {len(texts) - 1} places for {len(images)} images"
+            f"prompt {at} has {len(texts)} places for {len(images)} images"
         )
-    for before, image in zip(texts, images, strict=False):
-        yield from (before, image) if before else (image,)
-    if texts[-1]:
-        yield texts[-1]
+    for before, image in zip(texts, images, strict=True):
+        if before:
+            yield before
+        yield image
+    if last:
+        yield last
 
 
 class Idefics2(Family):

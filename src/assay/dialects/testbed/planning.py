@@ -169,12 +169,14 @@ def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
 
 
 def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
+    """Return what finds a metric by name: in the folder of the file, the three above it, or the current one."""
     names = [*loaded.retrievers, *loaded.postprocesses]
-    reading = _reading(names[0], loaded, run) if names else Reading()
-    near = [
-        *(loaded.folder.resolve(), *loaded.folder.resolve().parents)[:4],
-        Path.cwd(),
-    ]
+    if names:
+        reading = _reading(names[0], loaded, run)
+    else:
+        reading = Reading()
+    folder = loaded.folder.resolve()
+    near = [folder, *folder.parents[:3], Path.cwd()]
     return lambda name: find_metric(name, near, reading)
 
 

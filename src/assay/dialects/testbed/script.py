@@ -82,16 +82,22 @@ class Downloads:
                     yield member.name, stream
 
     def _local(self, url: Any) -> str:
+        """Return the path of a file, which is downloaded first if it is an address."""
         text = str(url)
-        if not text.startswith(("http://", "https://")):
-            path = Path(text).expanduser()
-            return str(path if path.is_absolute() else self.base / path)
-        name = Path(text.partition("?")[0]).name or "data"
-        target = (
-            self._cache
-            / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name[-40:]}"
-        )
-        return str(fetch_declared(text, target, allow_private=self._allow_private))
+        if text.startswith(("http://", "https://")):
+            return str(self._downloaded(text))
+        path = Path(text).expanduser()
+        if not path.is_absolute():
+            path = self.base / path
+        return str(path)
+
+    def _downloaded(self, url: str) -> Path:
+        """Download a file into the cache, under a name made of its address."""
+        address = url.partition("?")[0]
+        name = Path(address).name or "data"
+        digest = hashlib.sha256(url.encode()).hexdigest()
+        target = self._cache / f"{digest[:16]}-{name[-40:]}"
+        return fetch_declared(url, target, allow_private=self._allow_private)
 
     def _unpacked(self, path: Any) -> str:
         archive = Path(str(path))

@@ -19,10 +19,13 @@ def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., An
     """Bind those keywords that the function has parameters for; all of them if it takes any."""
     parameters = inspect.signature(fn).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    bound = {
-        name: value for name, value in kwargs.items() if takes_any or name in parameters
-    }
-    return partial(fn, **bound) if bound else fn
+    bound = {}
+    for name, value in kwargs.items():
+        if takes_any or name in parameters:
+            bound[name] = value
+    if not bound:
+        return fn
+    return partial(fn, **bound)
 
 
 def clone_to_device(

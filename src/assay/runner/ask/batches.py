@@ -226,8 +226,9 @@ class BatchAsker:
         draft = self._drafts.pop(group)
         draft.logged.keys = [job.request.key for job in draft.jobs]
         batch = await self.service.submit(draft)
-        requests = plural(len(draft.jobs), "request")
+
         name = batch.logged.name
+        requests = plural(len(draft.jobs), "request")
         self.whisper(f"batch {name}: {requests} sent")
         self._follow(batch)
 

@@ -15,7 +15,9 @@ from .spending import PRICES, cost_of
 
 Unit = Literal["usd", "seconds", "tokens"]
 _AMOUNT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(k|m)?[\s_]*(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)",
+    r"(\d+(?:\.\d+)?)\s*"  # "2.5"
+    r"(k|m)?[\s_]*"  # "10 k tokens"
+    r"(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)",
     re.IGNORECASE,
 )
 _UNITS: Mapping[str, tuple[Unit, float]] = {

@@ -104,9 +104,11 @@ OTHER_USE = re.compile(
     )
 )
 """What follows the letter of a formula, a name, an article, a pronoun or a small word."""
+_FORMULA_START = r"(?:\$|\\[(\[]\s?)[A-Za-z\\({]"
+_FORMULA_PERIOD = r"\.(?!\s)"
+_FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
 UNCLOSED_FORMULA = re.compile(
-    r"(?:\$|\\[(\[]\s?)[A-Za-z\\({]"
-    r"(?:[^$\n.\\]|\.(?!\s)|\\(?!boxed|[()\[\]]))*\Z"
+    rf"{_FORMULA_START}(?:[^$\n.\\]|{_FORMULA_PERIOD}|{_FORMULA_COMMAND})*\Z"
 )
 """A formula at the end of an output that was cut: "so we have $a"."""
 BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")

@@ -29,8 +29,10 @@ from .choice_answer import Extraction
 ROLE = "judge"
 NONE = "NONE"
 _LONGEST = 20_000
+_MARKS = r"\W{0,4}"
+# "B", "(B).", "Answer: **B**", "NONE"
 _REPLY = re.compile(
-    r"\W{0,4}(?:answer|option|letter)?\W{0,4}(?P<letter>[A-Z]|NONE)\W{0,4}",
+    rf"{_MARKS}(?:answer|option|letter)?{_MARKS}(?P<letter>[A-Z]|NONE){_MARKS}",
     re.IGNORECASE,
 )
 _INSTRUCTION = """Below is what somebody wrote as the answer to a multiple-choice question, between two marked lines. \

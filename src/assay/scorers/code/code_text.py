@@ -12,8 +12,9 @@ LONGEST_PARSED = 300_000
 """Longest code that is parsed: Python's parser takes seconds for more, and no function is so long."""
 _MOST_TRIES = 40
 _BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
+_FENCE_MARK = r"^[ \t]*(?:```+|~~~+)"
 _FENCE = re.compile(
-    r"^[ \t]*(?:```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)",
+    rf"{_FENCE_MARK}[^\n]*\n(.*?)(?:{_FENCE_MARK}[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 

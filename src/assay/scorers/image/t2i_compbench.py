@@ -38,8 +38,11 @@ PLACES = (
 """Words for a position, in the order in which they are searched."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
+_COMMA = r",\s*(?:and\s+)?"
+_VERB = r"\b(?:is|was|are|were)\b"
+_POSITION = "|".join(PLACES)
 _APART = re.compile(
-    rf"\s*(?:,\s*(?:and\s+)?|\b(?:is|was|are|were)\b|\band\b|\bwith\b|\bin\b|{'|'.join(PLACES)}|\bon\b|\bof\b)\s*",
+    rf"\s*(?:{_COMMA}|{_VERB}|\band\b|\bwith\b|\bin\b|{_POSITION}|\bon\b|\bof\b)\s*",
     re.IGNORECASE,
 )
 _KINDS = {

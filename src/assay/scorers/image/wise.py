@@ -19,7 +19,9 @@ from ..saved import saved
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
 _RATING = re.compile(
-    r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)"
+    r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?"  # "aesthetics", "aesthetic quality"
+    r"\W{0,20}?"  # ": ", "**: "
+    r"([-−–]?\d+(?:\.\d+)?)"  # "2", "1.5"
 )
 
 

@@ -20,12 +20,16 @@ _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
 """What marks mathematics in a text. `\\$` is a sign of money, and `\\begin{pmatrix}` is mathematics without a mark."""
 # <answer>42</answer>, <final_answer> at the end of a text
 _ANSWER_ELEMENT = re.compile(
-    r"<(?P<name>(?:final_?)?answer)>(?P<inner>(?:(?!</?(?P=name)>).)*)</(?P=name)>\s*\Z",
+    r"<(?P<name>(?:final_?)?answer)>"
+    r"(?P<inner>(?:(?!</?(?P=name)>).)*)"
+    r"</(?P=name)>\s*\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _ENVIRONMENT = re.compile(r"\\begin\{([a-zA-Z]{1,20}\*?)\}.*?\\end\{\1\}", re.DOTALL)
 _COMMAND = re.compile(
-    r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}|\\[a-zA-Z]+|(?<=\\begin\{array\})\{[lcr|]+\}"
+    r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}"  # \text{cm}
+    r"|\\[a-zA-Z]+"  # \pi
+    r"|(?<=\\begin\{array\})\{[lcr|]+\}"  # the {cc} of \begin{array}{cc}
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # **42**, *42*, __42__, `42`; not the signs of 2*3*4 or 2**3
@@ -51,7 +55,10 @@ _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=[-−]?\.?\d[\d.,/]*\s
 _HTML = re.compile(r"</?(?:b|i|u|em|strong|code|span|p|mark|br)\s?/?>", re.IGNORECASE)
 # √2, √(x + 1), sqrt(2)
 _ROOT = re.compile(
-    r"(?:√|(?<![\\\w])sqrt(?=\())\s?(?:\((?P<inner>[^()]{1,100})\)|(?P<short>\d+(?:\.\d+)?|[^\W\d_]))"
+    r"(?:√|(?<![\\\w])sqrt(?=\())\s?(?:"
+    r"\((?P<inner>[^()]{1,100})\)"  # √(x + 1), sqrt(2)
+    r"|(?P<short>\d+(?:\.\d+)?|[^\W\d_])"  # √2, √x
+    r")"
 )
 # x², 10⁻³
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")

@@ -37,7 +37,10 @@ _AND = re.compile(r"(?<=\w)('n')(?=\w)")
 _YOU_ALL = re.compile(r"\by'(?=all\b)")
 _TIS = re.compile(r"(?<!\w)'t(is|was)\b")
 _JOINED = re.compile(
-    r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b"
+    r"\b(can)(not)\b"
+    r"|\b(gon|wan)(na)\b"
+    r"|\b(got)(ta)\b"
+    r"|\b(gim|lem)(me)\b"
 )
 
 _TOKEN = re.compile(

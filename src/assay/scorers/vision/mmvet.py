@@ -30,7 +30,9 @@ HOTTER = tuple(
 )
 """Generation options of the first and the further requests to the judge."""
 _NUMBER = re.compile(
-    r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?"
+    r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)"  # "-1", "0,5", ".5"
+    r"(?:[eE][-+]?\d+)?"  # "e-3"
+    r"(?:\s?[%/]\s?\d*)?"  # "%", "/10"
 )
 _GRADE = re.compile(r"\+?(?:\d+(?:\.\d+)?|\.\d+)")
 _EXAMPLES = (
