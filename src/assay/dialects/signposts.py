@@ -1,4 +1,4 @@
-"""Names that other tools know and assay does not run: what to install, instead of the nearest spelling."""
+"""Names that other tools know and assay does not run, with advice on what to install."""
 
 from ..core import UsageError
 from .recognise import library_name
@@ -40,15 +40,15 @@ BY_NAME: dict[str, tuple[str, str]] = {
     "mle_bench": ("MLE-bench", _INSPECT.format(name="mle_bench")),
     "osworld": ("OSWorld", _INSPECT.format(name="osworld")),
 }
-"""By name in lower case with `_`: what it is, and how it is run."""
+"""What a name is and how to run it, by name in lower case with `_`."""
 BY_PREFIX: dict[str, tuple[str, str]] = {
     "harbor/": ("a dataset of Harbor", _HARBOR),
 }
-"""By what a name begins with."""
+"""The same by the beginning of a name."""
 
 
 def signpost(name: str) -> UsageError | None:
-    """Return what to do for a name that assay does not have and another tool does, or None."""
+    """Return advice for a name that assay does not have and another tool has, or None."""
     folded = name.lower().replace("-", "_")
     for prefix, (title, fix) in BY_PREFIX.items():
         if folded.startswith(prefix):
@@ -65,7 +65,7 @@ def _answer(name: str, title: str, fix: str) -> UsageError:
 
 
 def _in_library(name: str) -> UsageError | None:
-    """Return the answer for a task of an installed library that was named without its prefix."""
+    """Return the error for a task of an installed library that was named without its prefix."""
     entry = library_name(name)
     if entry is None:
         return None

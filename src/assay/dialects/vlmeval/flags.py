@@ -1,4 +1,4 @@
-"""The flags of VLMEvalKit's `run.py`: those supported, those without effect here, and those refused, with reasons."""
+"""The flags of VLMEvalKit's `run.py`: supported ones, ones without effect here, and refused ones with reasons."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from typing import NoReturn
 from ...core import UsageError, nearest
 
 IDLE = ("ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
-"""Accepted flags without effect: assay retries, resumes and parallelizes by itself."""
+"""Flags that are accepted without effect, because assay retries, resumes and parallelizes by itself."""
 REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
     "custom_prompt": "prompts of VLMEvalKit's own models are not here: write use_custom_prompt and build_prompt",
@@ -54,13 +54,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def idle(flags: argparse.Namespace) -> list[str]:
-    """Return the given flags that have no effect, to report them to the user."""
+    """Return the given flags that have no effect, so that the user can be told."""
     names = [f"--{name.replace('_', '-')}" for name in IDLE if getattr(flags, name)]
     return [*names, "--retry"] if flags.retry is not None and flags.base_url else names
 
 
 def key_variable(flag: str, value: str | None) -> str | None:
-    """Return the environment variable that `--key` names; refuse a key itself, and never repeat it."""
+    """Return the environment variable that `--key` names. A key itself is refused, and never repeated in the error."""
     if value is None:
         return None
     if not value.isidentifier() or value not in os.environ:
