@@ -271,7 +271,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         self._assay_watch()
 
     def _assay_pad_left(self) -> None:
-        """Pad on the left, because new tokens are cut off after the longest prompt of a batch."""
+        """Make the tokenizer pad on the left, because new tokens start after the longest prompt of a batch."""
         if is_upstream("testbed"):
             return
         for holder in self._assay_holders():
@@ -423,7 +423,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         )
 
     def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
-        """Return conversations as prompts for the next turn, with whichever spelling a subclass overrides."""
+        """Return conversations as prompts for the next turn, by the method name that a subclass overrides."""
         is_misspelt = (
             type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         )
