@@ -1,7 +1,7 @@
 """Faster construction of frozen dataclasses that are created for every sample.
 
-A frozen dataclass sets its fields through `object.__setattr__`, which looks up each one by name. Classes decorated with
-`quick` set their slots directly, in about half the time. Everything else remains that of a dataclass.
+A frozen dataclass sets its fields through `object.__setattr__`, which looks up each one by name. Classes decorated
+with `quick` set their slots directly, in about half the time. Otherwise they are ordinary dataclasses.
 """
 
 from dataclasses import MISSING, fields
