@@ -313,9 +313,8 @@ def in_modes(
 ) -> tuple[Task, ...]:
     """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
 
-    A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the
-    protocol ids of a task
-    whose arithmetic changed, so that old and new numbers are not confused.
+    A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the protocol ids of
+    a task whose arithmetic changed, so that old and new numbers are not confused.
     """
     first = next(iter(templates))
     return tuple(

@@ -1,7 +1,7 @@
-"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the answer names assay's flag.
+"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the error names assay's flag.
 
-The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that
-describe what assay always does are accepted with a note. All others are refused with advice.
+The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that describe
+what assay always does are accepted with a note. All others are refused with advice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ class Habit:
     note: str = ""
     """A note for the user if the flag is accepted and changes nothing."""
     answer: str = ""
-    """What to type instead, if the flag is refused."""
+    """The advice if the flag is refused."""
 
 
 @dataclass(slots=True)

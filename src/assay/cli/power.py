@@ -101,7 +101,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _check(options: "object") -> None:
-    """Raise if a value cannot be a count, a share or a difference; report all such values at once."""
+    """Raise if a value cannot be a count, a share or a difference. All such values are reported at once."""
     values = vars(options)
     faults: list[AssayError] = []
     for n in values["n"] or ():

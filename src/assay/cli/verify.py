@@ -17,7 +17,7 @@ OPTIONS = ("scorers", "data", "trust_code")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print a line for each check. Return 0 only if everything was checked and is sound."""
+    """Print a line for each check. Return 0 only if everything was checked and is correct."""
     p = Parser(
         prog="assay verify",
         description="Checks every line of a run's journal, every medium that answers hold, and summary.json against\n"
@@ -81,7 +81,7 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return what became of damaged lines that a later command has seen."""
+    """Return what happened to damaged lines that a later command has reported."""
     lost = reader.lost_answers()
     if lost:
         answers = "1 answer is" if lost == 1 else f"{lost:,} answers are"

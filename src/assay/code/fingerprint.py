@@ -1,10 +1,9 @@
 """Fingerprints: digests of the code and the state of a component, which change if either changes.
 
-A user's code is identified by the bytes of its file and of all the user's files it imports
-(`sources`): any edit counts.
-An object is identified by its class and attributes, a partial by its arguments, a closure by its values. The order of
-sets and mappings does not count. A field with `compare=False` is left out, because it is not part
-of the object's value.
+A user's code is identified by the bytes of its file and of all the user's files it imports (`sources`): any edit
+counts. An object is identified by its class and attributes, a partial by its arguments, a closure by its values.
+The order of sets and mappings does not count. A field with `compare=False` is left out, because it is not part of
+the object's value.
 """
 
 import enum

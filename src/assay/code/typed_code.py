@@ -1,9 +1,8 @@
 """Code without a file: functions and classes of notebook cells, `python -c`, `python -i` and stdin.
 
-It is identified by its bytecode, which comments and blank lines do not change, and by the values it names: constants,
-globals, defaults, closure values, and the functions of the same session that it calls. A value that
-is not plain data is
-identified by its class. Values with a secret's name are left out.
+It is identified by its bytecode, which comments and blank lines do not change, and by the values it names:
+constants, globals, defaults, closure values, and the functions of the same session that it calls. A value that is
+not plain data is identified by its class. Values with a secret's name are left out.
 """
 
 import dis

@@ -1,8 +1,7 @@
 """Users' files: `file.py`, or `file.py:name` for one object in it.
 
-Naming a file is consent to run it. Each file is loaded once, under a unique module name, with its
-folder importable, so
-that it may import its neighbours. A file that fails leaves nothing half-loaded.
+Naming a file is consent to run it. Each file is loaded once, under a unique module name, with its folder
+importable, so that it may import its neighbours. A file that fails leaves nothing half-loaded.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
 """The gate: does a run pass its policy? Intervals decide.
 
-A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that drop
-(non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it
-is inconclusive, and
-the check has the number of samples that would decide. Floors are decided by the number's own interval.
+A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that
+drop (non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it is
+inconclusive, and the check has the number of samples that would decide. Floors are decided by the number's own
+interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
 
-A column is a protocol and a metric: numbers measured in other ways have columns of their own.
-Models are compared on the
-samples they share, column by column, and by the mean of all columns if these have one scale.
+A column is a protocol and a metric: numbers measured in other ways have columns of their own. Models are compared
+on the samples they share, column by column, and by the mean of all columns if these have one scale.
 """
 
 from collections.abc import Callable, Mapping, Sequence

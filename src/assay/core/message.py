@@ -225,7 +225,7 @@ def as_message(turn: Any, *, default_role: str = "user") -> Message:
 
 
 def as_messages(value: Any) -> tuple[Message, ...]:
-    """Convert what a template returned to messages: a string is one user turn, a list is several turns or parts."""
+    """Convert the return value of a template to messages: a string is one user turn, a list several turns or parts."""
     if isinstance(value, str):
         return (Message("user", (Text(value),)),)
     if isinstance(value, (Message, Mapping, Media)):

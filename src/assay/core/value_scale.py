@@ -14,7 +14,7 @@ SHARE: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """Which way is better, and between which ends values lie; `directions` and `ends` say it for some by name."""
+    """Which direction is better, and the bounds of values; `directions` and `ends` declare this by name."""
 
     higher_is_better: bool = True
     bounds: Bounds = SHARE

@@ -65,9 +65,8 @@ def as_weight(value: Any, column: str) -> float:
 def as_target(value: Any, source: Source = "file") -> Any:
     """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
 
-    A value with two common spellings becomes a tuple of both, with the source's own first. These
-    are true and false, and
-    whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
+    A value with two common spellings becomes a tuple of both, with the source's own first. These are true and
+    false, and whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
     """
     if isinstance(value, (list, tuple)):
         return tuple(

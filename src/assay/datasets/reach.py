@@ -1,8 +1,7 @@
 """The allowlist for rows: which files and URLs the rows of a dataset may name.
 
-Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder
-of the data (or the
-one the user named). A URL is fetched only if the task or the run allows it.
+Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder of the data (or
+the one the user named). A URL is fetched only if the task or the run allows it.
 """
 
 import os

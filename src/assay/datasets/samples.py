@@ -172,9 +172,8 @@ class Samples:
     def fingerprint(self) -> dict[str, Any]:
         """Return cheap evidence of whether the data changed.
 
-        That is size, time and digest of each file (of a large file, only its first bytes), or the
-        content or source of data in
-        memory.
+        That is size, time and digest of each file (of a large file, only its first bytes), or the content or source
+        of data in memory.
         """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}

@@ -1,9 +1,8 @@
 """Images of a TSV benchmark: base64 in the cell or in another row's cell, several in a list, or files by name.
 
-These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64
-characters is the index
-of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset of every
-row; after that single rows are read by offset, so memory holds only the offsets.
+These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64 characters is the
+index of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset
+of every row; after that single rows are read by offset, so memory holds only the offsets.
 """
 
 import os

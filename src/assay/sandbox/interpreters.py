@@ -16,7 +16,7 @@ SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/
 PYTHON = ("python", "python3")
 """Names of the interpreter that runs assay."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Prefixes that hold far more than an interpreter."""
+"""Prefixes that contain far more than an interpreter."""
 
 
 @cache

@@ -1,9 +1,9 @@
 """File ledgers: which files assay wrote into folders that are not its own.
 
-Commands of other toolkits and exports write beside files of the user. They may add files, but replace an existing one
-only if the folder's ledger says that assay wrote it. The ledger has one line per file with a
-checksum, added before the
-file is written. If the ledger also has the digest of the content, a file that changed since belongs to the user.
+Commands of other toolkits and exports write beside files of the user. They may add files, but replace an existing
+one only if the folder's ledger says that assay wrote it. The ledger has one line per file with a checksum, added
+before the file is written. If the ledger also has the digest of the content, a file that changed since belongs to
+the user.
 """
 
 import json

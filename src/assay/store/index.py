@@ -62,9 +62,8 @@ _score_head = msgspec.json.Decoder(_ScoreHead).decode
 class AnswersByKey:
     """Answers of a task by request key, independent of the current names of samples and models.
 
-    A key covers everything an answer depends on, the model's identity too. Only a hash of each key
-    is held in memory; the
-    line it points to confirms the match.
+    A key covers everything an answer depends on, the model's identity too. Only a hash of each key is held in
+    memory; the line it points to confirms the match.
     """
 
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:

@@ -1,9 +1,9 @@
 """The journal: append-only lines of JSON, each with a checksum; the source of truth of a run.
 
-A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is
-one checked `write`
-of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed process loses
-nothing that was written and a power cut at most the last group. Opening the file cuts off an incomplete last line.
+A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is one checked
+`write` of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed
+process loses nothing that was written and a power cut at most the last group. Opening the file cuts off an
+incomplete last line.
 """
 
 import json

@@ -1,9 +1,8 @@
 """Ownership: which folders a run may be written to, and which files in them belong to assay.
 
-A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The content
-decides whether a file is assay's, never the name alone: the format number in `run.json`, the
-checksums of journal lines,
-the journal that names a medium. Any other file is neither opened for writing nor removed.
+A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The
+content decides whether a file is assay's, never the name alone: the format number in `run.json`, the checksums of
+journal lines, the journal that names a medium. Any other file is neither opened for writing nor removed.
 """
 
 import json

@@ -273,9 +273,8 @@ class RunReader:
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
         """Return one value per sample id, and the group of samples each belongs to.
 
-        The values are reduced as the result says, for its model or for `model`. The group is the
-        cluster, else the sample's
-        group, else the sample itself. Both are empty if the journal does not have the values.
+        The values are reduced as the result says, for its model or for `model`. The group is the cluster, else the
+        sample's group, else the sample itself. Both are empty if the journal does not have the values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT

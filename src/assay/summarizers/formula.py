@@ -77,7 +77,7 @@ class Formula:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """Yield the number, once for each scorer that has all names; once for all if only several have them."""
+        """Yield the number, once for each scorer that has all names; once in total if no single one has."""
         reading = self._reading(records, context)
         if reading is None:
             return

@@ -60,7 +60,7 @@ class Table:
         return [weights[row] for row in rows]
 
     def outcome_counts(self) -> dict[str, int]:
-        """Return how many rows had each outcome that occurred."""
+        """Return the number of rows with each outcome."""
         counts = {}
         for code, n in sorted(Counter(self.outcomes).items()):
             counts[self.outcome_names[code]] = n
@@ -147,7 +147,7 @@ class Table:
 
 
 def vote_of(record: ScoreRecord) -> str | None:
-    """Return the answer that a record votes for: of shuffled options the letter that the chosen one has in the data."""
+    """Return the answer for which a record votes; for shuffled options the original letter of the chosen one."""
     original: str | None = record.details.get(ORIGINAL_LETTER)
     return original or record.answer
 

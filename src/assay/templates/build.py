@@ -55,10 +55,9 @@ def build_template(
 ) -> BuiltTemplate:
     """Return a callable `(sample) -> Prompt` for anything a task may give as its template.
 
-    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A
-    template that was built
-    before is finished again with the settings given here. `hold` opens the files that a template names by plain data;
-    without it none is opened.
+    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A template that was
+    built before is finished again with the settings given here. `hold` opens the files that a template names by
+    plain data; without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """

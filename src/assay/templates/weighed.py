@@ -1,8 +1,7 @@
 """Likelihood of letters after an unchanged prompt: the task's own words, turns, system text and media are kept.
 
-The letter comes where the model would write it: after the chat template's opening of its turn,
-after an answer that was
-begun for it, or at the end of a text to continue.
+The letter comes where the model would write it: after the chat template's opening of its turn, after an answer that
+was begun for it, or at the end of a text to continue.
 """
 
 import re
