@@ -1,6 +1,6 @@
 """Everything that ships with assay, by name: `name: (module:attribute, one line)`.
 
-Plain data, so that listing a thousand names imports none of them.
+This is plain data, so that listing a thousand names imports none of them.
 """
 
 from .benchmark_names import BENCHMARKS

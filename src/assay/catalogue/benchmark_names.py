@@ -1,4 +1,4 @@
-"""The benchmarks that ship, by name and modality: plain data, none of them is imported."""
+"""The shipped benchmarks by name and modality. This is plain data: none of them is imported."""
 
 from collections.abc import Mapping
 
@@ -107,7 +107,7 @@ VISION = in_module("assay.benchmarks.vision_tasks", {
 
 AUDIO, BOTH, WRITTEN = "audio", "audio+text", "text"
 SUFFIXES = {AUDIO: "", BOTH: "_audio_text", WRITTEN: "_text"}
-"""What a mode adds to the name of a benchmark; the first of its modes has the bare name."""
+"""The suffix that each mode adds to a benchmark's name. The first of its modes has the bare name."""
 
 
 def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]
 def _heard(
     name: str, summary: str, checked: str = "normalized as published"
 ) -> dict[str, str]:
-    """Return the tasks of a benchmark whose text would give the answer away."""
+    """Return the tasks of a benchmark whose text would reveal the answer."""
     return _modes(name, summary, checked, AUDIO, BOTH)
 
 

@@ -1,4 +1,4 @@
-"""The scorers that ship, by name: `name: (module:attribute, one line)`."""
+"""The shipped scorers by name: `name: (module:attribute, one line)`."""
 
 from collections.abc import Mapping
 

@@ -221,7 +221,7 @@ class _Describing:
 
     @cached_property
     def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """All ids of values in users' loaded files, and each of these files with its ids."""
+        """Return all ids of values in users' loaded files, and each of these files with its ids."""
         by_file = []
         every: set[int] = set()
         for module in list(sys.modules.values()):

@@ -13,7 +13,7 @@ Plain = Mapping[str, Any]
 
 
 def points(row: Plain) -> tuple[float, str]:
-    """Return the factor and the unit of differences: those of shares are in points."""
+    """Return the factor and the unit of differences: points for shares."""
     is_share = tuple(row.get("scale") or ()) == SHARE or str(
         row.get("test") or ""
     ).startswith("McNemar")
@@ -21,7 +21,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Return one number in words, with its direction; `name` is the run that is compared with the baseline."""
+    """Return one number in words, with its direction. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, unit = points(row)
@@ -45,7 +45,7 @@ def sentence(row: Plain, name: str = "The later run") -> str:
 
 
 def changes(row: Plain) -> str:
-    """Return how many samples changed either way; if lower is better, say which way is the good one."""
+    """Return how many samples changed in each direction; if lower is better, say which direction is the good one."""
     if row["higher_is_better"]:
         return f"{row['wins']:,} up, {row['losses']:,} down of {row['n']:,}"
     return f"{row['losses']:,} better (lower), {row['wins']:,} worse (higher) of {row['n']:,}"
@@ -74,7 +74,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name for the middle of a sentence."""
+    """Return a name in the form for the middle of a sentence."""
     return "the later run" if name == "The later run" else name
 
 

@@ -1,4 +1,4 @@
-"""Convert the value of one column to the part it plays: a question, an answer, an id, a conversation."""
+"""Convert the value of one column to its role: a question, an answer, an id, a conversation."""
 
 import math
 from collections.abc import Mapping
@@ -173,7 +173,7 @@ def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
 
 
 def tools_of(value: Any, column: str, *, is_required: bool) -> tuple[Tool, ...]:
-    """Return the tools of a row. A column of other things has none, unless the row is a conversation."""
+    """Return the tools of a row. A column with other contents has none, unless the row is a conversation."""
     if is_missing(value) or value == "":
         return ()
     try:

@@ -32,7 +32,7 @@ class Table(FileShard):
     _seen: tuple[str, tuple[int, int]] | None = field(
         default=None, init=False, repr=False
     )
-    """The sha256 of the file as some pass read it, and its size and time then."""
+    """The sha256 of the file from a complete reading, and its size and time at that moment."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -48,9 +48,11 @@ class RowImages:
     ) -> None:
         self._lookup = lookup
         self._folders = tuple(folders)
-        """Folders that are searched for files named in `image_path`."""
+        """Folders in which files named in `image_path` are searched."""
         self._trusts_absolute = trusts_absolute
-        """True if an absolute path may lead out of the folders: the table is the user's own, not downloaded."""
+        """True if an absolute path may lead out of the folders, because the table is the user's own and not
+        downloaded.
+        """
         self._roots = [
             os.path.realpath(store_of(folder) or folder) for folder in folders
         ]

@@ -1,6 +1,7 @@
 """Decode images to 8-bit RGB as people see them: upright, with transparency on white.
 
-Limits are checked against the header before a pixel is decoded. A truncated file is refused, not filled with grey.
+Limits are checked against the header before a pixel is decoded. A truncated file is refused instead of being filled
+with grey.
 """
 
 import io
@@ -88,7 +89,7 @@ def _known() -> list[str]:
 
 
 def _get_ready(image: Image, name: str) -> None:
-    """Register a library that lets Pillow read this format. Raise if none is available."""
+    """Register a library that lets Pillow read this format. Raise if none is installed."""
     from PIL import features
 
     if name == "heic":

@@ -23,9 +23,9 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Numbers that differ by less are drawn on a linear axis."""
+"""Ratio of numbers below which a linear axis is used."""
 NAMED_DOTS = 10
-"""Dots of a scatter that have their names beside them: those that moved most."""
+"""Dots of a scatter plot that are labelled: those that moved most."""
 DOT_NAME_LENGTH = 24
 MARGIN = 8.0
 """Empty pixels at both ends of a bar chart."""
@@ -203,7 +203,7 @@ def histogram(
 def _columns(
     counts: Sequence[int], names: Sequence[str], width: float, height: float
 ) -> list[Markup]:
-    """Return the columns of a histogram over its axis; `names` are those of the edges."""
+    """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
     base = height - 36
     inner = width - 2 * MARGIN
     step = inner / len(counts)
@@ -377,7 +377,7 @@ def scatter(
 
 
 def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup]:
-    """Return the names of the dots that moved most, each beside its dot and below the name before it."""
+    """Return the labels of the dots that moved most, each next to its dot and below the previous label."""
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))
     named = moved[:NAMED_DOTS]
     named.sort(key=lambda point: up(point.after))
@@ -467,7 +467,7 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return values with their intervals one under another on one scale; differences `around_zero`."""
+    """Return values with their intervals below each other on one scale; differences `around_zero`."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []

@@ -1,6 +1,6 @@
-"""Build a callable from what a task gives as its template.
+"""Build a callable from the template of a task.
 
-A template is nothing at all (the kind of the data decides), a function, a class, Jinja text, messages, or a name with
+A template is missing (the kind of the data then decides), a function, a class, Jinja text, messages, or a name with
 options.
 """
 
@@ -269,7 +269,7 @@ def _name_of(function: Any, where: str) -> str:
 
 
 def _source_of(template: Any, written_as: Any) -> str:
-    """Return what the prompts depend on: the template's data, its options, and the code of user-defined templates."""
+    """Return the data on which the prompts depend: the template's data, its options, and the code of user templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
     lines = (

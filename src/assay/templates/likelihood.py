@@ -108,7 +108,7 @@ class Rolling:
 
 
 def text_of(sample: Sample, column: str | None) -> str:
-    """Return a text column of the row, or the question if no column is named."""
+    """Return a text column of the row; the question if no column is named."""
     if column is None:
         return question_text(sample)
     value: Any = sample.fields.get(column)

@@ -1,8 +1,8 @@
 """Threads for the tools of users, which may block, hang or never return.
 
-A function whose time is over is ended with an exception raised inside it, which ends a loop in Python. Code that does
-not come back to the interpreter, such as a sleep or a system call, is abandoned: its thread is a daemon that is not
-used again.
+A function that exceeds its time is ended by an exception raised inside it, which ends a loop in Python. Code that
+does not return to the interpreter, such as a sleep or a system call, is abandoned: its thread is a daemon that is
+not used again.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MOST_BUSY = 64
 
 
 class CallOverrun(BaseException):
-    """Raised inside a tool whose time is over. Not an `Exception`: a tool that catches those must not go on."""
+    """Raised inside a tool that exceeds its time. Not an `Exception`: a tool that catches those must not go on."""
 
 
 class _Worker:

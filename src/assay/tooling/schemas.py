@@ -23,7 +23,7 @@ SIMPLE_TYPES: Mapping[Any, str] = {
 }
 LISTS = (list, tuple, set, frozenset, Sequence)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Names that every service accepts."""
+"""Pattern of names that every service accepts."""
 _SECTION = re.compile(
     r"^[ \t]*(args|arguments|parameters|params|returns?|raises|yields?|examples?|notes?):?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -199,7 +199,7 @@ def _collection(hint: Any, origin: Any, arguments: Sequence[Any]) -> dict[str, A
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and what it says about each parameter."""
+    """Return the description in a docstring, and its text about each parameter."""
     notes: dict[str, str] = {}
     description_end = len(text)
     for entry in _SPHINX.finditer(text):

@@ -202,7 +202,7 @@ def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _round(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return prompt and answer of a round, without what a page does not show."""
+    """Return prompt and answer of a round, without fields that a page does not show."""
     names = ("model", "round", "prompt", "continuations", "details", "key", "follows")
     plain = {name: line[name] for name in names if name in line}
     output = dict(line.get("output", {}))
