@@ -145,7 +145,7 @@ def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
     decoded: list[dict[str, Any]] = []
     for call in calls:
         if isinstance(call.arguments, str):
-            raise Undecoded(f"arguments of {call.name} are no JSON object")
+            raise Undecoded(f"arguments of {call.name} are not a JSON object")
         decoded.append({call.name: dict(call.arguments)})
     return decoded
 

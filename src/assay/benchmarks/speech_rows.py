@@ -270,7 +270,7 @@ def user_turn(
     if template.mode == TEXT:
         if not text:
             raise TemplateError(
-                "the row has no text of what is said",
+                "the row has no text of the speech",
                 where=f"sample {sample.id!r}",
                 fix="give a column `query`",
             )

@@ -71,7 +71,7 @@ class InThisVoice:
     def __call__(self, sample: Sample) -> Prompt:
         if not sample.input:
             raise TemplateError(
-                "the row does not say what is to be said",
+                "the row has no text to speak",
                 where=f"sample {sample.id!r}",
                 fix="give a column `query`",
             )

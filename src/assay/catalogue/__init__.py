@@ -59,7 +59,7 @@ MODELS = under("assay.models", {
     "renderer": ("specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
     "worker": (
         "workers:Worker",
-        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
+        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a separate process, for --judge ROLE=",
     ),
     "sandbox": (
         "sandboxed:SandboxModel",

@@ -178,7 +178,7 @@ IMAGE = in_module("assay.benchmarks.image_tasks", {
     "imagine_bench": "ImagineBench: a judge's three ratings, by kind (arithmetic as published)",
     "imagine_bench_ulmeval": "ImagineBench, weighted as in ULMEvalKit (arithmetic as published)",
     "clip_score": "CLIPScore of images and their prompts, 0 to 2.5 (as published)",
-    "clip_score_torchmetrics": "CLIPScore as torchmetrics has it, 0 to 100 (as published)",
+    "clip_score_torchmetrics": "CLIPScore as in torchmetrics, 0 to 100 (as published)",
     "fid": "FID of the images of a set of prompts, Inception features (formula as published)",
     "fid_clip": "Fréchet distance of the same on CLIP features (formula as published)",
     "edit_lpips": "Edits with a known result: LPIPS (as published)",

@@ -43,7 +43,7 @@ def command(arguments: Sequence[str]) -> int:
         dest="kind",
         choices=KINDS,
         default=None,
-        help="what it is, where that cannot be told",
+        help="what it is, if that is unclear",
     )
     p.add_argument(
         "--data", default=None, help="rows to try a benchmark or a template with"

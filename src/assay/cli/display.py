@@ -162,7 +162,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
     command = typed_command()
     folder = shlex.quote(str(result.folder))
     again = (
-        ("the same command again goes on where it stopped",)
+        ("the same command again continues where it stopped",)
         if result.status == "interrupted"
         else ()
     )

@@ -63,7 +63,7 @@ KEYS = (
     " export OPENAI_API_KEY=… (-a api_key_env=NAME names another variable)"
 )
 TASK_ARGS = "a task has no arguments: --limit, --num_fewshot, --template, --split, … change it (`assay run --help`)"
-SOLVER = "what is asked is the task's template: --template NAME, Jinja text or file.py:function"
+SOLVER = "the task's template makes the prompt: --template NAME, Jinja text or file.py:function"
 
 RENAMED: Mapping[str, str] = {
     "use_cache": "--cache",

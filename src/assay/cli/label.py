@@ -168,7 +168,7 @@ def _cell_of(
     raise UsageError(
         f"{count} of the run is {plain['id']!r}",
         where=where,
-        fix="name task and model in columns of their own",
+        fix="name task and model in separate columns",
     )
 
 

@@ -153,7 +153,8 @@ def _check(options: "object") -> None:
     if values["run"] is None and values["baseline"] is not None:
         faults.append(
             UsageError(
-                "--baseline needs a run beside it", fix="assay power RUN --baseline RUN"
+                "--baseline needs a run to compare",
+                fix="assay power RUN --baseline RUN",
             )
         )
     if values["run"] is None and not any(

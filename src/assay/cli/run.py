@@ -25,7 +25,7 @@ def parser() -> Parser:
     p = Parser(
         prog="assay run",
         usage="assay run TASK… [--model MODEL] [options]",
-        description="Run tasks on models. The same command again goes on where it stopped.",
+        description="Run tasks on models. The same command again continues where it stopped.",
         epilog="examples:\n"
         "  assay run quickstart\n"
         "  assay run data.jsonl --model my_model.py:generate --limit 20\n"

@@ -44,7 +44,7 @@ def command(arguments: Sequence[str]) -> int:
         "A run folder: its table, then its samples.",
     )
     p.add_argument("what", help="a name, a file, or a run folder")
-    p.add_argument("--data", default=None, help="where a task's data lies")
+    p.add_argument("--data", default=None, help="where a task's data is")
     p.add_argument(
         "--no_pager",
         action="store_true",

@@ -114,7 +114,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
 
     file = trial.file
     if task.driver is not None:
-        yield f"task {printable(task.name)}: drives the model by itself, so it was not tried"
+        yield f"task {printable(task.name)}: calls the model itself, so it was not tried"
         return
     faults: list[AssayError] = []
     try:
@@ -307,7 +307,7 @@ class TriedScorer:
             raise Fault(
                 f"{self.name} got no verdict on sample {printable(sample.id)}: {printable(reason)}{reply_text}",
                 where=where,
-                fix="look at what the judge is told and how its reply is read",
+                fix="check the judge's prompt and how its reply is read",
             )
         if label == WRONG_LABEL and score.outcome is not Outcome.DATA_ERROR:
             return score

@@ -111,9 +111,9 @@ def remarks(board: Leaderboard) -> Iterator[str]:
     for index, name in enumerate(names):
         behind = [other for other in names[index + 1 :] if other in ranks[name].ties]
         if behind:
-            yield f"{name} cannot be told apart from {_listed(behind)}"
+            yield f"{name} cannot be distinguished from {_listed(behind)}"
     if len(board.columns) > 1 and board.ranks:
-        yield "#: the rank in a column; a range of ranks says that those in it cannot be told apart"
+        yield "#: the rank in a column; a range of ranks says that those in it cannot be distinguished"
     for entry in board.entries:
         gaps = [column.title for name, column in board.missing if name == entry.name]
         if gaps:

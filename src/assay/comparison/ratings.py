@@ -223,6 +223,6 @@ def remarks(rated: Sequence[RatedColumn]) -> Iterator[str]:
     """Yield the notes that a reader of the ratings needs."""
     yield "400 points are odds of 10 to 1; the mean of all models is 1000"
     if any(column.ratings.covariance is not None for column in rated):
-        yield "a range of ranks: these models cannot be told apart (p after Holm)"
+        yield "a range of ranks: these models cannot be distinguished (p after Holm)"
     if any(column.ratings.method == "Elo" for column in rated):
         yield "Elo depends on the order of the samples and has no interval"

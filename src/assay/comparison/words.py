@@ -34,9 +34,7 @@ def sentence(row: Plain, name: str = "The later run") -> str:
     if not difference:
         begin = f"No difference{lower}"
     elif row["verdict"] == "not distinguishable":
-        begin = (
-            f"The two cannot be told apart: {_within(name)} is {way} by {size}{lower}"
-        )
+        begin = f"The two cannot be distinguished: {_within(name)} is {way} by {size}{lower}"
     elif is_low:
         begin = f"{name} is {row['verdict']}: {way} by {size}{lower}"
     else:

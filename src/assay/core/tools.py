@@ -182,7 +182,7 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
         schema = NO_PARAMETERS
     if not isinstance(schema, Mapping):
         raise ValueError(
-            f"the parameters of the tool {name!r} are no JSON schema: {shorten(schema)}"
+            f"the parameters of the tool {name!r} are not a JSON schema: {shorten(schema)}"
         )
     description = declaration.get("description")
     return Tool(name, str(description or ""), with_usual_types(schema))

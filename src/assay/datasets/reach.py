@@ -42,7 +42,7 @@ class Reach:
         path = self._found(name, column, kind)
         if self._real and not is_inside(path, self._real):
             raise RowFault(
-                f"the {kind} file lies outside the data folder",
+                f"the {kind} file is outside the data folder",
                 column=column,
                 got=name,
                 fix="put it there, or name the folder that holds it: --media_root DIR",

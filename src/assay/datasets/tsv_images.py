@@ -111,7 +111,7 @@ class RowImages:
         )
         if not any(is_inside(path, root) for root in self._roots):
             raise RowFault(
-                "the image file lies outside the data folder",
+                "the image file is outside the data folder",
                 column="image_path",
                 got=name,
                 fix=f"put it under {self._folders[0]}, or name the folder that holds it: --media_root DIR",

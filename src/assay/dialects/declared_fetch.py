@@ -120,7 +120,7 @@ def _download(
         raise DataError(
             f"the download failed: {type(error).__name__}: {error}",
             file=url,
-            fix="try again: it goes on where it stopped",
+            fix="try again: it continues where it stopped",
         ) from error
     if is_beyond:
         part.unlink()  # The part is not a beginning of the file: start again.

@@ -153,7 +153,7 @@ def _animated(image: Image, name: str, frames: int) -> Exception:
     if name == "tiff":
         unit, fix = (
             "pages",
-            "save the page that is meant as an image of its own, or name several images in a list",
+            "save the intended page as a separate image, or name several images in a list",
         )
     else:
         unit, fix = "frames", "save one frame, or give it as video"

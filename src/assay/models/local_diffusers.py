@@ -110,7 +110,7 @@ class LocalDiffusers:
             )
         if folder is not None and not (folder / self.source.index).is_file():
             raise UsageError(
-                "the folder holds no model_index.json",
+                "the folder has no model_index.json",
                 where=self.path,
                 fix="give a pipeline's folder",
             )

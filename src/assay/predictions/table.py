@@ -115,7 +115,7 @@ def read_table(path: Path, named: Named) -> Table:
         rows.setdefault(key, []).append(Row(number, row.get(named.prediction), cells))
     if not rows:
         raise DataError(
-            "the file holds no rows", file=str(path), fix="write at least one row"
+            "the file has no rows", file=str(path), fix="write at least one row"
         )
     return Table(rows, tuple(media.items()))
 

@@ -270,7 +270,7 @@ class RunOptions:
     replicas: int | None = option(
         None,
         "work",
-        "copies of the model, each in a process of its own",
+        "copies of the model, each in a separate process",
         reads="integer",
         is_spread=True,
     )

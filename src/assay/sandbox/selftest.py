@@ -129,7 +129,7 @@ def _late(tier: Tier) -> str:
     return (
         ""
         if orphan.ending == "exited"
-        else "code that goes on in the background is not ended"
+        else "code that continues in the background is not ended"
     )
 
 

@@ -113,7 +113,7 @@ class Workspace:
     ) -> None:
         if not isinstance(tier, Bubblewrap | Container):
             raise SandboxError(
-                f"a workspace needs namespaces of its own, which the sandbox tier {tier.name} has not",
+                f"a workspace needs its own namespaces, which the sandbox tier {tier.name} has not",
                 fix="pip install 'assay[sandbox]'",
             )
         self.limits = limits

@@ -158,7 +158,7 @@ def execute(
 def end_everything() -> None:
     """Kill every other process of the workspace. Outside a process namespace, this would kill those of the host."""
     if 1 not in (os.getpid(), os.getppid()):
-        raise SystemExit("a workspace needs a process namespace of its own")
+        raise SystemExit("a workspace needs its own process namespace")
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

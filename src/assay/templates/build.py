@@ -185,7 +185,7 @@ def _resolve_class(template: type, where: str) -> Any:
     if callable(instance) or callable(getattr(instance, "prompt", None)):
         return instance
     raise UsageError(
-        f"the class {template.__name__} is no template",
+        f"the class {template.__name__} is not a template",
         where=where,
         fix="give it a method `prompt(self, sample)` or `__call__(self, sample)`",
     )

@@ -116,7 +116,7 @@ def text_of(sample: Sample, column: str | None) -> str:
         return value
     names = ", ".join(sorted(map(str, sample.fields))) or "none"
     raise TemplateError(
-        f"the column {column!r} holds no text"
+        f"the column {column!r} has no text"
         if column in sample.fields
         else f"there is no column {column!r}",
         where=f"sample {sample.id!r}",

@@ -49,7 +49,7 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
     docstring = inspect.getdoc(function) or ""
     if not docstring.strip():
         raise UsageError(
-            f"the tool {name!r} has no docstring, which tells the model what it does",
+            f"the tool {name!r} has no docstring, from which the model learns what it does",
             where=where,
             fix='begin its body with a line such as """Add two numbers."""',
         )

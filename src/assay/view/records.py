@@ -125,7 +125,7 @@ def _take(
     file.seek(offset)
     line = file.readline().rstrip(b"\n")
     if not is_whole(line):
-        record.damage = "a line of this sample is damaged: what it said is left out"
+        record.damage = "a line of this sample is damaged and left out"
         return
     plain = json.loads(line)
     plain.pop("crc", None)

@@ -133,7 +133,7 @@ def _instructions(text: str) -> Iterator[_Instruction]:
                 body, index = _heredoc_body(lines, index, match[2], start)
                 heredocs.append((match[2], body))
         if not re.fullmatch(r"[A-Za-z]+", word):
-            raise ValueError(f"line {start + 1} is no instruction: {stripped[:60]}")
+            raise ValueError(f"line {start + 1} is not an instruction: {stripped[:60]}")
         yield _Instruction(word.upper(), rest, tuple(heredocs), start + 1)
 
 

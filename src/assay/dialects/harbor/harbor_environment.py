@@ -169,7 +169,7 @@ def _check_supported(config: TaskConfig, folder: Path) -> None:
         "it is for Windows": config.operating_system != "linux",
         "it needs a GPU": bool(config.gpus) or config.has_tpu,
         "it has several steps": config.has_steps,
-        "its tests run in an image of their own": config.has_separate_verifier,
+        "its tests run in a separate image": config.has_separate_verifier,
         "it needs MCP servers": config.has_mcp_servers,
         "it starts several containers": any(
             (folder / "environment").glob("*compose*.y*ml")
@@ -358,7 +358,9 @@ def read_rewards(workspace: AgentWorkspace, folder: str) -> dict[str, float]:
         for name, value in values.items():
             is_number = isinstance(value, (int, float)) and math.isfinite(value)
             if not is_number:
-                raise ValueError(f"the reward {name!r} is no number: {value!r}"[:300])
+                raise ValueError(
+                    f"the reward {name!r} is not a number: {value!r}"[:300]
+                )
             rewards[str(name)] = float(value)
         return rewards
     as_line = _read(workspace, f"{folder}/reward.txt")
@@ -366,7 +368,7 @@ def read_rewards(workspace: AgentWorkspace, folder: str) -> dict[str, float]:
         raise ValueError("the tests wrote no reward")
     value = float(as_line)
     if not math.isfinite(value):
-        raise ValueError(f"the reward is no number: {value}")
+        raise ValueError(f"the reward is not a number: {value}")
     return {"reward": value}
 
 

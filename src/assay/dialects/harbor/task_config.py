@@ -319,14 +319,16 @@ def _check_host(host: str, section: str) -> None:
             ip_address(text)
             return
     except ValueError as error:
-        reason = f"{section}.allowed_hosts: {shorten(host)} is no range or address"
+        reason = f"{section}.allowed_hosts: {shorten(host)} is not a range or address"
         raise ConfigFault(reason) from error
     bare = text.removeprefix("*.")
     labels = bare.split(".")
     pattern = re.compile(r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$")
     is_address = re.fullmatch(r"\d+(\.\d+){3}", bare) is not None
     if not all(map(pattern.match, labels)) or (bare != text and is_address):
-        raise ConfigFault(f"{section}.allowed_hosts: {shorten(host)} is no host name")
+        raise ConfigFault(
+            f"{section}.allowed_hosts: {shorten(host)} is not a host name"
+        )
 
 
 def _check_user(table: Mapping[str, Any], section: str) -> None:

@@ -271,7 +271,7 @@ def _pooled(
 ) -> dict[str, Any]:
     """Return the standard error and interval of a mean over tasks, with the weights of the group."""
     if not _is_mean_of_tasks(group):
-        return {"interval": "none: the group has an aggregation of its own"}
+        return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]
     if not errors or any(error is None for error in errors):
         return {"interval": "none: a task of the group has no standard error"}

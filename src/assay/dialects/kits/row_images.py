@@ -58,7 +58,7 @@ def image_file_path(
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault(
-            "the image file lies outside the data folder", column="image_path", got=name
+            "the image file is outside the data folder", column="image_path", got=name
         )
     data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):

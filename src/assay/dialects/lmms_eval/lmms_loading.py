@@ -120,7 +120,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     ) -> dict[str, Any]:
         if yaml_config is not None:
             raise UsageError(
-                "an inline task with `include`", fix="give the task a file of its own"
+                "an inline task with `include`", fix="put the task into a separate file"
             )
         return resolved_yaml(yaml_path)
 

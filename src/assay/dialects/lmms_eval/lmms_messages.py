@@ -62,7 +62,7 @@ def part_of(visual: Any, kind: str = "") -> Part:
         return KINDS[kind or "image"](bytes(visual))
     if hasattr(visual, "save"):
         return Image(visual)
-    raise DataError(f"a medium that is no image, clip or video: {shorten(visual)}")
+    raise DataError(f"a medium that is not an image, clip or video: {shorten(visual)}")
 
 
 def _parts_of(content: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
@@ -72,7 +72,9 @@ def _parts_of(content: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
             yield Text(entry["text"])
             continue
         if kind not in KINDS:
-            raise DataError(f"a message holds {shorten(kind)}, which is no medium")
+            raise DataError(
+                f"a message contains {shorten(kind)}, which is not a medium"
+            )
         _check_whole(entry)
         url = entry["url"] if "url" in entry else entry.get(kind)
         yield part_of(url, kind)

@@ -83,7 +83,7 @@ def perplexity(
             _reject(
                 engine,
                 item,
-                "there is no target to weigh: no reference, and no second word in `text`",
+                "there is no target to score: no reference, and no second word in `text`",
             )
     weighed = [
         likelihood

@@ -103,7 +103,7 @@ def reasoned_choice(row: Row) -> str:
 SHIPPED = (
     Shipped("lambada", lambada, 64, 1, "LAMBADA: the last word of a passage"),
     Shipped("qa", question_answer, 128, 100, "questions with an answer"),
-    Shipped("completion", completion, 128, 100, "texts to go on from"),
+    Shipped("completion", completion, 128, 100, "texts to continue"),
     Shipped("cot", step_by_step, 64, 256, "questions to think aloud about"),
     Shipped("math", problem, 64, 256, "problems to solve"),
     Shipped("mmlu_pro", multiple_choice, 64, 10, "MMLU-Pro: up to ten options"),

@@ -133,7 +133,7 @@ class TrackerBase:
         """Start a new list."""
         if self._counts_itself:
             raise RuntimeError(
-                "next_index moves on by itself; set auto_incre_index = False to move it by hand"
+                "next_index advances automatically; set auto_incre_index = False to move it by hand"
             )
         self._begin()
 
@@ -200,7 +200,7 @@ class TrackerBase:
 
     def _attach(self, module: Any) -> Any:
         raise NotImplementedError(
-            f"{type(self).__name__} follows nothing: use a tracker that says what it follows"
+            f"{type(self).__name__} records nothing: use a tracker with declared fields"
         )
 
 

@@ -46,7 +46,7 @@ def fetched_table(
         raise UsageError(
             "no such table, and no URL to fetch it from"
             if not path.is_file()
-            else f"the table is not what its MD5 {checksum} says, and there is no URL to fetch it from",
+            else f"the table does not match its MD5 {checksum} says, and there is no URL to fetch it from",
             where=str(path),
             fix="put the TSV there, or declare DATASET_URL",
         )

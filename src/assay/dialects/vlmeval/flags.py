@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         if getattr(flags, name):
             raise UsageError(f"--{name.replace('_', '-')} is not served", fix=why)
     if flags.reuse_aux not in ("all", "1"):
-        fix = "answers of judges belong to their run: --fresh begins anew"
+        fix = "answers of judges belong to their run: --fresh starts again"
         raise UsageError(f"--reuse-aux {flags.reuse_aux} is not served", fix=fix)
     if int(os.environ.get("WORLD_SIZE", "1") or 1) > 1:
         raise UsageError(
@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
         "--retry",
         type=int,
         default=None,
-        help="for API classes and `evaluate`; assay tries by itself",
+        help="for API classes and `evaluate`; assay retries itself",
     )
     judge = p.add_argument_group("judge")
     judge.add_argument(
@@ -172,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument(
         "--use-verifier",
         action="store_true",
-        help="`evaluate` is told use_verifier=True",
+        help="`evaluate` gets use_verifier=True",
     )
     work = p.add_argument_group("work")
     work.add_argument("--work-dir", default="./outputs")

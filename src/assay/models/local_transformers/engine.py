@@ -318,7 +318,7 @@ def why_not(engine: Engine) -> str | None:
     if getattr(model.config, "is_encoder_decoder", False):
         return "it has an encoder and a decoder"
     if getattr(type(model), "generate", None) is not GenerationMixin.generate:
-        return "it has a `generate` of its own"
+        return "it has its own `generate`"
     if not getattr(model, "_supports_attention_backend", False):
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:

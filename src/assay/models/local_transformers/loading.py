@@ -93,7 +93,7 @@ class Source:
             return
         if local.is_dir() and not (local / "config.json").is_file():
             raise UsageError(
-                "the folder holds no config.json",
+                "the folder has no config.json",
                 where=self.path,
                 fix="give a whole model folder",
             )
@@ -113,7 +113,7 @@ class Source:
             )
         if folder.exists() and not (folder / "adapter_config.json").is_file():
             raise UsageError(
-                f"the adapter folder {self.adapter} holds no adapter_config.json",
+                f"the adapter folder {self.adapter} has no adapter_config.json",
                 where=self.path,
                 fix="give the folder that PEFT saved",
             )
@@ -438,7 +438,7 @@ def _explained(source: Source) -> Iterator[None]:
         where, first = source.path, first_line(error)
         if "trust_remote_code" in str(error):
             raise UsageError(
-                "the model brings code of its own",
+                "the model has its own code",
                 where=where,
                 fix="read it, then add --trust_remote_code",
             ) from error

@@ -381,7 +381,7 @@ class SpeechModel(MediaModel):
         extractor = self.processor.feature_extractor
         samples = inputs["input_features"].shape[-1] * extractor.hop_length
         seconds = samples / extractor.sampling_rate
-        why = ", and its settings name no time stamps by which to go on"
+        why = ", and its settings have no timestamps to continue from"
         return not_heard(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:

@@ -116,7 +116,7 @@ class Penalties:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         length = input_ids.shape[1]
-        # A long audio clip is gone through in several turns, each of which begins anew.
+        # A long audio clip is gone through in several turns, each of which starts again.
         self._first = self._first if length == self._last + 1 else length
         self._last = length
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())

@@ -94,7 +94,7 @@ class LocalTransformers(LocalModel):
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
             raise UsageError(
-                f"kind={self.kind!r} is no kind of model",
+                f"kind={self.kind!r} is not a kind of model",
                 where=self.path,
                 fix=f"auto, or one of {', '.join(ACCEPTS)}",
             )

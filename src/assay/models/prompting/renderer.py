@@ -275,7 +275,7 @@ class Renderer:
                 return int(token)
         raise UsageError(
             "the tokenizer has neither a beginning- nor an end-of-text token, "
-            "so nothing can stand before a text",
+            "so no token can precede a text",
             where=self.where,
             fix="weigh continuations after a context",
         )
@@ -453,7 +453,7 @@ def given_template(template: str | None, where: str) -> str | None:
     """Return the user's chat template: Jinja text, or the content of a file."""
     if template is None or "{" in template:
         return template
-    fault = f"chat_template={shorten(template)} is no Jinja text"
+    fault = f"chat_template={shorten(template)} is not a Jinja text"
     fix = "check the path, or give the template itself"
     try:
         content = _read_template(Path(template).expanduser())

@@ -247,7 +247,7 @@ class BatchService:
             raise ModelError(
                 f"the service refused batch {batch.logged.name}: {why}",
                 where=self.where,
-                fix="nothing of it was asked; correct what it names, then run the same command again",
+                fix="no request was processed; correct the fault that it names, then run the same command again",
             )
         self._refusals_for_quota += 1
         seconds = min(LONGEST_QUOTA_WAIT, self.limits.poll * self._refusals_for_quota)
@@ -312,7 +312,7 @@ class BatchService:
         raise ModelError(
             f"{self.api.title}: {message}",
             where=self.where,
-            fix=fix or "the same command again goes on where it stopped",
+            fix=fix or "the same command again continues where it stopped",
         )
 
     async def _pause(self, failure: HttpFailure, attempts: int) -> None:

@@ -307,7 +307,7 @@ class BatchAsker:
             counts.pop("missing answer")
         parts = [plural(count, noun) for noun, count in counts.items() if count]
         if parts:
-            again = "; what is missing is asked again" if missing else ""
+            again = "; missing ones are asked again" if missing else ""
             self.say(f"batch {batch.logged.name}: {', '.join(parts)}{again}")
         return replies
 
@@ -458,6 +458,6 @@ def _goes_on(batch: OpenBatch) -> str:
     """Return the line about a batch that is no longer awaited."""
     total = len(batch.logged.keys)
     return (
-        f"batch {batch.logged.name} goes on at the service ({batch.status.done:,} of {total:,} done):"
+        f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"
         " the same command again waits for it, `assay batches RUN --cancel` cancels it"
     )

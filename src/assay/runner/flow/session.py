@@ -475,7 +475,7 @@ class Session:
         """Stop after an interruption. Requests in flight are finished."""
         self._spent = ""  # an interruption takes precedence over a spent budget
         self.watcher.say(
-            "stopping: waiting for what is in flight (once more to stop at once)"
+            "stopping: waiting for requests in flight (once more to stop at once)"
         )
         self._halt()
         self._models.interrupt()
@@ -484,7 +484,7 @@ class Session:
         """Stop because the budget is used up. Requests in flight are finished."""
         self._spent = reason
         self._say(
-            f"{reason}; the same command with a larger --budget goes on"
+            f"{reason}; the same command with a larger --budget continues"
             if "fix: " not in reason
             else reason
         )

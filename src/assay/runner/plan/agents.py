@@ -48,7 +48,7 @@ def with_agent(
         )
     if task.tools or task.mcp:
         raise UsageError(
-            "the task has tools of its own, which an agent program cannot call",
+            "the task has its own tools, which an agent program cannot call",
             where=where,
             fix="leave --agent out, or the tools",
         )

@@ -109,7 +109,7 @@ def check_repeats(planned: PlannedTask) -> None:
             raise UsageError(
                 f"scorer {scoring.name!r} writes its files for one answer to each sample",
                 where=f"task {planned.task.name!r}",
-                fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
+                fix=f"leave {' and '.join(several)} out, or run each repeat separately with another --seed",
             )
         if several and planned.task.reducer != "mean":
             raise UsageError(
@@ -162,7 +162,7 @@ def _check_shows_order(planned: PlannedTask, sample: Sample, where: str) -> None
         raise UsageError(
             f"--shuffle_choices: the question of sample {sample.id!r} lists the options itself",
             where=where,
-            fix="keep the options in a column of their own, or leave it out",
+            fix="keep the options in a separate column, or leave it out",
         )
     if not shows_order(planned.template, sample):
         raise UsageError(

@@ -126,7 +126,7 @@ class PlannedTask:
         if isinstance(self.model, Noting):
             yield from self.model.run_notes()
         if self.run.system and not self.shows_system:
-            yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
+            yield f"{self.task.name}: --system is not shown: its template begins with its own system text"
         if self.shots is not None and self.shots.are_evaluated:
             num = self.shots.fewshot.num
             subject = "1 shot is" if num == 1 else f"{num} shots are"

@@ -88,7 +88,7 @@ def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):
-        raise StoreError("run.json holds no config", where=str(folder))
+        raise StoreError("run.json has no config", where=str(folder))
     fixed = {
         "trust_code": False,
         "output": str(folder),

@@ -108,7 +108,7 @@ def measured(
         and task.template != original(task).template
     ):
         raise UsageError(
-            f"--measure {name} asks task {task.name!r} by a template of its own, and --template gives another",
+            f"--measure {name} asks task {task.name!r} with its own template, and --template sets another one",
             fix=f"leave one of them out, or write the task with Measure({name!r}, template=…)",
         )
     return _taken(task, way)

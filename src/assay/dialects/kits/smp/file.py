@@ -326,5 +326,5 @@ def _owner(index: str, images: dict[str, Any]) -> str:
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
         return index
     if len(images.get(cell, "")) <= SHORTEST_IMAGE:
-        raise ValueError(f"row {index} names {cell!r}, which has no image of its own")
+        raise ValueError(f"row {index} names {cell!r}, which itself has no image")
     return cell

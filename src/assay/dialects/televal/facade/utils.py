@@ -143,7 +143,7 @@ def names_for(guest: Any) -> dict[str, Any]:
 def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) -> Any:
     module, dot, name = class_name.rpartition(".")
     if not dot:
-        raise ValueError(f"{class_name!r} is no dotted class path")
+        raise ValueError(f"{class_name!r} is not a dotted class path")
     with supplied(class_name):
         return getattr(load(module), name)(**options)
 

@@ -171,7 +171,7 @@ def _connect(address: str | None, replicas: int | None) -> None:
         raise UsageError(
             f"cannot join the Ray cluster at {address or 'local'}: {_first_line(error)}",
             where="--address",
-            fix="`ray status` on a node prints its address; a cluster with tokens wants RAY_AUTH_MODE=token and its "
+            fix="`ray status` on a node prints its address; a cluster with tokens needs RAY_AUTH_MODE=token and its "
             "token here too; leave --address out to start one here",
         ) from error
 

@@ -138,7 +138,7 @@ class Spread:
             if work.stopped:
                 return
             self.say(
-                f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place"
+                f"replica {slot.number} died ({slot.ended}): its requests continue, and another replica replaces it"
             )
             slot.progress.restarts += 1
         slot.note("lost")
