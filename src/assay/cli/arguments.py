@@ -234,7 +234,7 @@ def _split_names(text: str) -> list[str]:
 
 
 def _end_of_path(parts: Sequence[str], start: int) -> int:
-    """Return where the longest existing path that begins at `start` ends; `start + 1` if none has a comma."""
+    """Return the index after the longest existing path that begins at `start`; `start + 1` if none has a comma."""
     shortest = start + 1
     longest = min(len(parts), shortest + MOST_COMMAS)
     for end in range(longest, shortest, -1):
@@ -246,7 +246,7 @@ def _end_of_path(parts: Sequence[str], start: int) -> int:
 
 
 def _paths_in(name: str) -> list[str]:
-    """Return what may be the path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
+    """Return the possible path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
     named = _NAMED_FILE.match(name)
     if named is None:
         return [name]

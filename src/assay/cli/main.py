@@ -1,4 +1,4 @@
-"""The command line: `assay VERB …`. Each verb is a file of its own, imported when it is used."""
+"""The command line: `assay VERB …`. Each verb is a separate module, imported when it is used."""
 
 import errno
 import os
@@ -117,7 +117,7 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _let_go_of_stdout() -> None:
-    """Close stdout, so that Python does not try again at exit to write what failed."""
+    """Close stdout, so that Python does not try to flush it again at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -209,7 +209,7 @@ def _again(words: list[str]) -> list[str]:
 def _ended(
     error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]
 ) -> int:
-    """Print why a command failed, also as JSON with `--json`, and return its exit code."""
+    """Print why a command failed, with `--json` also as JSON, and return its exit code."""
     from .tracebacks import shown_traceback, without_secrets
 
     lines = [without_secrets(line, words) for line in lines]

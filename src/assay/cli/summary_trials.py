@@ -1,4 +1,4 @@
-"""Try summarizers on the verdicts of a trial, to find their errors before a run is paid for."""
+"""Try summarizers on the verdicts of a trial, to find their errors before a run costs anything."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -137,7 +137,7 @@ def _try_failure(
     answers: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[str]:
-    """Yield a note if a summarizer fails where a sample has no answer, as in a run that loses some."""
+    """Yield a note if a summarizer fails when a sample has no answer, as in a run that loses some."""
     lost = replace(
         answers[-1],
         id="lost",

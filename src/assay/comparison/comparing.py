@@ -1,8 +1,8 @@
 """A run compared with an earlier one, paired by sample id.
 
-Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict on
-either side are left out. For both runs the last summary decides: their answers to a sample are reduced as in their own
-tables, and the result must be the number of that table.
+Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict
+in either run are left out. The last summary of each run decides: its answers to a sample are reduced as in its own
+table, and the result must be the number in that table.
 """
 
 import shlex
@@ -24,7 +24,7 @@ from .ways import differing_settings, differing_ways
 
 
 def open_baseline(baseline: str | Path | RunReader) -> RunReader:
-    """Return the reader of the earlier run. Raise if there is none, so that a long run does not start in vain."""
+    """Return the reader of the earlier run. Raise if there is none, before a long run starts in vain."""
     if isinstance(baseline, RunReader):
         return baseline
     return open_run(baseline)
@@ -77,7 +77,7 @@ def adjust(rows: Iterable[Row]) -> None:
 
 
 def _early_note(reader: RunReader) -> str:
-    """Return a note if a run stopped early, since p and intervals do not allow for that; empty if it did not."""
+    """Return a note if a run stopped early, since p and intervals do not allow for that; else an empty text."""
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -92,7 +92,7 @@ def _row(
     after: RunReader,
     values: Values,
 ) -> Row:
-    """Return the comparison of one number, or a row that says why there is none."""
+    """Return the comparison of one number, or a row that says why it cannot be compared."""
     models = [model for task, model in before.cells if task == result.task]
     row = Row(
         result.task,
@@ -299,7 +299,7 @@ def _weighted(
 
 
 def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
-    """Return the number of each sample alone. A sample without a finite number is left out."""
+    """Return the number of each single sample. A sample without a finite number is left out."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -353,7 +353,7 @@ def _scale(*results: Result | None) -> tuple[float, float] | None:
 
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
-    """Return the same number of the baseline's table, which says how answers were counted and reduced there."""
+    """Return the same number from the baseline's table, which says how answers were counted and reduced there."""
     key = result.task, model, result.metric
     return next(
         (row for row in before.results if (row.task, row.model, row.metric) == key),

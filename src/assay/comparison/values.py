@@ -19,7 +19,7 @@ SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 def sample_counts(
     reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
 ) -> tuple[Counts, Clusters]:
-    """Return the counts of each sample, those of its answers added up, and its cluster (or else itself).
+    """Return the counts of each sample, added up over its answers, and its cluster (or else itself).
 
     If several scorers have such counts, those whose sums give the number of the table are taken; if none do, both
     mappings are empty.
@@ -65,7 +65,7 @@ def _added_up(
 
 
 def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
-    """Return True if the sums of the counts give the value in the table, or the run has no table."""
+    """Return True if the sums of the counts give the value in the table, or if the run has no table."""
     import numpy as np
 
     if result is None:

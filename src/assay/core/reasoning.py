@@ -84,7 +84,7 @@ LEADING_WORDS = (
     # Open WebUI
     ('<details type="reasoning"', "</details>"),
 )
-"""Words around reasoning that count only where the first begins the text and the second follows."""
+"""Words around reasoning that count only if the first ones begin the text and the second ones follow."""
 
 _NAMES = "|".join(TAG_NAMES)
 _ATTRIBUTES = r"""(?:\s+\w+="[^"<>]{0,100}")*"""
@@ -113,7 +113,7 @@ _ANSWER_BOUNDS = re.compile(
 _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
-"""The whole answer in one element, as Granite and ERNIE write it behind their reasoning."""
+"""The whole answer in one element, as Granite and ERNIE write it after their reasoning."""
 _UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
 # "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
 _BEFORE_TEXT = re.compile(
@@ -143,16 +143,16 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A text with its reasoning taken out."""
+    """A text separated from its reasoning."""
 
     answer: str
     reasoning: str
     is_closed: bool = True
-    """False if the model never said that its reasoning was over."""
+    """False if the model never marked the end of its reasoning."""
 
 
 def may_hold_reasoning(text: str) -> bool:
-    """Return False for most texts without reasoning; a quick look only."""
+    """Return False for most texts without reasoning, after a quick check."""
     for character in _FIRST_CHARACTERS:  # a generator would take five times as long
         if character in text:
             return True
@@ -188,7 +188,7 @@ def answer_of(text: str) -> str:
 
 
 def opening_mark_of(prompt: str) -> str:
-    """Return the opening mark, and the space after it, with which a prompt ends; empty if it ends with none.
+    """Return the opening mark at the end of a prompt, with the space after it; empty if it has none.
 
     The answer to such a prompt begins inside the reasoning.
     """
@@ -211,10 +211,10 @@ def is_mark(token: str) -> bool:
 
 
 def read_think_tags(value: Any, where: str) -> ThinkTags:
-    """Return what the option `think_tags` asks for; raise `UsageError` for anything else.
+    """Return the value of the option `think_tags`; raise `UsageError` for an invalid one.
 
-    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma or a
-    blank between them.
+    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma
+    or a blank between them.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -276,26 +276,26 @@ class _BlockReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.start = 0
-        """Where the piece that is read now begins."""
+        """Index at which the current piece begins."""
         self.is_inside = False
         self.has_opened = False
-        """Whether any opening mark was met, even one that is only talked about."""
+        """True if there was an opening mark, even one that is only mentioned."""
         self.has_reasoning = False
         self.nested = 0
-        """Opening marks inside blocks that may still be closed."""
+        """Number of opening marks inside blocks that may still be closed."""
         self.answers: list[str] = []
         self.thoughts: list[str] = []
         self.pending: tuple[int, int] | None = None
         """Start and end of an opening mark inside a line, which counts if it is closed."""
 
     def skip_special_tokens(self, first: re.Match[str]) -> None:
-        """Begin behind invisible characters and special tokens if nothing else is before the first mark."""
+        """Begin after invisible characters and special tokens if nothing else is before the first mark."""
         before = _BEFORE_TEXT.match(self.text)
         if before is not None and before.end() == first.start():
             self.start = first.start()
 
     def read(self, mark: re.Match[str], *, is_in_code: bool) -> None:
-        """Take one mark into account."""
+        """Process one mark."""
         if mark["close"]:
             self._read_closing(mark, is_in_code)
         else:
@@ -355,7 +355,7 @@ class _BlockReader:
         self.is_inside = False
 
     def _end_earlier_reasoning(self, mark: re.Match[str]) -> None:
-        """Count everything up to a closing mark as reasoning."""
+        """Count everything before a closing mark as reasoning."""
         earlier = [*self.answers, self.text[self.start : mark.start()]]
         self.thoughts.extend(earlier)
         self.answers.clear()
@@ -385,7 +385,7 @@ class _BlockReader:
 
 
 def _separate_words(text: str) -> Separated | None:
-    """Read reasoning between words that begin the text, as `LEADING_WORDS` has them."""
+    """Read reasoning between the words in `LEADING_WORDS` that begin the text."""
     bare = text.lstrip()
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):
@@ -439,7 +439,7 @@ def _until_channel_end(text: str) -> str:
 
 
 def _fence_positions(text: str) -> list[int]:
-    """Return where the lines are that open and close code fences."""
+    """Return the positions of the lines that open and close code fences."""
     if "```" not in text and "~~~" not in text:
         return []
     return [fence.start() for fence in _FENCE.finditer(text)]
@@ -458,7 +458,7 @@ def _is_quoted(text: str, mark: re.Match[str]) -> bool:
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """Return the pieces of an answer as one text, without the blank space that reasoning left."""
+    """Return the pieces of an answer as one text, without the blank space left by reasoning."""
     joined = ""
     for piece in map(_without_blank_start, pieces):
         if not piece.strip():
@@ -479,7 +479,7 @@ def _without_blank_start(piece: str) -> str:
 
 
 def _unwrap(answer: str) -> str:
-    """Return an answer without the `<response>` element around it."""
+    """Return an answer without its `<response>` element."""
     wrapped = _RESPONSE_TAG.fullmatch(answer)
     return answer if wrapped is None else _without_blank_start(wrapped[1]).rstrip()
 

@@ -101,7 +101,7 @@ def _openai_calls(turn: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def _openai_call(call: Any) -> ToolCall:
-    """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without that frame."""
+    """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without the outer object."""
     if not isinstance(call, Mapping):
         raise ValueError(f"a tool call is an object, got {shorten(call)}")
     function = call.get("function")
@@ -241,7 +241,7 @@ def _hermes_calls(text: str) -> list[ToolCall]:
 
 
 def _hermes_result(text: str) -> ToolResult:
-    """Return a result; the ones of Hermes name their tool: `{"name": …, "content": …}`."""
+    """Return a result. Hermes's results name their tool: `{"name": …, "content": …}`."""
     contents: tuple[Any, ...] = (text,)
     try:
         value = json.loads(text)
@@ -258,7 +258,7 @@ def _hermes_result(text: str) -> ToolResult:
 
 
 class CallLinks:
-    """Gives ids to calls without one, and joins results to calls, in the order of a conversation."""
+    """Gives ids to calls without one, and links results to calls, in the order of a conversation."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -277,7 +277,7 @@ class CallLinks:
         return call
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Return the result with the id of its call. Raise `ValueError` if no earlier call can be meant."""
+        """Return the result with the id of its call. Raise `ValueError` if there is no matching call."""
         call_id = result.call_id
         if call_id.startswith(_UNLINKED):
             call_id = self._named(call_id.removeprefix(_UNLINKED))

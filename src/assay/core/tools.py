@@ -23,7 +23,7 @@ TOOL_CHOICES = ("auto", "none", "required")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call, as the model sees it."""
+    """A function that a model may call, as it is described to the model."""
 
     name: str
     description: str = ""
@@ -50,7 +50,7 @@ class ToolCall:
     arguments: Mapping[str, Any] | str
     """Arguments by name. Text if the model wrote something that is not a JSON object."""
     signature: str = ""
-    """Opaque text that a service wants back with the call."""
+    """Opaque text that a service requires to be sent back with the call."""
     kind: ClassVar[str] = "tool_call"
 
     @property
@@ -79,9 +79,9 @@ class ToolResult:
     call_id: str
     parts: "tuple[Part, ...]" = ()
     error: str = ""
-    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is one.
+    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is a result.
 
-    The words for the model are in `parts`.
+    The message for the model is in `parts`.
     """
     kind: ClassVar[str] = "tool_result"
 
@@ -101,7 +101,7 @@ def part_words(part: Any) -> str:
 
 
 def read_arguments(value: Any) -> Mapping[str, Any] | str:
-    """Return the arguments of a call: a JSON object, or the text that is none.
+    """Return the arguments of a call: a JSON object, or the text if it is not one.
 
     Empty arguments are an empty object, because services write them for a tool without parameters.
     """
@@ -182,7 +182,7 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
         schema = NO_PARAMETERS
     if not isinstance(schema, Mapping):
         raise ValueError(
-            f"the parameters of the tool {name!r} are no JSON schema: {shorten(schema)}"
+            f"the parameters of the tool {name!r} are not a JSON schema: {shorten(schema)}"
         )
     schema = with_usual_types(schema)
     if not _may_be_object(schema):

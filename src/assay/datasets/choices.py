@@ -20,7 +20,7 @@ from .faults import RowFault
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-"""A letter as some benchmarks write the right answer: `(A)` or `A.`"""
+"""A letter in a form that some benchmarks use for the right answer: `(A)` or `A.`"""
 Way = Literal["text", "index"]
 """How numbers among the right answers are read."""
 
@@ -185,7 +185,7 @@ def letter_of(
 def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
     """Return how this answer must be read if only one reading is possible, else None.
 
-    Letters and labels decide nothing.
+    Letters and labels do not decide it.
     """
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:

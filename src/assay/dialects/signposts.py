@@ -1,4 +1,4 @@
-"""Names that other tools know and assay does not run: what to install, instead of the nearest spelling."""
+"""Names that other tools know and assay does not run, with advice on what to install."""
 
 from pathlib import Path
 
@@ -70,11 +70,11 @@ BY_KEYS: tuple[tuple[frozenset[str], str, str], ...] = (
 BY_PREFIX: dict[str, tuple[str, str]] = {
     "harbor/": ("a dataset of Harbor", _HARBOR),
 }
-"""By what a name begins with."""
+"""The same by the beginning of a name."""
 
 
 def signpost(name: str) -> UsageError | None:
-    """Return what to do for a name that assay does not have and another tool does, or None."""
+    """Return advice for a name that assay does not have and another tool has, or None."""
     folded = name.lower().replace("-", "_")
     if folded.endswith((".yaml", ".yml")):
         return _file_of_another_tool(Path(name).expanduser())
@@ -104,7 +104,7 @@ def _answer(name: str, title: str, fix: str) -> UsageError:
 
 
 def _in_library(name: str) -> UsageError | None:
-    """Return the answer for a task of an installed library that was named without its prefix."""
+    """Return the error for a task of an installed library that was named without its prefix."""
     entry = library_name(name)
     if entry is None:
         return None

@@ -1,4 +1,4 @@
-"""Names in a Python file, read from its text: what it defines, and what it imports from where. Nothing is run."""
+"""Names in a Python file, read from its text: those that it defines, and those that it imports. Nothing is run."""
 
 import ast
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ class ImportFrom:
     """Number of leading dots."""
     module: str
     names: tuple[tuple[str, str], ...]
-    """Each name in its module, and its name here; `*` for all of them."""
+    """Each name in its module with its name in this file; `*` for all of them."""
 
     @property
     def is_star(self) -> bool:
@@ -33,11 +33,11 @@ class SourceNames:
     """Functions, classes and variables that the file defines, and modules it imports by `import x`."""
     imports: tuple[ImportFrom, ...]
     declared: frozenset[str] | None
-    """The names of a literal `__all__`; `None` without one."""
+    """The names in a literal `__all__`; `None` if there is none."""
 
     @property
     def exported(self) -> frozenset[str]:
-        """The names the file offers to others: its `__all__`, else every public name except those of star imports."""
+        """The names that the file exports: its `__all__`, else every public name except those of star imports."""
         if self.declared is not None:
             return self.declared
         imported = set()
@@ -129,7 +129,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def words_in(file: Path) -> frozenset[str]:
-    """Return the names that a file uses anywhere."""
+    """Return all names that a file uses."""
     tree = parsed(file)
     if tree:
         return frozenset(

@@ -23,9 +23,9 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Numbers that differ by less are drawn on a linear axis."""
+"""Ratio of numbers below which a linear axis is used."""
 NAMED_DOTS = 10
-"""Dots of a scatter that have their names beside them: those that moved most."""
+"""Dots of a scatter plot that are labelled: those that moved most."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
 """Pixels around the centre of a dot that no name covers."""
@@ -206,7 +206,7 @@ def histogram(
 def _columns(
     counts: Sequence[int], names: Sequence[str], width: float, height: float
 ) -> list[Markup]:
-    """Return the columns of a histogram over its axis; `names` are those of the edges."""
+    """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
     base = height - 36
     inner = width - 2 * MARGIN
     step = inner / len(counts)
@@ -502,7 +502,7 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return values with their intervals one under another on one scale; differences `around_zero`."""
+    """Return values with their intervals below each other on one scale; differences `around_zero`."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []

@@ -18,7 +18,7 @@ PYTHON = ("python", "python3")
 TIME_ZONES = Path("/usr/share/zoneinfo")
 """The time zones of the machine, which `zoneinfo` reads."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Prefixes that hold far more than an interpreter."""
+"""Prefixes that contain far more than an interpreter."""
 
 
 @cache

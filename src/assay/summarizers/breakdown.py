@@ -13,7 +13,7 @@ from .table import Table
 from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
-"""A tag with more values than this is a name, not a breakdown. It is counted and left out."""
+"""A tag with more values than this is an identifier, not a breakdown. It is counted and left out."""
 
 
 def in_order(values: Iterable[str]) -> list[str]:
@@ -117,7 +117,7 @@ def break_down(
 def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
     """Return an estimate as the fields of a result, with a flag if its interval is unreliable.
 
-    Without an interval the standard error is left out too, since it would be 0.
+    Without an interval the standard error is left out as well, since it would be 0.
     """
     if estimate.low is None or estimate.high is None:
         ci = None
@@ -181,7 +181,7 @@ def _by_tag_set(
 def _distributed(
     numbers: Sequence[Any], tag_sets: Sequence[int], count: int, typecode: str
 ) -> list["array[Any]"]:
-    """Return `count` arrays: the numbers of each set of tags."""
+    """Return `count` arrays with the numbers of each set of tags."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]
     for tag_set, number in zip(tag_sets, numbers, strict=True):
         parts[tag_set].append(number)

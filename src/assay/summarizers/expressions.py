@@ -20,7 +20,7 @@ ROUNDS = "rounds"
 
 
 def _flatten(values: Sequence[Any]) -> list[Any]:
-    """Return the arguments of a function, lists among them taken apart."""
+    """Return the arguments of a function with lists among them flattened."""
     numbers: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -116,7 +116,7 @@ class Expression:
         return list(dict.fromkeys(_names(self.tree)))
 
     def evaluate(self, lookup: Lookup) -> Any:
-        """Return its value; `lookup` gives the value of each name."""
+        """Return its value. `lookup` returns the value of each name."""
         return _evaluate(self.tree, lookup)
 
     def linear_weights(self, names: Sequence[str]) -> list[float] | None:
@@ -139,7 +139,7 @@ class Expression:
 
 
 def _only(name: str) -> Lookup:
-    """Return a lookup that gives 1 for one name and 0 for all others."""
+    """Return a lookup that returns 1 for one name and 0 for all others."""
     return lambda other: float(other == name)
 
 

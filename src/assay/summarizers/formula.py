@@ -40,22 +40,22 @@ class UnknownCount(SummarizerError):
 class Formula:
     """A number computed from named counts, each of them summed over all answers.
 
-    A count is an expression of what scorers said of one answer: their values and the numbers in their `details`. `1`
+    A count is an expression of the values that scorers gave one answer and the numbers in their `details`. `1`
     counts answers. `rounds` are the values of all rounds of a dialogue: `min(rounds)` is the worst. With several
-    scorers, `SCORER.NAME` tells them apart, and one formula may use several.
+    scorers, `SCORER.NAME` names one of them, and one formula may use several.
 
-    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1,
-    "attempted": "is_correct + is_incorrect"}, bounds=(0, 1))`
+    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1, "attempted":
+    "is_correct + is_incorrect"}, bounds=(0, 1))`
     """
 
     metric: str
     """The name of the number."""
     value: str
-    """The formula, of the names in `counts`."""
+    """The formula, an expression of the names in `counts`."""
     counts: Mapping[str, Count]
-    """For each name what is summed: an expression, or a list of names to add."""
+    """For each name, the expression that is summed, or a list of names to add."""
     bounds: Sequence[float | None] | None = None
-    """The lowest and the highest value of the number; a highest of None is open."""
+    """The lowest and the highest value of the number. A highest value of None is open."""
     higher_is_better: bool = True
     pools: ClassVar[bool] = True
     applies_weights: ClassVar[bool] = True
@@ -83,7 +83,7 @@ class Formula:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """Yield the number, once for each scorer that has all names; once for all if only several have them."""
+        """Yield the number, once for each scorer that has all names; once in total if no single one has."""
         reading = self._reading(records, context)
         if reading is None:
             return
@@ -124,7 +124,7 @@ class Formula:
     def _reading(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Reading | None:
-        """Return how counts are read here; None if another scorer's records are the ones to read."""
+        """Return how counts are read here; None if they are read from another scorer's records."""
         unread = unread_value((), context)
         needed = self._needed()
         own_names = names_in(records)
@@ -220,5 +220,5 @@ class Formula:
 
 
 def _is_first(context: SummaryContext) -> bool:
-    """Return True for the first scorer of the task: a formula of several is computed there."""
+    """Return True for the first scorer of the task, for which a formula of several scorers is computed."""
     return next(iter(context.beside), context.scorer) == context.scorer

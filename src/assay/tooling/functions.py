@@ -45,11 +45,11 @@ class FunctionTools:
 
     @property
     def identity(self) -> Any:
-        """The functions, whose code decides about the results."""
+        """The functions, whose code determines the results."""
         return self.functions
 
     def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
-        """Return the functions as the model sees them."""
+        """Return the descriptions of the functions for the model."""
         return self._tools
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class FunctionSession:
         return as_result(call, value)
 
     async def close(self) -> None:
-        """Do nothing: the functions hold nothing."""
+        """Do nothing, because functions have no resources to release."""
 
 
 def _called(work: Callable[[], Any]) -> Any:
@@ -106,7 +106,7 @@ def _called(work: Callable[[], Any]) -> Any:
 
 
 class _Bound:
-    """A function, and how the arguments of a call become its own."""
+    """A function, with the conversion of a call's arguments to its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -125,7 +125,7 @@ class _Bound:
         }
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the types that the function names."""
+        """Return the arguments converted to the types that the function names."""
         values = dict(arguments)
         for name, hint in self._hints.items():
             if name in values:
@@ -134,12 +134,12 @@ class _Bound:
 
 
 def needs_conversion(hint: Any) -> bool:
-    """Return True if JSON values of this type are not yet what Python means by it."""
+    """Return True if JSON values of this type must be converted to the Python type."""
     return hint not in (str, bool, Any, type(None), dict, list)
 
 
 def converted(value: Any, hint: Any) -> Any:
-    """Return a JSON value as the type that a function names: enums, dataclasses, tuples, sets, whole numbers."""
+    """Return a JSON value converted to the type that a function names: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
@@ -188,7 +188,7 @@ def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> A
 
 
 def _converted_to_one(value: Any, hints: Sequence[Any]) -> Any:
-    """Return the value as the first type of a union that takes it."""
+    """Return the value as the first type of a union that accepts it."""
     if value is None:
         return None
     for hint in hints:

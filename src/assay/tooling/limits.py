@@ -1,7 +1,7 @@
-"""Limits of one sample: rounds, calls, tokens, cost and seconds. A limit is an outcome, not an error.
+"""Limits of one sample: rounds, calls, tokens, cost and seconds. Reaching a limit is an outcome, not an error.
 
-What a sample has used is counted from its answers and the recorded seconds of its calls, so that a run which continues
-after a kill counts the same.
+The usage of a sample is counted from its answers and the recorded seconds of its calls, so that a run that
+continues after a kill counts the same.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ..core import Outcome, Output, UsageError
 from ..core.plural import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Calls of one answer that are run. The model reads that the others are not."""
+"""Most calls of one answer that are run. The model is told that the others are not."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -23,10 +23,10 @@ class SampleLimits:
     """Answers of the model."""
     calls: int | None = None
     tokens: int | None = None
-    """Tokens that the model read and wrote, in all rounds."""
+    """Tokens that the model read and wrote in all rounds."""
     cost: float | None = None
     seconds: float | None = None
-    """Seconds of answers and calls, without waiting."""
+    """Seconds of answers and calls, without waiting times."""
     call_seconds: float = USUAL_CALL_SECONDS
     """Seconds that one call may take before it is ended."""
 
@@ -92,7 +92,7 @@ class Used:
     seconds: float = 0.0
 
     def add_answer(self, output: Output, cost: float | None = None) -> None:
-        """Count an answer of the model. `cost` is used if the service names none."""
+        """Count an answer of the model. `cost` is used if the service reports none."""
         self.turns += 1
         self.seconds += output.seconds or 0.0
         usage = output.usage

@@ -1,4 +1,4 @@
-"""Results of calls: what a tool returned, as the parts that a model reads."""
+"""Results of calls: the return value of a tool, as parts that a model reads."""
 
 import dataclasses
 import enum
@@ -11,7 +11,7 @@ from ..core import Audio, Image, Json, Media, Part, Text, Video
 from ..core.tools import ToolCall, ToolResult
 
 LARGEST_RESULT = 1_000_000
-"""Bytes of text in one result. The rest is cut, and the model reads that it was."""
+"""Most bytes of text in one result. The rest is cut, and the model is told so."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 
 
 def as_result(call: ToolCall, value: Any) -> ToolResult:
-    """Return what a tool returned as the result of a call: text as it is, media as parts, anything else as JSON."""
+    """Return the result of a call from a tool's return value: text unchanged, media as parts, anything else as JSON."""
     if isinstance(value, ToolResult):
         if value.call_id == call.id:
             return value
@@ -108,7 +108,7 @@ def within_limits(result: ToolResult) -> ToolResult:
 
 
 def spell_controls(text: str) -> str:
-    r"""Return the text with control characters as `\x1b`; the same object if it has none."""
+    r"""Return the text with control characters spelled as `\\x1b`; the same object if it has none."""
     if _CONTROL.search(text) is None:
         return text
     return _CONTROL.sub(_spelled, text)

@@ -34,7 +34,7 @@ SIMPLE_TYPES: Mapping[Any, str] = {
 }
 LISTS = (list, tuple, set, frozenset, Sequence)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Names that every service accepts."""
+"""Pattern of names that every service accepts."""
 _SECTION = re.compile(
     r"^[ \t]*(args|arguments|parameters|params|returns?|raises|yields?|examples?|notes?):?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -60,7 +60,7 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
     docstring = inspect.getdoc(function) or ""
     if not docstring.strip():
         raise UsageError(
-            f"the tool {name!r} has no docstring, which tells the model what it does",
+            f"the tool {name!r} has no docstring, from which the model learns what it does",
             where=where,
             fix='begin its body with a line such as """Add two numbers."""',
         )
@@ -241,7 +241,7 @@ def _collection(
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and what it says about each parameter."""
+    """Return the description in a docstring, and its text about each parameter."""
     notes: dict[str, str] = {}
     description_end = len(text)
     for entry in _SPHINX.finditer(text):

@@ -1,9 +1,9 @@
-"""Decide which requests the viewer answers: only those of a browser on this machine that was given the link.
+"""Decide which requests the viewer answers: only those of a browser on this machine that opened the link.
 
-Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be
-the same host, so that no other page can read or write. Everything except the empty page needs a cookie, which
-the link's one-time token buys. Response headers forbid what the app does not use: foreign and inline scripts,
-frames, forms and other hosts.
+Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be the
+same host, so that no other page can read or write. Everything except the empty page needs a cookie, which the
+browser gets for the link's one-time token. Response headers forbid what the app does not use: foreign and inline
+scripts, frames, forms and other hosts.
 """
 
 import hmac
@@ -38,7 +38,7 @@ HEADER = "x-assay"
 """Requests that change something need this header, which forms and images of other pages cannot set."""
 
 LONGEST_BODY = 16_384
-"""Maximum size of a request body in bytes. It holds before the sender is known."""
+"""Maximum size of a request body in bytes. It is applied before the sender is known."""
 TOO_LONG = 413, f"a request may hold {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
@@ -222,7 +222,7 @@ async def _read_body(receive: Any) -> bytes | None:
 
 
 def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
-    """Return a `receive` that gives a body that was read already."""
+    """Return a `receive` that returns a body that was read already."""
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]

@@ -21,7 +21,7 @@ ANSWER_SECONDS = 8.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection that is closed if it is one too many, or takes too long to send a request or to read the answer."""
+    """A connection that is closed if there are too many, or if it takes too long to send a request."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -39,7 +39,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle what was received. Once a request is whole, its answer has a deadline."""
+        """Handle received data. A complete request no longer has a deadline."""
         super().handle_events()
         cycle = self.cycle
         if cycle is not None and not cycle.more_body and not cycle.response_complete:
@@ -89,7 +89,7 @@ class ViewerServer(uvicorn.Server):
         self._when_listening = when_listening
 
     async def startup(self, sockets: Any = None) -> None:
-        """Start to listen, then say so."""
+        """Start to listen, then call the function."""
         await super().startup(sockets)
         if self.started:
             self._when_listening()

@@ -308,7 +308,7 @@ def test_an_interrupted_run_leaves_its_batch_and_the_next_one_waits_for_it(
     assert place.run(api) == 130
 
     captured = capsys.readouterr()
-    assert "goes on at the service" in captured.err
+    assert "continues at the service" in captured.err
     assert "assay batches RUN --cancel" in captured.err
     place.host.polls = 0
     assert place.run(api) == 0

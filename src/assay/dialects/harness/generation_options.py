@@ -7,9 +7,9 @@ from ...core import GenerateOptions, UsageError, shorten
 from .random_state import OTHER_SEED
 
 DEFAULT_MAX_TOKENS = 256
-"""Tokens of an answer where a task names no limit, as in lm-eval."""
+"""Most tokens of an answer if a task sets no limit, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""Names of the longest answer; as in lm-eval, the first one that is set counts."""
+"""Names of the token limit. As in lm-eval, the first one that is set counts."""
 PASSED_ON: Mapping[str, str] = {
     "top_p": "top_p",
     "top_k": "top_k",
@@ -30,12 +30,12 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "is_gen": (True,),
     "pad_token_id": (None,),
 }
-"""Options and the values with which they change nothing. Any other value is refused."""
+"""Options and those of their values that have no effect. Any other value is refused."""
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 
 def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
-    """Return generation options of lm-eval as options of assay, or raise for one that cannot be honoured."""
+    """Return lm-eval's generation options as options of assay. Raise for an option that is not supported."""
     rest = dict(kwargs)
     length = None
     for name in LENGTHS:

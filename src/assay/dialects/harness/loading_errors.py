@@ -1,4 +1,4 @@
-"""One line for each way in which loading a task of a library can fail."""
+"""One-line errors for all ways in which loading a task of a library can fail."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,12 +9,12 @@ from pathlib import Path
 from ...core import AssayError, UsageError, shorten, trust
 
 Explain = Callable[[], UsageError | None]
-"""Returns what is wrong with the names in a task's configuration, or None."""
+"""Returns the error about unknown names in a task's configuration, or None."""
 
 
 @contextmanager
 def translating(where: str, explain: Explain) -> Iterator[None]:
-    """Turn whatever loading raises into one line with file, key and fix; keep what helpers print to themselves."""
+    """Turn any error while loading into one line with file, key and fix. Output that helpers print is discarded."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
             yield

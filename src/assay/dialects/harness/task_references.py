@@ -1,4 +1,4 @@
-"""From names and YAML files to references of single tasks and groups, and how their runs are identified."""
+"""Resolve names and YAML files to references of single tasks and groups, and identify their runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return what a text names: a name of the package, or all that a YAML file defines."""
+    """Return the references in a text: a name in the package, or all tasks that a YAML file defines."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -67,7 +67,7 @@ def references_in(text: str, library: Library) -> list[TaskReference]:
 def expanded(
     reference: TaskReference, index: Index, library: Library
 ) -> list[TaskReference]:
-    """Return the references of a tag's tasks, and of a group's where it does no more than name them."""
+    """Return references to the tasks of a tag, or of a group that only names them."""
     entry = find_entry(reference.name, index, library)
     if entry.kind == "task":
         return [reference]
@@ -99,7 +99,7 @@ def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
 
 
 def known_names(reference: TaskReference, library: Library) -> Index:
-    """Return all names a reference may use: those of its own file, of its folder, then of the package."""
+    """Return all names that a reference may use: from its own file, its folder, then the package."""
     installed = installed_index(library)
     if not reference.path:
         return installed
@@ -109,7 +109,7 @@ def known_names(reference: TaskReference, library: Library) -> Index:
 
 
 def check_files(name: str, index: Index, library: Library) -> None:
-    """Raise for an include cycle, a missing include, or code that the command does not name."""
+    """Raise for an include cycle, a missing include, or code that the command line does not name."""
     folder = library.tasks_folder()
     check_members(name, index, library)
     for leaf in [name, *leaf_names(name, index)]:
@@ -149,7 +149,7 @@ def _names_alone(members: Any) -> Iterator[str]:
 
 
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
-    """Return the generation options of the tasks where they agree; each prompt brings its own."""
+    """Return the generation options that all tasks share. Each prompt brings its own options."""
     options = set()
     for entry in loaded.tasks.values():
         if entry.task.OUTPUT_TYPE == "generate_until":
@@ -159,7 +159,7 @@ def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
 
 
 def run_digest(loaded: Loaded, settings: TaskSettings, library: Library) -> str:
-    """Return a digest of the tasks and of the version of the library."""
+    """Return a digest of the tasks and the version of the library."""
     parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
     if settings.system is not None:
         parts.append(settings.system)
@@ -192,7 +192,7 @@ def protocol_of(
 
 
 def description_of(loaded: Loaded, library: Library) -> str:
-    """Return what a task is, in a few words."""
+    """Return a short description of a task."""
     if loaded.group is not None:
         return f"{library.title} group of {len(loaded.tasks)} tasks"
     [entry] = loaded.tasks.values()

@@ -1,4 +1,4 @@
-"""Read what a toolkit's `evaluate` returned, in any shape, as named numbers."""
+"""Read the return value of a toolkit's `evaluate`, in any shape, as named numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 def as_numbers(value: Any) -> dict[str, Any]:
     """Return nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a single number.
 
-    A text that is a number counts as one; other texts and empty cells are left out.
+    A text that is a number counts as one. Other texts and empty cells are left out.
     """
     if value is None:
         return {}
@@ -90,7 +90,7 @@ def _named(entries: Any) -> dict[str, Any]:
 def _from_records(
     records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return one row as it is; several rows each under their words, else under their row label."""
+    """Return a single row under the names of its columns; several rows each under their text cells or row label."""
     by_label: dict[str, Any] = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {
@@ -113,7 +113,7 @@ def _from_records(
 
 
 def _given(value: Any) -> float | None:
-    """Return a single number, even if it is not finite, so that the table can report it."""
+    """Return a single number. It may be infinite or NaN, because the table can report that."""
     plain = (
         value.item()
         if hasattr(value, "item") and getattr(value, "size", 1) == 1
@@ -127,7 +127,7 @@ def _given(value: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a finite number, or a text that is one; `None` for everything else, such as an empty cell."""
+    """Return a finite number, or a text that is one; `None` for anything else, such as an empty cell."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     if isinstance(value, str):

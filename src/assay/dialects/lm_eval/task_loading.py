@@ -1,4 +1,4 @@
-"""Loading tasks and groups with the classes of lm-eval, and one line for each way in which that can fail."""
+"""Load tasks and groups with the classes of lm-eval, with one-line errors."""
 
 import functools
 import threading
@@ -33,18 +33,18 @@ _lock = threading.Lock()
 
 @dataclass
 class _Cache:
-    """The last loaded tasks: a plan, its samples and its driver ask for the same ones."""
+    """The last loaded tasks. A plan, its samples and its driver ask for the same ones."""
 
     entries: dict[Any, Loaded] = field(default_factory=dict)
 
 
 _cache = _Cache()
 MOST_KEPT = 64
-"""Loaded tasks that stay in memory: a tag may stand for many."""
+"""Most loaded tasks in memory. A single tag may name many."""
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
-    """Load a task or a group, or raise one line that says what is wrong."""
+    """Load a task or a group. If that fails, raise a one-line error."""
     key = (reference, settings, _file_state(reference))
     with _lock:
         if key not in _cache.entries:
@@ -100,7 +100,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and what it refers to.
+    """Return a task manager that knows one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -125,7 +125,7 @@ def _manager(name: str, index: Index) -> Any:
 
 @contextmanager
 def _own_rows(settings: TaskSettings) -> Iterator[None]:
-    """While tasks are made, give them the rows of `--data`, or those they name with errors in one line."""
+    """While tasks are loaded, give them the rows of `--data`, or their own rows with one-line errors."""
     task_module = package.module("api.task")
     base, configurable = task_module.Task, task_module.ConfigurableTask
     original = base.download, configurable.download
@@ -184,7 +184,7 @@ def _check_splits(config: Any, dataset: Any) -> None:
 
 
 def _process_once(config: Any) -> None:
-    """Let `process_docs` see each split once, as the cache of `datasets` does for data on disk.
+    """Call `process_docs` once for each split, like the cache of `datasets` does for data on disk.
 
     Some tasks shuffle options there. A second call would give other documents.
     """
@@ -205,7 +205,7 @@ def _process_once(config: Any) -> None:
 
 
 def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
-    """Let a task run what the model wrote in the sandbox alone, or raise."""
+    """Make a task run the model's programs only in the sandbox. Raise if that is impossible."""
     if not getattr(task, "UNSAFE_CODE", False):
         return
     if entry is None or not entry.is_unsafe:

@@ -1,4 +1,4 @@
-"""Loading tasks and groups with the classes of lmms-eval."""
+"""Load tasks and groups with the classes of lmms-eval."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -27,17 +27,17 @@ from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
 
 MOST_KEPT = 16
-"""Loaded tasks that stay in memory."""
+"""Most loaded tasks in memory."""
 UNSUPPORTED: Mapping[str, str] = {
     "generate_visual_cot": "the model would have to draw between two thoughts",
 }
-"""Output types that no model of assay can produce, and why."""
+"""Output types that no model of assay can produce, and the reasons."""
 _lock = threading.Lock()
 _loaded: dict[Any, Loaded] = {}
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
-    """Load a task or a group, or raise one line that says what is wrong."""
+    """Load a task or a group. If that fails, raise a one-line error."""
     state = Path(reference.path).stat().st_mtime_ns if reference.path else 0
     key = (reference, settings, state)
     with _lock:
@@ -84,7 +84,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and what it refers to. Indexing the package would take seconds."""
+    """Return a task manager that knows one name and the names it refers to. Indexing the package would take seconds."""
     manager = lmms_package.module("tasks").TaskManager(include_defaults=False)
     entries: dict[str, dict[str, Any]] = {}
     waiting = [name]
@@ -100,7 +100,7 @@ def _manager(name: str, index: Index) -> Any:
 
 
 def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
-    """Return a name as the package's own index holds it."""
+    """Return a name in the form of the package's own index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
     kind = "python_task" if entry.output_type == "class" else entry.kind
@@ -123,7 +123,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     ) -> dict[str, Any]:
         if yaml_config is not None:
             raise UsageError(
-                "an inline task with `include`", fix="give the task a file of its own"
+                "an inline task with `include`", fix="put the task into a separate file"
             )
         return resolved_yaml(yaml_path)
 
@@ -219,7 +219,7 @@ def _given_splits(config: Any, settings: TaskSettings) -> Any:
 
 
 def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the tasks of a loaded group, nested ones included, by name."""
+    """Return all tasks of a loaded group by name, including nested ones."""
     tasks: dict[str, Any] = {}
     for name, entry in loaded.items():
         if isinstance(entry, Mapping):

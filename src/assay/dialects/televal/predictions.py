@@ -1,7 +1,7 @@
 """A file of predictions as a dataset, and a model that replays it.
 
-Each line has at least `key`, `pred` and `ref`. Rows that `--mode infer` could not answer have no line in the file; they
-follow its lines as rows marked with `UNANSWERED`, so that they stay in the count.
+Each line has at least `key`, `pred` and `ref`. Rows that `--mode infer` could not answer have no line in the file.
+They are added after its lines as rows marked with `UNANSWERED`, so that they are counted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +41,10 @@ REMOVED = {
 
 @dataclass(frozen=True)
 class ReadLine:
-    """Turn a line of predictions into a sample; the rounds of a dialogue share a cluster."""
+    """Turns a line of predictions into a sample. The rounds of a dialogue share a cluster."""
 
     is_upstream: bool = False
-    """A line is known by its place: keys may be given twice."""
+    """True to identify a line by its number, because keys may occur twice."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
@@ -78,7 +78,7 @@ class ReadLine:
 
 
 def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
-    """Return a sample whose answer failed; raise `DataError` where the row of the dataset was unusable."""
+    """Return a sample whose answer failed. Raise `DataError` if the row of the dataset was unusable."""
     failure = row[UNANSWERED]
     if failure["outcome"] == "data_error":
         raise DataError(failure["error"])
@@ -88,7 +88,7 @@ def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
 
 @dataclass(frozen=True)
 class WithUnanswered:
-    """The rows of a file of predictions, then the rows for which it has none."""
+    """The rows of a file of predictions, followed by the rows for which it has no line."""
 
     lines: Any
     """The file, or a function that yields its rows."""
@@ -104,10 +104,7 @@ class WithUnanswered:
 
 
 def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str, Any]]:
-    """Return a row for each sample of an infer run that has neither an answer nor one of the keys.
-
-    An answered sample counts too if its line was removed from the file, unless the file has keys of other data.
-    """
+    """Return a row for each sample of an infer run without an answer whose key is not among `keys`."""
     if not run.is_dir():
         return []
     reader = RunReader(run)
@@ -181,19 +178,19 @@ def lines_in(rows: Any, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, An
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question as far as it is known."""
+    """Return the question, as far as the file has it."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The model that made a file of predictions, known by the file alone."""
+    """The model that made a file of predictions. Only the file is known."""
 
     name: str
     folder: Path = field(compare=False)
     """The base of relative audio paths, if it is not the working folder."""
     is_upstream: bool = False
-    """A line without an answer is judged too."""
+    """True if a line without an answer is judged, too."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
         compare=False,

@@ -65,7 +65,7 @@ def evaluate(
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
-    """Return the given flags that have no effect, to report them to the user."""
+    """Return the given flags that have no effect, so that the user can be told."""
     return idle(parse(arguments))
 
 
@@ -78,7 +78,7 @@ def _run(
     *,
     documented: bool,
 ) -> RunResult:
-    """Run one model on one dataset; `documented` selects the revision whose files are written."""
+    """Run one model on one dataset. `documented` selects the revision whose files are written."""
     options = _options(pair, flags)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
@@ -188,7 +188,7 @@ def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> 
 
 
 def _scored(flags: argparse.Namespace) -> argparse.Namespace:
-    """Return the flags for answers from a file, which are read and evaluated together."""
+    """Return the flags for answers from a file, which are read and evaluated in one step."""
     return argparse.Namespace(
         **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
     )
@@ -218,7 +218,7 @@ def _is_early(model: str) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Return True if options will be matched; their result is an Excel file regardless of `$PRED_FORMAT`."""
+    """Return True if options will be matched. The result is then an Excel file, whatever `$PRED_FORMAT` is."""
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers
@@ -267,7 +267,7 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
 
 
 def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
-    """Return the options with the judge: all its arguments for an `evaluate`, only the model's for assay's scorers."""
+    """Return the options with the judge. An `evaluate` gets all its arguments, assay's scorers only the model's."""
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
     )
@@ -335,7 +335,7 @@ def _earlier(home: Path, name: str) -> Path | None:
 
 
 def _new_folder(home: Path, name: str, stamp: str) -> Path:
-    """Return the folder of this command, named after the time; another if that one has a run of this dataset."""
+    """Return the folder of this command, named after the time; another one if that has a run of this dataset."""
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
         folder, number = home / f"{stamp}-{number}", number + 1

@@ -20,7 +20,7 @@ LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
 WITHOUT_TOPS = "the server reports no `top_logprobs`, so no answer counts as the one greedy decoding would give"
 NEAR = 0.01
-"""Log-probabilities closer than this are equal: servers round them."""
+"""Log-probabilities whose difference is smaller count as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
@@ -59,9 +59,10 @@ class Weighed(NamedTuple):
 
 
 def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
-    """Return the body that weighs one text, or several at once.
+    """Return the body of a request that scores one text, or several at once.
 
-    One token is written and thrown away: not every server writes none, and it shows whether the report is aligned.
+    It asks for one new token, which is thrown away: not every server can write none, and the token shows whether
+    the report is aligned.
     """
     body: dict[str, Any] = {
         "model": name,
@@ -75,9 +76,9 @@ def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
 
 
 def choices_of(answer: Any, count: int) -> Choices | None:
-    """Return the choices of an answer to `count` prompts in their order, or None if there are not as many.
+    """Return the choices of an answer to `count` prompts in their order; None if their number differs.
 
-    A server that takes one prompt a request may also ignore the others.
+    A server that takes one prompt per request may also ignore the others.
     """
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
@@ -158,7 +159,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the part of each text that is measured: all of it, or the continuation with the blanks before it."""
+    """Return the part of each text that is scored: all of it, or the continuation with the blanks before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -278,7 +279,7 @@ def _check_written(
 
 
 def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
-    """Return where each token begins in the text; below 0 for those a server puts before it."""
+    """Return the index in the text at which each token begins; negative for tokens that a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
         begins = [-start]
@@ -293,7 +294,7 @@ def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
 
 
 def _fit(offsets: Sequence[Any], tokens: Sequence[str]) -> bool:
-    """Return True if offsets rise and most plain tokens are as long as the distance to the next."""
+    """Return True if the offsets rise and most plain tokens are as long as the distance to the next offset."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
@@ -331,7 +332,7 @@ def _lacks(what: str, way: Way) -> str:
 def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Likelihood:
     """Return the sum over the tokens that reach into `part`, which ends the text.
 
-    The first token of a `whole` text is left out if the server puts nothing before it.
+    The first token of a `whole` text is left out if the server puts no token before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)

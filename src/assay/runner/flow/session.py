@@ -53,7 +53,7 @@ from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """Something that an interruption stops."""
+    """An object that an interruption stops."""
 
     def stop(self) -> None: ...
 
@@ -69,7 +69,7 @@ class Session:
     ask_model: bool
     cache: ResponseCache | None = None
     floors: Floors = field(default_factory=dict)
-    """What agents that do nothing get in the tasks with tools."""
+    """Values of agents that do nothing, for the tasks with tools."""
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -81,13 +81,13 @@ class Session:
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """What is being asked now: the model and its judges."""
+        """The model and its judges that are in use now."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
         self._spending: SpendingLimit | None = None
         self._spent = ""
-        """Why nothing more may be asked, once `--budget` is spent."""
+        """Why nothing more may be asked, once `--budget` is used up."""
         self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
@@ -164,7 +164,7 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Say which of a task's own models is asked, if the run names none and there is a choice."""
+        """Report which of a task's own models is asked, if the run names none and there are several."""
         for planned in self.planned_tasks:
             others = [
                 name for name in planned.task.models if name != planned.model_name
@@ -365,7 +365,7 @@ class Session:
             await task_run.score_only()
 
     def _hold(self, under_way: Stoppable) -> None:
-        """Register something that an interruption stops. It is stopped at once if the interruption came first."""
+        """Register an object that an interruption stops. If the interruption came first, it is stopped at once."""
         self._under_way.append(under_way)
         if self.stopped:
             under_way.stop()
@@ -474,30 +474,30 @@ class Session:
             self._say(str(error))
 
     def _whisper(self, line: str) -> None:
-        """Show a line that is of no interest once the run is done."""
+        """Show a line that matters only during the run."""
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:
-        """Stop after an interruption. Requests in flight still come back."""
+        """Stop after an interruption. Requests in flight are finished."""
         self._spent = ""  # an interruption takes precedence over a spent budget
         self.watcher.say(
-            "stopping: waiting for what is in flight (once more to stop at once)"
+            "stopping: waiting for requests in flight (once more to stop at once)"
         )
         self._halt()
         self._models.interrupt()
 
     def _stop_spending(self, reason: str) -> None:
-        """Stop because the budget is spent. Requests in flight still come back."""
+        """Stop because the budget is used up. Requests in flight are finished."""
         self._spent = reason
         self._say(
-            f"{reason}; the same command with a larger --budget goes on"
+            f"{reason}; the same command with a larger --budget continues"
             if "fix: " not in reason
             else reason
         )
         self._halt()
 
     def _halt(self) -> None:
-        """Stop everything that is being asked."""
+        """Stop all requests."""
         self.stopped = True
         for under_way in self._under_way:
             under_way.stop()

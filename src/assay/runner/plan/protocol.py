@@ -1,11 +1,10 @@
 """Protocol ids: a name for how a result was measured. Equal ids mean equal measurements.
 
-A task that is asked as its author wrote it has its own id. Changes by a run are added: each change
-in a word, then a short digest of all, so that two system texts do not get one name. `gsm8k@5shot-
-chat` without examples and with a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped
-mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The id does not depend on the samples asked
-(`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the model. A model that gets
-tools as text is an exception: its measurement is another one, `mytask+prompted-7be210`.
+A task that runs as its author wrote it has its own id. Changes by a run are added: each change in a word, then a
+short digest of all, so that two system texts do not get the same name. `gsm8k@5shot-chat` without examples and with
+a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The
+id does not depend on the selected samples (`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the
+model. A model that gets tools as text is an exception: its measurement differs, `mytask+prompted-7be210`.
 """
 
 import re
@@ -42,7 +41,7 @@ class Change:
     """One difference between the run and the task as written."""
 
     label: str
-    """A word for it: `system`, `max_tokens=64`."""
+    """A word for the change: `system`, `max_tokens=64`."""
     value: Any
     """Plain data for the digest, independent of the machine."""
 
@@ -137,7 +136,7 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
 
 
 def _prompts_tools(planned: PlannedTask) -> bool:
-    """Return True if tools are written into the prompt, since the model's chat template takes none."""
+    """Return True if tools are written into the prompt, because the model's chat template takes none."""
     prompt = planned.first_prompt()
     if prompt is None or not prompt.tools:
         return False
@@ -203,7 +202,7 @@ def _scoring(
 
 
 def _scorer(entry: Any) -> Any:
-    """Return a shipped scorer by its name and options, the same in every version; a user's one by its code."""
+    """Return a form of a scorer that is the same in every version: name and options, or a user's code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
         if not is_reference(spec.name):
@@ -213,14 +212,14 @@ def _scorer(entry: Any) -> Any:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """Return what the prompts of a task depend on besides the row."""
+    """Return the data other than the row on which the prompts of a task depend."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source
 
 
 def _columns_differ(planned: PlannedTask, base: Task) -> bool:
-    """Return True if the run reads rows differently. Naming a column that is found anyway changes nothing."""
+    """Return True if the run reads rows differently. Naming a column that would be found anyway changes nothing."""
     columns = columns_of(planned.task, planned.run)
     if dict(columns) == dict(base.columns):
         return False
@@ -241,5 +240,5 @@ def _setting(name: str, value: Any) -> str:
 
 
 def _word(label: str) -> str:
-    """Return a label without characters that end a name for other readers: blanks, commas, bars."""
+    """Return a label without characters that end a name for other programs: blanks, commas, bars."""
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

@@ -1,8 +1,8 @@
-"""From what a user typed to `Task`s.
+"""Turn a user's reference into `Task`s.
 
-A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a
-data file, a folder of shards, a YAML task, or a Python file. Other files are passed to the
-recognisers that other packages register.
+A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
+folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
+register.
 """
 
 import inspect
@@ -131,7 +131,7 @@ def _refuse_name_of_another_tool(name: str) -> None:
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
     """Return True if a shipped name may mean a task of a toolkit.
 
-    That is so with `--dialect`, or if a folder is among the tasks.
+    That is possible with `--dialect`, or if a folder is among the tasks.
     """
     others = (
         task.partition("@")[0]
@@ -175,7 +175,7 @@ def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
 
 
 def _call(function: Callable[[], Any], where: str) -> Any:
-    """Call a function that makes tasks. Its errors name the file it is in."""
+    """Call a function that makes tasks. Its errors name its file."""
     try:
         return function()
     except AssayError:

@@ -27,7 +27,7 @@ from .choice_classes import (
 from .choice_mentions import LETTER_MARKS, OWN_TEXT
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
-"""By pattern: sentences that it matches, with the options A cat, B dog, C bird, D a fish."""
+"""Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""
 
 
 def pattern(regex: str, *examples: str, flags: int = 0) -> re.Pattern[str]:
@@ -157,7 +157,7 @@ CLAIM = pattern(
     "The answer is not A but B.",
     "\\boxed{B}",
 )
-"""A cue ("the answer is", "I choose", a box), then an option; the sentence does not ask."""
+"""A cue ("the answer is", "I choose", a box), then an option, in a sentence that is not a question."""
 
 LEAD = pattern(
     rf"(?:\"|{named('opener', '.*')}{any_of('COMMA COLON DASH')})?"
@@ -173,19 +173,19 @@ LEAD = pattern(
     "In the short run,",
     "So it is clear that",
 )
-"""What may come before a cue: a clause that ends with a comma (`opener`), then words that say nothing."""
+"""What may come before a cue: a clause that ends with a comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
     any_of("CONTRASTS CORRECTS CONCLUDES"), "At first I thought A, but", "Wait, the"
 )
-"""Where a sentence begins anew: the lead starts behind it."""
+"""A word that begins a new thought. The lead starts after it."""
 DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
-"""A clause that supposes or reports: what follows is not declared."""
+"""A clause that supposes or reports, so that the rest is not a declaration."""
 LIMITS_OR_DOUBTS = pattern(
     f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{any_of('SUPPOSES REPORTS')}",
     "In the short run",
     "If it barks",
 )
-"""A clause that supposes or reports, or that limits what follows to a case."""
+"""A clause that supposes or reports, or that limits the rest to a case."""
 SUPPOSITION_BEFORE = pattern(
     any_of("SUPPOSES REPORTS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
     "Suppose it barks. Then the answer",
@@ -219,7 +219,7 @@ AGAIN = pattern(
     "The answer is B‸, option B.",
     "The answer is B‸\nB",
 )
-"""Another mention follows; the caller checks that it names the same option."""
+"""Another mention of an option. The caller checks that it is the same option."""
 JOINED = pattern(
     "|".join(
         (
@@ -235,14 +235,14 @@ JOINED = pattern(
     "The answer is B‸ and C.",
     "The answer is B‸, C.",
 )
-"""Another option is named together with the first: then none is taken."""
+"""Another option is named together with the first one, so that neither is chosen."""
 ROW = pattern(
     f"{any_of('CONCLUDES COMMA STOP COLON DASH')}*{FILLER}?"
     f"|{any_of('STOP LINE')}?{none_of(f'LETTER {ENDS} COMPARES')}*{JOINS}{none_of(f'LETTER {ENDS} COMPARES')}*",
     "The answer is B‸. The answer is C.",
     "I pick B‸. I also pick C.",
 )
-"""What is between two declarations that are made in a row."""
+"""The text between two declarations in a row."""
 NUMBERED_HEADING = pattern(
     f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
     + any_of("COLON DASH"),
@@ -262,7 +262,7 @@ DENIED = pattern(
     "The closest option is B‸, which is not the correct answer.",
     "The best match is B‸. However, this is not correct.",
 )
-"""What was declared is denied in the same breath."""
+"""The declaration is denied at once."""
 DENIED_BOX = pattern(
     f"{IS}{FILLER}*{DENIES}", "\\boxed{A‸} is not it", "\\boxed{B‸} is the wrong one"
 )
@@ -478,7 +478,7 @@ LAST = pattern(
     "So it must be C‸.",
     "So it must be C‸, not A.\n\nI hope this helps!",
 )
-"""The sentence ends behind its option, and the paragraph with it."""
+"""The sentence and the paragraph end after the option."""
 BESIDE_ANOTHER = pattern(
     f"{not_after(COMMA)}{JOINS}$"
     f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
@@ -486,7 +486,7 @@ BESIDE_ANOTHER = pattern(
     "A and",
     "So it is A,",
 )
-"""What comes before an option names another one together with it."""
+"""The words before an option name another option together with it."""
 REST_AFTER_LAST_LETTER = pattern(
     f"{LETTER}{any_of('FILLER COMMA')}*{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", f"{COMPARES}.*")
@@ -535,7 +535,7 @@ ENDS_ON_LINK_WORD = pattern(
     "a small animal that",
     "It is one of",
 )
-"""The output breaks off: a sentence does not end on such a word."""
+"""The output breaks off, because a sentence does not end on such a word."""
 UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
 """The output ends without a mark that ends a sentence."""
 NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

@@ -1,9 +1,8 @@
-"""The process that compares mathematics: it reads a line of JSON, writes a line of JSON, and may be killed.
+"""The process that compares mathematics: it reads and writes lines of JSON, and may be killed.
 
-It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each line
-after it is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads
-LaTeX with a grammar, and
-passes only digits and operators to SymPy's own parser.
+It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each
+later line is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads LaTeX with a
+grammar, and passes only digits and operators to SymPy's own parser.
 """
 
 import json
@@ -17,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
-"""What marks mathematics in a text. `\\$` is a sign of money, and `\\begin{pmatrix}` is mathematics without a mark."""
+r"""What marks mathematics in a text. `\$` is a dollar sign; `\begin{pmatrix}` is mathematics without a mark."""
 # <answer>42</answer>, <final_answer> at the end of a text
 _ANSWER_ELEMENT = re.compile(
     r"<(?P<name>(?:final_?)?answer)>"
@@ -176,9 +175,9 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
 
 
 def _read_expression(text: str, read: Any, *, drops_unit: bool = False) -> list[Any]:
-    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is marked as mathematics first.
+    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is first marked as mathematics.
 
-    With `drops_unit`, the unit after a bare number is left out: a target without letters has none.
+    With `drops_unit`, the unit after a bare number is removed, because a target without letters has none.
     """
     element = _ANSWER_ELEMENT.search(text)
     if element is not None and element["inner"].strip():
@@ -275,7 +274,7 @@ def is_same_text(golds: list[str], answer: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    """Return the text in the last box, or between marks of mathematics, or a short text whole; in a comparable form."""
+    """Return a text in a comparable form: the last box, or the text between marks of mathematics, or a short text."""
     box = text.rfind("\\boxed{")
     if box >= 0:
         depth = 1

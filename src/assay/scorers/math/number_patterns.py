@@ -10,7 +10,7 @@ def any_of(*alternatives: str) -> str:
 
 
 FIXED_BLANK = "\u00a0\u2009\u202f"
-"""Blanks that do not break lines. They may always join thousands."""
+"""Blanks that do not break lines. They may always separate thousands."""
 LETTER = r"[^\W\d_]"
 CURRENCY = "[$€£¥₹]"
 
@@ -52,7 +52,7 @@ _CHECK = rf"[;.]\s[^;.!?\n]{{0,60}}\b{_CONFIRMS}\b[^;.!?\n]{{0,60}}"
 ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _INSTEAD, _REASON, _CHECK)), re.IGNORECASE
 )
-"""Words beside the number of an answer: the whole it is a part of (`3 of the 4`), a check, a reason, what it is not."""
+"""Words next to the number of an answer that make it an aside: a whole (`3 of the 4`), a check, a reason, a denial."""
 
 # --- A number with nothing else -----------------------------------------------------------------
 
@@ -88,7 +88,7 @@ SCALES = {
 }
 SCALES |= {"mil millones": 10**9, "mil millions": 10**9}
 LETTER_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-"""Letters that do; capitals only behind money, `$5M`, since they are units as well."""
+"""Letters that multiply the number before them; capitals only after money (`$5M`), since they are units as well."""
 PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
 
 
@@ -134,9 +134,9 @@ _DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
 def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     """Return the pattern of a number.
 
-    The arguments say whether blanks may join thousands and whether a comma may begin decimals.
-    Lists are written with both
-    as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is meant.
+    The arguments say whether blanks may join thousands and whether a comma may begin decimals. Lists are written
+    with both as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is
+    meant.
     """
     blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
     comma = _POINTS_AND_COMMA
@@ -180,7 +180,7 @@ DECLARED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Words that declare a result. If they are of a language with decimal commas, `3,5` is one number."""
+"""Words that declare a result. If they belong to a language with decimal commas, `3,5` is one number."""
 
 _CLAUSE_WORD = any_of(
     "because", "since", "as", "so", "if", "when", "where", "not", "and", "but", "or"
@@ -198,7 +198,7 @@ TURNED = re.compile(
     rf"{_SENTENCE_START}{_CONCLUDING}(\d{{1,40}}) = \d{{1,40}}{_OPERATION}\.?\s{{0,9}}\Z",
     re.IGNORECASE,
 )
-"""A last sentence that has its result on the left: `So 12 = 3 * 4.`"""
+"""A last sentence with its result on the left: `So 12 = 3 * 4.`"""
 
 # 7, no, 8; 7 — or rather 8
 _RETRACTION = any_of(
@@ -221,7 +221,7 @@ _RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?
 BETWEEN_NUMBERS = re.compile(
     any_of(_ALTERNATIVE, rf"(?P<range>{_RANGE})"), re.IGNORECASE
 )
-"""The words between two numbers of which the answer is one, or between the ends of a range."""
+"""The words between two numbers if the answer is one of them, or between the ends of a range."""
 AND = re.compile(r"\s(?:and|und|et|y)\s", re.IGNORECASE)
 # 17, 18; $17 and $18; 40, 41 and 42
 _LISTED = rf"[*_`]{{0,3}}[-+−]?{CURRENCY}?\d[\d.]*[*_`]{{0,3}}"

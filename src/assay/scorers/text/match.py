@@ -81,7 +81,7 @@ class QuasiExactMatch(AgainstTargets):
 @scorers.register("includes")
 @dataclass(frozen=True)
 class Includes:
-    """1 if a target is in the answer as words of its own; for `AllOf`, if each of its parts is.
+    """1 if a target is in the answer as separate words; for `AllOf`, if each of its parts is.
 
     `4` is not in `42`. In a script without blanks between words, such as Chinese, it may be anywhere.
     """
@@ -129,7 +129,7 @@ class Includes:
 
 
 def _texts(target: object) -> Iterator[str]:
-    """Yield every text of a target, those of its parts included."""
+    """Yield every text of a target, including those of its parts."""
     if isinstance(target, AllOf):
         parts = target.parts
     else:
@@ -143,7 +143,7 @@ def _texts(target: object) -> Iterator[str]:
 class Regex:
     """1 if the text that a pattern captures equals a target; without a target, if the pattern matches at all.
 
-    The pattern is the task author's own: a slow one is slow on every long answer.
+    The pattern comes from the task author: a slow one is slow on every long answer.
     """
 
     pattern: str
@@ -192,7 +192,7 @@ class Regex:
         return Score(float(is_right), answer=answer, details=details)
 
     def _find(self, text: str) -> re.Match[str] | None:
-        """Return the first or last match of the pattern; None if there is none, or it leaves the group out."""
+        """Return the first or last match of the pattern; None if there is none, or if it does not include the group."""
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
         if self.match == "first":
             match = next(matches, None)

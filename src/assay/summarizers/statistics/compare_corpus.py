@@ -1,9 +1,8 @@
 """Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
 
-Both values are computed without each sample, or cluster, in turn; their difference has Student's t
-interval over these,
-and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers
-less with few samples.
+Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over
+these, and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers less with
+few samples.
 """
 
 import math
