@@ -89,19 +89,25 @@ def value_as_used(column: str, use: Use, number: int) -> Any:
         return text_as_used(column, use, number)
     if "mapping" in use.kinds:
         return {key: value_as_used(key, Use(), number) for key in "ABCD"}
-    written = written_columns(column, number, "by name")
     if "list" in use.kinds or "slice" in use.kinds:
-        element = use.part(ELEMENT)
-        if isinstance(written, list) and not element.kinds:
-            return written
-        is_plain = not element.kinds and not element.literals and not element.parts
-        if is_plain and written is None and "list" not in use.kinds:
-            return value_of(column, number, "texts", "")
-        places = range(number, number + ELEMENTS)
-        return [value_as_used(f"{column} item", element, place) for place in places]
+        return list_as_used(column, use, number)
     if "number" in use.kinds:
         return number + 1
+    written = written_columns(column, number, "by name")
     return value_of(column, number, "by name", "") if written is None else written
+
+
+def list_as_used(column: str, use: Use, number: int) -> Any:
+    """Return a list whose elements are as the functions of its task use them."""
+    written = written_columns(column, number, "by name")
+    element = use.part(ELEMENT)
+    if isinstance(written, list) and not element.kinds:
+        return written
+    is_plain = not element.kinds and not element.literals and not element.parts
+    if is_plain and written is None and "list" not in use.kinds:
+        return value_of(column, number, "texts", "")
+    numbers = range(number, number + ELEMENTS)
+    return [value_as_used(f"{column} item", element, index) for index in numbers]
 
 
 def text_as_used(column: str, use: Use, number: int) -> str:

@@ -65,8 +65,7 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
 
 
 def unescape(text: str) -> str:
-    r"""Return a typed stop string with `\
-` replaced by a line break."""
+    r"""Return a typed stop string with `\n` replaced by a line break."""
     if "\\" in text:
         return text.encode().decode("unicode_escape")
     return text

@@ -126,6 +126,21 @@ def _let_go_of_stdout() -> None:
         return  # no file behind it, as in a notebook
 
 
+def _call(verb: str, words: list[str]) -> int:
+    """Import a command and call it. Raise if there is no command of that name."""
+    from ..core.errors import UnknownName, UsageError
+
+    if verb in ANSWERS:
+        raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
+    if verb not in VERBS:
+        names = [*VERBS, *ALIASES]
+        raise UnknownName("command", verb, names, hint="`assay --help` lists them")
+    command = import_module(f".{verb}", __package__).command
+    if verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+        words = [word for word in words if word != "--debug"]
+    return int(command(words))
+
+
 def _run(arguments: list[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help", "help"):
@@ -149,24 +164,10 @@ def _run(arguments: list[str] | None) -> int:
         )  # bare flags mean a run, as other harnesses have it
     if "--debug" not in words:
         warnings.formatwarning = _note
-    from ..core.errors import AssayError, UnknownName, UsageError, users_line
+    from ..core.errors import AssayError, users_line
 
     try:
-        if verb in ANSWERS:
-            raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
-        if verb not in VERBS:
-            raise UnknownName(
-                "command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them"
-            )
-        command = import_module(f".{verb}", __package__).command
-        # What follows `assay python SCRIPT` belongs to the script.
-        return int(
-            command(
-                words[1:]
-                if verb == "python"
-                else [a for a in words[1:] if a != "--debug"]
-            )
-        )
+        return _call(verb, words[1:])
     except AssayError as error:
         return _ended(error, error.exit_code, str(error).split("\n"), verb, words)
     except KeyboardInterrupt as error:

@@ -258,6 +258,8 @@ class ScorerExtras(Protocol):
     """Lowest and highest value, for all values or by name. None if there is no limit."""
     best_mark: float
     """For a judge: the grade of a perfect answer, used to probe the judge."""
+    role: str
+    """For a judge: the role of the model that it asks."""
     normalize: str
     """The normalizer applied to both texts, or `none`."""
     compares_text: bool

@@ -408,11 +408,11 @@ def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup
 
     A dot without such a side has its name on hover only.
     """
-    taken = []
+    occupied = []
     for point in points:
         x = across(point.before)
         y = up(point.after)
-        taken.append(_Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM))
+        occupied.append(_Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM))
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))
     marks = []
     for point in moved[:NAMED_DOTS]:
@@ -428,8 +428,8 @@ def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup
         for anchor, label_x, left in sides:
             box = _Box(left, left + length, y - 10, y + 2)
             is_inside = box.left >= across.start and box.right <= across.end
-            if is_inside and not any(map(box.overlaps, taken)):
-                taken.append(box)
+            if is_inside and not any(map(box.overlaps, occupied)):
+                occupied.append(box)
                 marks.append(tick(label_x, y, name, anchor))
                 break
     return marks

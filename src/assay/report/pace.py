@@ -49,9 +49,9 @@ class Pace:
         """Return the tokens per second within the window; 0 if it is too short to say."""
         counted = cell.meter.tokens
         if not counted:
-            read = cell.tokens.get("input_tokens", 0)
-            written = cell.tokens.get("output_tokens", 0)
-            counted = read + written
+            input_tokens = cell.tokens.get("input_tokens", 0)
+            output_tokens = cell.tokens.get("output_tokens", 0)
+            counted = input_tokens + output_tokens
         self._tokens.append((now, counted))
         while len(self._tokens) > 2 and self._tokens[1][0] <= now - WINDOW_SECONDS:
             self._tokens.popleft()

@@ -55,9 +55,9 @@ class PrivateTokenizer:
             pieces = _PIECES.findall(text)
 
         if len(pieces) > most:
-            kept = pieces[: most - 1]
+            first = pieces[: most - 1]
             remaining = pieces[most - 1 :]
-            pieces = [*kept, "".join(remaining)]
+            pieces = [*first, "".join(remaining)]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:

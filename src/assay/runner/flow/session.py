@@ -175,26 +175,12 @@ class Session:
                     f"{planned.task.name}: asks {planned.model_name}, as its files say; --model takes another: {listed}"
                 )
 
-    async def _run_planned(
-        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
-    ) -> None:
-        """Ask, score and summarize one task × model."""
-        task = planned.task.name
-        name = planned.model_name
-        if (
-            self.ask_model
-            and (changed := earlier.changes(planned))
-            and earlier.has_answers(planned)
-        ):
-            self._say(
-                f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
-            )
-        think_tags = think_tags_of(
-            planned.task.protocol, planned.model, planned.run.model_args
-        )
+    def _asking(self, planned: PlannedTask, progress: TaskProgress) -> Asking:
+        """Return what asks the model of a task × model, and writes its answers."""
+        model_args = planned.run.model_args
         asking = Asking(
-            task,
-            name,
+            planned.task.name,
+            planned.model_name,
             planned.model,
             self.writer,
             progress,
@@ -202,15 +188,51 @@ class Session:
             ErrorBudget(self.options.on_error),
             may_ask=self.ask_model,
             spending=self._spending,
-            prices=planned.run.model_args,
+            prices=model_args,
             remarks=Remarks.of(
                 planned.scorings,
                 planned.task.produces,
                 can_shuffle=lambda sample: can_shuffle_choices(planned, sample),
             ),
-            think_tags=think_tags,
+            think_tags=think_tags_of(planned.task.protocol, planned.model, model_args),
         )
         progress.tokens = asking.tokens
+        return asking
+
+    def _task_run(
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+        helpers: Helpers,
+        earlier: EarlierRun,
+    ) -> TaskRun:
+        """Return the run of a task by rows, with its tools and its rule to stop early."""
+        is_unknown = planned.unchecked or planned.makes_rows
+        is_known = not is_unknown or not self.ask_model
+        task_run = TaskRun(planned, asking, known_by_id=is_known)
+        task_run.is_spent = lambda: bool(self._spent)
+        roles = () if planned.tools is None else planned.tools.needs
+        task_run.use_tools(helpers.models(roles), self._say)
+        if self.ask_model:
+            tallies = task_run.verdicts.tallies
+            task_run.early = early_stop(planned, tallies, self.writer)
+        elif self.options.until is not None:
+            planned.taken = earlier.taken(planned)
+        return task_run
+
+    async def _run_planned(
+        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
+    ) -> None:
+        """Ask, score and summarize one task × model."""
+        task = planned.task.name
+        name = planned.model_name
+        if self.ask_model:
+            changed = earlier.changes(planned)
+            if changed and earlier.has_answers(planned):
+                self._say(
+                    f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
+                )
+        asking = self._asking(planned, progress)
         meter = UsageMeter()
         helpers = self._helpers(planned, asking)
         task_run: TaskRun | None = None
@@ -219,19 +241,7 @@ class Session:
             if planned.task.driver is not None:
                 self.results += await self._drive(planned, asking)
             else:
-                is_known = (
-                    not (planned.unchecked or planned.makes_rows) or not self.ask_model
-                )
-                task_run = TaskRun(planned, asking, known_by_id=is_known)
-                task_run.is_spent = lambda: bool(self._spent)
-                roles = () if planned.tools is None else planned.tools.needs
-                task_run.use_tools(helpers.models(roles), self._say)
-                if self.ask_model:
-                    task_run.early = early_stop(
-                        planned, task_run.verdicts.tallies, self.writer
-                    )
-                elif self.options.until is not None:
-                    planned.taken = earlier.taken(planned)
+                task_run = self._task_run(planned, asking, helpers, earlier)
                 await self._ask(planned, task_run)
                 if not self.stopped:
                     for line in await helpers.canaries(planned.scorings, self._whisper):

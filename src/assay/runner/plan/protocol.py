@@ -77,29 +77,8 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
     run = planned.run
     base = original(task)
     yield from _shots(planned, base)
-    if _template_source(task, planned.samples) != (
-        source := _template_source(base, planned.samples)
-    ):
-        yield Change("template", [_template_source(task, planned.samples), source])
-    system = system_of(task, run)
-    if system != base.system and planned.shows_system:
-        yield Change("system" if system else "no_system", system)
-    # A generation option of the run overrides those of prompts, whatever the task says.
-    has_own_options = (
-        run.generation
-        and (prompt := planned.first_prompt()) is not None
-        and prompt.options is not None
-    )
-    if _chat_differs(planned):
-        yield Change(
-            "chat" if run.apply_chat_template else "no_chat", run.apply_chat_template
-        )
-    for name in OPTION_NAMES:
-        value = getattr(planned.options, name)
-        if value != getattr(base.options, name) or (
-            has_own_options and name in run.generation
-        ):
-            yield Change(_setting(name, value), value)
+    yield from _prompt_changes(planned, base)
+    yield from _option_changes(planned, base)
     for name in ("epochs", "reducer"):
         if getattr(task, name) != getattr(base, name):
             yield Change(_setting(name, getattr(task, name)), getattr(task, name))
@@ -109,18 +88,7 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
         yield Change("each_epoch", run.shuffle_choices_each_epoch)
     if _prompts_tools(planned):
         yield Change(PROMPTED, INSTRUCTIONS)
-    if _columns_differ(planned, base):
-        yield Change("columns", dict(columns_of(task, run)))
-    if (
-        run.split is not None
-        and isinstance(base.dataset, DataSource)
-        and run.split != base.dataset.split
-    ):
-        yield Change(f"split={run.split}", run.split)
-    if run.data == MINI and isinstance(base.dataset, DataSource) and base.dataset.mini:
-        yield Change(
-            MINI, base.dataset.mini
-        )  # a few rows that ship with assay, not the benchmark's own data
+    yield from _data_changes(planned, base)
     for limit, option in LIMIT_FLAGS.items():
         value = getattr(run, option)
         is_set = planned.tools is not None and value is not None
@@ -133,6 +101,50 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
     for name in OTHER_FIELDS:
         if getattr(task, name) != getattr(base, name):
             yield Change(name, code_digest(getattr(task, name)))
+
+
+def _prompt_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield what the run changes in the template, the system text and the chat."""
+    task = planned.task
+    run = planned.run
+    template = _template_source(task, planned.samples)
+    own_template = _template_source(base, planned.samples)
+    if template != own_template:
+        yield Change("template", [template, own_template])
+    system = system_of(task, run)
+    if system != base.system and planned.shows_system:
+        yield Change("system" if system else "no_system", system)
+    if _chat_differs(planned):
+        label = "chat" if run.apply_chat_template else "no_chat"
+        yield Change(label, run.apply_chat_template)
+
+
+def _option_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield the generation options that the run changes."""
+    generation = planned.run.generation
+    prompt = planned.first_prompt() if generation else None
+    # A generation option of the run overrides those of prompts, whatever the task says.
+    overrides_prompts = prompt is not None and prompt.options is not None
+    for name in OPTION_NAMES:
+        value = getattr(planned.options, name)
+        is_new = value != getattr(base.options, name)
+        if is_new or (overrides_prompts and name in generation):
+            yield Change(_setting(name, value), value)
+
+
+def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield what the run changes in the columns and the rows."""
+    run = planned.run
+    if _columns_differ(planned, base):
+        yield Change("columns", dict(columns_of(planned.task, run)))
+    source = base.dataset
+    if not isinstance(source, DataSource):
+        return
+    if run.split is not None and run.split != source.split:
+        yield Change(f"split={run.split}", run.split)
+    if run.data == MINI and source.mini:
+        # A few rows that ship with assay, not the benchmark's own data.
+        yield Change(MINI, source.mini)
 
 
 def _prompts_tools(planned: PlannedTask) -> bool:

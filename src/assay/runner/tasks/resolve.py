@@ -71,10 +71,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     name, shots = _split_shots(reference)
     task_name = registry.tasks.resolve(name)
     if task_name is not None and not _may_mean_another(reference, run):
-        return [
-            with_shots(task, shots)
-            for task in _expand(registry.tasks.get(task_name), task_name, run)
-        ]
+        return _registered(task_name, shots, run)
     with_own_shots = run
     if shots is not None and run.num_fewshot is None:
         with_own_shots = run.but(num_fewshot=shots)
@@ -83,30 +80,14 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         if tasks is not None:
             return list(tasks)
     if task_name is not None:
-        return [
-            with_shots(task, shots)
-            for task in _expand(registry.tasks.get(task_name), task_name, run)
-        ]
+        return _registered(task_name, shots, run)
     if is_reference(name):
         return [with_shots(task, shots) for task in _from_python(name, run)]
     refuse_url(name)
+    task = _from_file(name)
+    if task is not None:
+        return [with_shots(task, shots)]
     path = Path(name).expanduser()
-    if path.suffix in (".yaml", ".yml") and path.is_file():
-        _refuse_name_of_another_tool(name)
-        return [with_shots(read_task_file(path), shots)]
-    if is_data_path(path):
-        by_columns = Task(
-            name=_stem(path), dataset=path, description=f"by the columns of {path.name}"
-        )
-        return [with_shots(by_columns, shots)]
-    if is_hub_name(name):
-        last = re.split("[@?#]", name)[0].rpartition("/")[2]
-        return [
-            with_shots(
-                Task(name=last, dataset=name, description=f"by the columns of {name}"),
-                shots,
-            )
-        ]
     if path.exists() or path.is_symlink():
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
@@ -118,6 +99,28 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
+
+
+def _registered(task_name: str, shots: int | None, run: RunOptions) -> list[Task]:
+    """Return the tasks of a registered name."""
+    tasks = _expand(registry.tasks.get(task_name), task_name, run)
+    return [with_shots(task, shots) for task in tasks]
+
+
+def _from_file(name: str) -> Task | None:
+    """Return the task of a YAML file, of a data file, or of a dataset of the hub; None if it is none of these."""
+    path = Path(name).expanduser()
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        _refuse_name_of_another_tool(name)
+        return read_task_file(path)
+    if is_data_path(path):
+        description = f"by the columns of {path.name}"
+        return Task(name=_stem(path), dataset=path, description=description)
+    if is_hub_name(name):
+        last = re.split("[@?#]", name)[0].rpartition("/")[2]
+        description = f"by the columns of {name}"
+        return Task(name=last, dataset=name, description=description)
+    return None
 
 
 def _refuse_name_of_another_tool(name: str) -> None:

@@ -241,7 +241,7 @@ def load_env() -> None:
 
 
 def version_cmp(v1: str, v2: str, op: str = "eq") -> bool:
-    """Return True if two versions compare as `op` says: `eq`, `ge`, `lt`, …"""
+    """Return True if two versions compare as `op` says: one of `eq`, `ge`, `lt` and so on."""
     from packaging import version
 
     return bool(getattr(operator, op)(version.parse(v1), version.parse(v2)))
