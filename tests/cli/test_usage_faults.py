@@ -130,3 +130,21 @@ def test_an_exception_in_a_file_of_the_user_names_its_line(assay, folder):
     (line,) = [line for line in said.err.splitlines() if line.startswith("assay: ")]
     assert "NameError" in line and "broken.py:2" in line
     assert "n/a" not in said.out and "infrastructure" not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("vlmeval", "--data", "q", "--model", "leaves.py:M"),
+        ("ulmeval", "--data", "leaves.py", "--model", "m.py:M"),
+        ("pipeline", "--register", "leaves.py", "--dataset", "a", "--dataset-path", "b"),
+    ],
+)  # fmt: skip
+def test_a_file_that_leaves_while_it_is_loaded_is_named_by_every_verb(
+    assay, folder, words
+):
+    (folder / "leaves.py").write_text("import sys\nsys.exit(3)\n")
+
+    said = assay(*words)
+
+    assert said.code == 1 and "called sys.exit(3) (leaves.py:2)" in said.err

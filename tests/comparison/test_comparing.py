@@ -4,6 +4,7 @@ import pytest
 
 import assay
 from assay.comparison.comparing import compare_runs
+from assay.comparison.rows import Row
 from assay.core import StoreError
 
 ROWS = [
@@ -84,3 +85,12 @@ def test_it_prints_as_the_command_does(tmp_path):
     assert "after is better by 90.0 points" in repr(
         assay.compare(tmp_path / "before", tmp_path / "after")
     )
+
+
+def test_changed_samples_come_by_size_then_in_the_order_people_count():
+    ids = ["q10", "q2", "a", "q1", "q02"]
+    before = dict.fromkeys(ids, 0.0)
+    after = {**dict.fromkeys(ids, 0.5), "q10": 1.0}
+    row = Row("t", "m", None, "score", True, before=before, after=after)
+
+    assert [flip.id for flip in row.flips()] == ["q10", "a", "q1", "q02", "q2"]

@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import subprocess
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -183,10 +184,41 @@ def test_numbers_beyond_all_bounds_are_drawn_without_fail():
         )
 
 
-def test_dots_of_a_scatter_have_names_that_do_not_overlap():
-    svg = charts.scatter(POINTS)
+def test_names_of_dots_cover_no_other_name_and_stay_inside_the_frame():
+    crowded = [Point(f"level={n}", 0.3 + 0.02 * n, 0.0, 5) for n in range(8)]
+    crowded += [Point(f"subject={n}", 0.9, 0.5 + 0.001 * n, 5) for n in range(3)]
 
-    texts = list(ElementTree.fromstring(svg).iter(f"{SVG}text"))
-    names = {text.text: float(text.attrib["y"]) for text in texts}
-    assert {"law", "maths", "…sk topic=history of art", "later run"} <= set(names)
-    assert abs(names["law"] - names["…sk topic=history of art"]) >= 12
+    for points in (POINTS, crowded):
+        texts = list(ElementTree.fromstring(charts.scatter(points)).iter(f"{SVG}text"))
+        names = [text for text in texts if text.text in {p.name for p in points}]
+        boxes = []
+        for text in names:
+            x, y = float(text.attrib["x"]), float(text.attrib["y"])
+            width = 6.5 * len(text.text)
+            left = x - width if text.attrib["text-anchor"] == "end" else x
+            boxes.append((left, left + width, y - 10, y + 2))
+        assert names
+        for left, right, _, _ in boxes:
+            assert left >= 40 and right <= 448
+        for one, other in combinations(boxes, 2):
+            is_beside = one[0] >= other[1] or other[0] >= one[1]
+            assert is_beside or one[2] >= other[3] or other[2] >= one[3]
+
+
+def test_a_long_name_of_a_dot_loses_its_beginning():
+    texts = ElementTree.fromstring(charts.scatter(POINTS)).iter(f"{SVG}text")
+
+    assert {"law", "maths", "…sk topic=history of art"} <= {t.text for t in texts}
+
+
+def test_a_group_with_more_errors_is_drawn_as_worse():
+    points = [Point("a", 0.1, 0.4, 5), Point("b", 0.5, 0.2, 5)]
+
+    colours = []
+    for higher_is_better in (True, False):
+        svg = charts.scatter(points, higher_is_better=higher_is_better)
+        dots = ElementTree.fromstring(svg).iter(f"{SVG}circle")
+        colours.append([dot.attrib["fill"] for dot in dots])
+
+    assert colours[0] == list(reversed(colours[1]))
+    assert colours[0][0] != colours[0][1]

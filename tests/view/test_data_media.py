@@ -107,6 +107,33 @@ def test_the_page_finds_what_the_run_was_given_in_its_data(tmp_path: Path):
     )
 
 
+def test_a_relative_path_is_found_from_every_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    image = png()
+    (tmp_path / "sub" / "media").mkdir(parents=True)
+    (tmp_path / "sub" / "media" / "a.png").write_bytes(image)
+    data = tmp_path / "sub" / "data.jsonl"
+    data.write_text("{}")
+    described = manifest("sums")
+    described["cells"][0]["digests"] = {"data": {"files": [{"path": str(data)}]}}
+    part = {"type": "image", "sha256": digest(image), "path": "sub/media/a.png"}
+    write_run(
+        tmp_path / "run",
+        [answered("a", [{"role": "user", "content": [part]}], "x")],
+        described=described,
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    folders = RunFolders(tmp_path / "run")
+    run = folders.refresh()[0]
+
+    found = folders.media(run).find(run.record(0), digest(image))
+
+    assert found.data() == image
+
+
 @pytest.mark.parametrize(
     "cell",
     [

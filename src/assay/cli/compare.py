@@ -17,14 +17,14 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay compare",
         description="Runs against the first one named, paired by sample: a sentence, then every number with its\n"
-        "difference, 95 % interval and p (Holm). What else differs between the runs is said above everything.\n"
+        "difference, 95 % interval and p (Holm). Other differences between the runs are listed first.\n"
         "Exit code 0: compared. 3: nothing could be compared, or a run is damaged.",
     )
     p.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders or results of other tools: the baseline, then what is compared with it",
+        help="run folders or results of other tools: the baseline, then the runs to compare with it",
     )
     p.add_argument(
         "--flips",

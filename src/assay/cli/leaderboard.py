@@ -27,7 +27,7 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay leaderboard",
         description="Models in rows, protocols in columns: values with 95 % intervals, ranks with ties. Models are\n"
-        "compared on the samples they share; those that cannot be told apart share ranks. Missing cells are shown.",
+        "compared on the samples they share; those that cannot be distinguished share ranks. Missing cells are shown.",
     )
     p.add_argument(
         "folders",

@@ -16,7 +16,7 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay merge",
         description="Bring the answers and verdicts of several runs of the same questions into one new run folder.\n"
-        "The command that ran the parts, without --shard, then makes their table; it asks for what is missing.",
+        "The command that ran the parts, without --shard, then makes their table; it asks for the missing answers.",
     )
     p.add_argument(
         "parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N"

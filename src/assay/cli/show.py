@@ -44,7 +44,7 @@ def command(arguments: Sequence[str]) -> int:
         "A run folder: its table, then its samples.",
     )
     p.add_argument("what", help="a name, a file, or a run folder")
-    p.add_argument("--data", default=None, help="where a task's data lies")
+    p.add_argument("--data", default=None, help="where a task's data is")
     p.add_argument(
         "--no_pager",
         action="store_true",
@@ -303,7 +303,7 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
 
 
 def _is_here(task: Task, data: str | None) -> bool:
-    """Return True if the rows are on this machine. A path named by the user must have them."""
+    """Return True if the rows are on this machine. If the user named a path, it must have them."""
     from ..runner.tasks.locate import find_data
 
     try:

@@ -17,8 +17,8 @@ def command(arguments: Sequence[str]) -> int:
     """Serve the viewer until Ctrl-C."""
     p = Parser(
         prog="assay view",
-        description="Runs in the browser: the list, one run, its samples and media, comparisons, runs that go on.\n"
-        "Served to this machine alone; the link that is printed holds the key.",
+        description="Runs in the browser: the list, one run, its samples and media, comparisons, runs in progress.\n"
+        "Served only to this machine; the printed link contains the key.",
     )
     p.add_argument(
         "folder",
@@ -36,7 +36,7 @@ def command(arguments: Sequence[str]) -> int:
         "--origin",
         default=None,
         metavar="URL",
-        help="another name it is reached by, as behind a proxy",
+        help="another address of the viewer, for example behind a proxy",
     )
     p.add_argument(
         "--bundle",

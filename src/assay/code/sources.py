@@ -166,7 +166,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name a file imports with the files it leads to, without the standard library."""
+    """Yield each name that a file imports with the files it leads to, without the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:

@@ -1,4 +1,4 @@
-"""Which task, number and samples of another tool's results belong to those of a run.
+"""Match task, number and samples of another tool's results with those of a run.
 
 Tools name tasks, metrics and samples differently. Samples are paired by id if their references agree, else by equal
 questions. Different or unknown data is refused, unless the user forces the comparison.
@@ -31,7 +31,7 @@ class Partner:
     model: str = ""
     table: Result | None = None
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the run of each sample of the baseline, where they differ."""
+    """The id in the run of each sample of the baseline, if the ids differ."""
     refused: str = ""
     """Why nothing is compared."""
     notes: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Partner:
 def find_partner(
     result: Result, before: RunReader, after: RunReader, *, is_forced: bool
 ) -> Partner:
-    """Return what a number of `after` is compared with; one of them is imported."""
+    """Return the number with which a number of `after` is compared; one of the two runs is imported."""
     tasks = list(dict.fromkeys(row.task for row in before.results))
     run_tasks = {row.task for row in after.results}
     task = _same_task(result.task, tasks)
@@ -92,7 +92,7 @@ def find_partner(
 
 
 def _same_task(name: str, tasks: Sequence[str]) -> str | None:
-    """Return the task of the same name, whatever its prefix and its spelling."""
+    """Return the task with the same name, ignoring prefixes and spelling."""
     if name in tasks:
         return name
     folded = _folded_task(name)
@@ -129,17 +129,17 @@ def _same_metric(
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """How the samples of two runs belong together."""
+    """The pairs of samples of two runs."""
 
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """The id in the later run of each sample of the baseline; empty if ids are the same."""
     fault: str = ""
-    """Why the data may not be the same; empty if it is."""
+    """Why the data may differ; empty if it is the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is known of one sample."""
+    """The known facts about one sample."""
 
     question: str
     target: Any
@@ -197,7 +197,7 @@ def _plain(target: Any) -> Any:
 def _fault_of_ids(
     theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked], common: Sequence[str]
 ) -> str:
-    """Return why samples of one id are not known to be the same; empty if they are."""
+    """Return why samples with one id may differ; empty if they are known to be the same."""
     if not common:
         return "they have no sample id in common"
     with_targets = 0

@@ -22,7 +22,7 @@ def points(row: Plain) -> tuple[float, str]:
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Return one number in words, with its direction; `name` is the run that is compared with the baseline."""
+    """Return one number in words, with its direction. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
     factor, _ = points(row)
@@ -45,9 +45,7 @@ def _amount(row: Plain, name: str, digits: int) -> str:
     way = "higher" if difference > 0 else "lower"
     size = f"{abs(difference):.{digits}f}{unit}"
     if verdict == "not distinguishable":
-        return (
-            f"The two cannot be told apart: {_within(name)} is {way} by {size}{lower}"
-        )
+        return f"The two cannot be distinguished: {_within(name)} is {way} by {size}{lower}"
     if is_low:
         return f"{name} is {verdict}: {way} by {size}{lower}"
     return f"{name} is {verdict} by {size}"
@@ -89,7 +87,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name for the middle of a sentence."""
+    """Return a name in the form for the middle of a sentence."""
     return "the later run" if name == "The later run" else name
 
 

@@ -32,8 +32,7 @@ def write_excel(
             return value
         if not isinstance(value, str):
             return str(value)
-        text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)
-        text = text[:LONGEST_CELL]
+        text = _representable(value)
         if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
         entry = make_cell(sheet, value=text)
@@ -54,10 +53,7 @@ def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     try:
         table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         if EXACT_SHEET in book.sheetnames:
-            exact = _read_exact(book[EXACT_SHEET])
-            for (row, column), text in exact.items():
-                _pad(table[row], column + 1)
-                table[row][column] = text
+            _restore(table, _read_exact(book[EXACT_SHEET]))
     finally:
         book.close()
     if not table:
@@ -67,6 +63,29 @@ def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     for cells in rows:
         _pad(cells, len(header))
     return header, rows
+
+
+def _restore(table: list[list[Any]], exact: dict[tuple[int, int], str]) -> None:
+    """Put the exact texts into their cells, except where an edit has moved or changed a cell since."""
+    for (row, column), text in exact.items():
+        if row >= len(table):
+            continue
+        cells = table[row]
+        _pad(cells, column + 1)
+        as_stored = _comparable(_representable(text))
+        is_unchanged = _comparable(cells[column]) == as_stored
+        if is_unchanged:
+            cells[column] = text
+
+
+def _representable(text: str) -> str:
+    """Return what a cell can hold of a text."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)[:LONGEST_CELL]
+
+
+def _comparable(cell: Any) -> str:
+    """Return a cell as text without the escape sequences that readers remove."""
+    return "" if cell is None else str(cell).replace("x005F_", "")
 
 
 def _pad(cells: list[Any], width: int) -> None:

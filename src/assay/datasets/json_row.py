@@ -1,8 +1,8 @@
 """Parse one JSON object strictly, and say what is wrong and where if that fails.
 
-NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers
-accept them. msgspec
-parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the fault.
+NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers accept them.
+msgspec parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the
+fault.
 """
 
 import json

@@ -89,7 +89,7 @@ def _message(
 
 
 def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call of a tool. Arguments that are no JSON object are kept as the text the model wrote."""
+    """Return a tool call. Arguments that are not a JSON object are kept as the text that the model wrote."""
     arguments = part.get("arguments")
     call: dict[str, Any] = {
         "id": str(part.get("id", "")),

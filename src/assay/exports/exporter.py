@@ -1,4 +1,4 @@
-"""The interface of an exporter, and what several exporters need of a run."""
+"""The interface of an exporter, and helpers that several exporters share."""
 
 import json
 import re
@@ -20,12 +20,12 @@ class Exporter(Protocol):
     """Writes a run in the format of another tool."""
 
     file_name: str
-    """Name of the file or folder inside the run folder, unless the user names another with `-o`."""
+    """Name of the file or folder in the run folder, unless the user names another with `-o`."""
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the run to `path`, and return what was written, such as "2 tasks".
+        """Write the run to `path`, and return a description of what was written, such as "2 tasks".
 
-        `model` selects one of several models; None exports all of them, or raises if the format holds only one.
+        `model` selects one of several models; None exports all of them, or raises if the format supports only one.
         """
         ...
 
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def failures(self) -> dict[str, int]:
-        """The number of samples without a verdict, by outcome, as the first number counts them."""
+        """The number of samples without a verdict by outcome, taken from the first number."""
         if not self.results:
             return {}
         outcomes = self.results[0].outcomes
@@ -153,13 +153,13 @@ def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSam
 
 
 def write_json_output(path: Path, document: object) -> None:
-    """Write a JSON file whole or not at all; a file that assay did not write is not replaced."""
+    """Write a JSON file completely or not at all. A file that assay did not write is not replaced."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
     write_output_text(path, text + "\n")
 
 
 def folder_for(path: Path) -> Path:
-    """Return `path` as an existing folder, made if necessary. Raise if it is a file."""
+    """Return `path` as an existing folder, created if necessary. Raise if it is a file."""
     if path.exists() and not path.is_dir():
         raise UsageError("this is a file", where=str(path), fix="name a folder with -o")
     try:

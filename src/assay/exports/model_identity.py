@@ -9,9 +9,9 @@ from ..datasets.hub import is_hub_name
 from ..registry import models, tasks
 
 LOCAL = "local"
-"""The organisation of a model that is a file of the user, or whose origin is not known."""
+"""The organisation of a model that is a file of the user, or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Schemes after which a hub id or a path of weights follows."""
+"""Schemes that are followed by a hub id or a path of weights."""
 
 
 def hub_name(model: str) -> str:
@@ -40,7 +40,7 @@ def _plain_name(text: str) -> str:
 
 
 def is_self_deployed(model: str) -> bool | None:
-    """Return True for a model that runs on this machine, False for a service; None if it cannot be told."""
+    """Return True for a model that runs on this machine, False for a service; None if it is unknown."""
     scheme = model.partition("/")[0]
     if scheme in ("anthropic", "gemini", "litellm"):
         return False
@@ -59,7 +59,7 @@ class HubData:
 
 
 def hub_data(task: str, files: list[str]) -> HubData | None:
-    """Return the dataset that a task was run on, or which its local copy is of; None if it is not on the hub."""
+    """Return the dataset of a task, or the one of which its file is a copy; None if it is not on the hub."""
     for file in files:
         if is_hub_name(file):
             return _split_reference(file)

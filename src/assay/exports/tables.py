@@ -12,7 +12,7 @@ class Csv:
     file_name = "samples.csv"
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the rows of all models; the column `model` tells them apart."""
+        """Write the rows of all models. The column `model` distinguishes them."""
         return f"{write_csv(reader, path)} rows"
 
 
@@ -22,5 +22,5 @@ class Parquet:
     file_name = "samples.parquet"
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the rows of all models; the column `model` tells them apart."""
+        """Write the rows of all models. The column `model` distinguishes them."""
         return f"{write_parquet(reader, path)} rows"

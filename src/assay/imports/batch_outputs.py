@@ -68,7 +68,7 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
 
 
 def _failed(error: Any) -> Output:
-    """Return a request that was not answered."""
+    """Return the failure of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))
     message = inner.get("message") or described.get("message") or error

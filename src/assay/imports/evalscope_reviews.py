@@ -80,7 +80,7 @@ def _grouped(
 
 
 def _split_name(stem: str, datasets: list[str]) -> tuple[str, str]:
-    """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one that has a report."""
+    """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one of those with a report."""
     for dataset in sorted(datasets, key=len, reverse=True):
         if stem.startswith(f"{dataset}_"):
             return dataset, stem.removeprefix(f"{dataset}_")
@@ -118,7 +118,7 @@ class _Reviews:
 
 
 def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSample:
-    """Return one review. Samples that were asked several times share their group's id."""
+    """Return one review. Samples that were asked several times have the same group id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     id = verdict.get("group_id") if epoch is not None else row.get("index")

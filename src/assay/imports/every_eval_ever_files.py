@@ -92,7 +92,7 @@ def _task(
 
 
 def _metric(entry: Mapping[str, Any]) -> str:
-    """Return the name of a number, which may be that of the metric, or of the evaluation alone."""
+    """Return the name of a number: that of the metric, or of the evaluation alone."""
     config = mapping(entry.get("metric_config"))
     return str(config.get("metric_name") or config.get("metric_id") or "score")
 

@@ -60,7 +60,7 @@ def _results_files(folder: Path) -> list[Path]:
 
 
 def _moment_of(results: Path) -> str:
-    """Return the end of the name that results and samples of one run share; empty if there is none."""
+    """Return the end of the file name that results and samples of one run share; empty if there is none."""
     return results.stem.removeprefix("results")
 
 
@@ -210,7 +210,7 @@ class _Samples:
 
 
 def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the prompts of a document without repeats, and the options that were weighed."""
+    """Return the prompts of a document without repeats, and the continuations that were scored."""
     requests = mapping(row.get("arguments")).values()
     contexts: dict[str, None] = {}
     continuations = []

@@ -115,7 +115,7 @@ def _sample(row: Mapping[str, Any], columns: list[str]) -> ForeignSample:
 
 
 def _id(index: Any) -> str:
-    """Return an index as text; Excel may have made 3.0 of 3."""
+    """Return an index as text. Excel may have turned 3 into 3.0."""
     is_whole = isinstance(index, float) and index.is_integer()
     return str(int(index)) if is_whole else str(index)
 

@@ -8,7 +8,7 @@ from . import audio_headers, image_headers, video_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 
 RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
-"""Images whose headers only their decoder reads."""
+"""Image formats whose headers only their decoder reads."""
 IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio formats that PyAV reads and libsndfile does not."""
@@ -22,7 +22,7 @@ _AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}
 
 
 def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """Return what a medium's headers say. Raise `DataError` if it is empty, truncated, too large or another format.
+    """Return the facts in a medium's headers. Raise `DataError` if it is empty, truncated, too large or another format.
 
     The file's name does not matter: an MP3 called `.wav` is an MP3.
     """

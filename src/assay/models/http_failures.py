@@ -26,8 +26,10 @@ _OVERFLOW = re.compile(
 
 
 MOST_VALUES = 4_000_000
-"""Values that one answer may hold: empty lists take 25 times the memory of their text. Log-probabilities of a prompt of
-100,000 tokens are under 3 million."""
+"""Most values that one answer may have: empty lists take 25 times the memory of their text.
+
+The log-probabilities of a prompt of 100,000 tokens are fewer than 3 million values.
+"""
 
 
 def parsed(body: bytes) -> Any:
@@ -76,7 +78,7 @@ class HttpFailure(Exception):
 
 
 class Refused(Exception):
-    """An answer with an error status, not yet classified."""
+    """A response with an error status that is not classified yet."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(f"HTTP {status}")

@@ -54,7 +54,7 @@ class LiteLLM:
     reference: ClassVar[str] = "name"
 
     name: str
-    """As litellm spells it: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
+    """The name in litellm's spelling: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
     base_url: str | None = None
     accepts: tuple[str, ...] = ("text", "image", "audio")
     produces: tuple[str, ...] = ("text",)

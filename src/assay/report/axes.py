@@ -10,7 +10,7 @@ Numbers = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps numbers from `low` to `high` to pixels from `start` to `end`; an upright axis has its start below."""
+    """Maps numbers from `low` to `high` to pixels from `start` to `end`. A vertical axis starts at the bottom."""
 
     low: float
     high: float
@@ -28,7 +28,7 @@ def domain_of(
     intervals: Sequence[Ends | None] = (),
     scale: Ends | None = None,
 ) -> Ends:
-    """Return the range of an axis: the scale if it holds all numbers, 0 to 1 for shares, else a small margin around."""
+    """Return the range of an axis: the scale if it covers all numbers, 0 to 1 for shares, else with a small margin."""
     numbers = finite(values)
     for ends in intervals:
         numbers += finite(ends or ())

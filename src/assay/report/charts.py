@@ -23,10 +23,13 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Numbers that differ by less are drawn on a linear axis."""
+"""Ratio of numbers below which a linear axis is used."""
 NAMED_DOTS = 10
-"""Dots of a scatter that have their names beside them: those that moved most."""
+"""Dots of a scatter plot that are labelled: those that moved most."""
 DOT_NAME_LENGTH = 24
+DOT_ROOM = 8
+"""Pixels around the centre of a dot that no name covers."""
+LETTER_WIDTH = 6.5
 MARGIN = 8.0
 """Empty pixels at both ends of a bar chart."""
 ROW_HEIGHT = 24.0
@@ -203,7 +206,7 @@ def histogram(
 def _columns(
     counts: Sequence[int], names: Sequence[str], width: float, height: float
 ) -> list[Markup]:
-    """Return the columns of a histogram over its axis; `names` are those of the edges."""
+    """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
     base = height - 36
     inner = width - 2 * MARGIN
     step = inner / len(counts)
@@ -348,7 +351,11 @@ def _frame(across: Scale, up: Scale) -> list[Markup]:
 
 
 def scatter(
-    points: Sequence[Point], width: float = 460, height: float = 340
+    points: Sequence[Point],
+    width: float = 460,
+    height: float = 340,
+    *,
+    higher_is_better: bool = True,
 ) -> Markup | None:
     """Return groups of two runs against each other; above the line the later run is higher."""
     if len(points) < 2:
@@ -366,7 +373,12 @@ def scatter(
         marks.append(tick(34, up(value) + 4, name, "end"))
     most = max(point.n or 1 for point in points)
     for point in points:
-        marks.append(_scatter_dot(point, across, up, most))
+        is_good = (
+            point.after >= point.before
+            if higher_is_better
+            else point.after <= point.before
+        )
+        marks.append(_scatter_dot(point, across, up, most, is_good))
     marks += _dot_names(points, across, up)
     middle = across((low + high) / 2)
     marks.append(tick(middle, height - 3, "earlier run"))
@@ -376,28 +388,53 @@ def scatter(
     return drawing(width, height, label, marks)
 
 
+class _Box(NamedTuple):
+    """A rectangle of a drawing."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        """Return True if both have an area in common."""
+        is_beside = self.left >= other.right or other.left >= self.right
+        is_above = self.top >= other.bottom or other.top >= self.bottom
+        return not is_beside and not is_above
+
+
 def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup]:
-    """Return the names of the dots that moved most, each beside its dot and below the name before it."""
-    moved = sorted(points, key=lambda point: -abs(point.after - point.before))
-    named = moved[:NAMED_DOTS]
-    named.sort(key=lambda point: up(point.after))
-    middle = (across.start + across.end) / 2
-    marks = []
-    last_y = -100.0
-    for point in named:
+    """Return the names of the dots that moved most, each on a side of its dot where it covers no dot and no name.
+
+    A dot without such a side has its name on hover only.
+    """
+    occupied = []
+    for point in points:
         x = across(point.before)
-        anchor = "start"
-        label_x = x + 10
-        if x > middle:
-            anchor = "end"
-            label_x = x - 10
-        y = up(point.after) + 4
-        y = max(y, last_y + 12)
-        last_y = y
+        y = up(point.after)
+        room = _Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM)
+        occupied.append(room)
+
+    moved = sorted(points, key=lambda point: -abs(point.after - point.before))
+    marks = []
+    for point in moved[:NAMED_DOTS]:
         name = point.name
         if len(name) > DOT_NAME_LENGTH:
             name = "…" + name[1 - DOT_NAME_LENGTH :]
-        marks.append(tick(label_x, y, name, anchor))
+        length = len(name) * LETTER_WIDTH
+        x = across(point.before)
+        # A name on an edge of the frame would be struck out by its line.
+        y = min(up(point.after) + 4, up.start - 5)
+        y = max(y, up.end + 12)
+        sides = (("start", x + 10, x + 10), ("end", x - 10, x - 10 - length))
+        for anchor, label_x, left in sides:
+            box = _Box(left, left + length, y - 10, y + 2)
+            is_inside = box.left >= across.start and box.right <= across.end
+            is_free = not any(box.overlaps(other) for other in occupied)
+            if is_inside and is_free:
+                occupied.append(box)
+                marks.append(tick(label_x, y, name, anchor))
+                break
     return marks
 
 
@@ -406,6 +443,7 @@ def _scatter_dot(
     across: Scale,
     up: Scale,
     most: int,
+    is_good: bool,
 ) -> Markup:
     """Return the dot of one group; its area grows with the number of samples, of which the largest has `most`."""
     before = format_value(point.before)
@@ -413,7 +451,7 @@ def _scatter_dot(
     share = (point.n or 1) / most
     return titled(
         "circle",
-        "dot up" if point.after >= point.before else "dot down",
+        "dot up" if is_good else "dot down",
         f"{point.name}: {before} → {after}, n {point.n}",
         cx=across(point.before),
         cy=up(point.after),
@@ -467,7 +505,7 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return values with their intervals one under another on one scale; differences `around_zero`."""
+    """Return values with their intervals below each other on one scale; differences `around_zero`."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []

@@ -6,7 +6,7 @@ from typing import Any
 WINDOW_SECONDS = 30.0
 """The time over which tokens per second are measured."""
 SURE_SECONDS = 2.0
-"""No time left is shown before this many seconds."""
+"""Seconds of running before an estimate of the remaining time is shown."""
 
 
 class Pace:
@@ -18,7 +18,7 @@ class Pace:
         self._tokens: deque[tuple[float, float]] = deque()
 
     def note(self, cell: Any, now: float) -> str:
-        """Return `8 begun, 340 tokens/s, about 4 min left`, or as much of it as is known."""
+        """Return `8 begun, 340 tokens/s, about 4 min left`, or the parts of it that are known."""
         if cell.state != "running":
             return ""
         ended = self._ended(cell)

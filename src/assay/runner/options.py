@@ -1,4 +1,4 @@
-"""Run options: the only list of them, read by Python, YAML and the command line alike."""
+"""Run options: the single list of them, used by Python, YAML and the command line."""
 
 import os
 from collections.abc import Container, Mapping, Sequence
@@ -16,7 +16,7 @@ SANDBOX = "sandbox"
 SEVERAL = ("list", "names", "pairs")
 """Types of options that hold several values."""
 CLOSE_KEY = 0.7
-"""How similar two keys must be for one to be a likely misspelling of the other."""
+"""Minimum similarity of two keys for one to be a likely misspelling of the other."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -270,7 +270,7 @@ class RunOptions:
     replicas: int | None = option(
         None,
         "work",
-        "copies of the model, each in a process of its own",
+        "copies of the model, each in a separate process",
         reads="integer",
         is_spread=True,
     )
@@ -455,9 +455,9 @@ class RunOptions:
         return replace(self, **changes)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
-        """Return a copy in which each file of a model, judge or scorer has one name, however it was typed.
+        """Return a copy in which each file of a model, judge or scorer has a single spelling of its name.
 
-        Answers are kept under that name. Names in `objects` belong to objects and stay.
+        Answers are stored under that name. Names in `objects` belong to objects and stay.
         """
         return replace(
             self,
@@ -472,7 +472,7 @@ class RunOptions:
         )
 
     def helper_of(self, role: str) -> str | None:
-        """Return the model of a role: the one that was named, else the default of every run."""
+        """Return the model of a role: the one that the run names, else the default of every run."""
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
@@ -492,7 +492,7 @@ class RunOptions:
         return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the options that were set as JSON, secrets included, for a process that builds the same model."""
+        """Return the options that were set as JSON, including secrets, for a process that builds the same model."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         saved: dict[str, Any] = {}
@@ -507,7 +507,10 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that were set as `run.json` holds them. Secrets must be given again to repeat the run."""
+        """Return the options that were set, for `run.json`.
+
+        It has no secrets, which must be given again to repeat the run.
+        """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
             name: veiled(value)
@@ -519,7 +522,7 @@ class RunOptions:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
-        """Read options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
+        """Return options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
         names = {f.name for f in fields(cls)}
         values = {
             str(name).replace("-", "_"): _path_text(value)
@@ -540,6 +543,7 @@ class RunOptions:
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}
+        faults += _faults_of_judges(values.get("judges"), where)
         several = {
             name: flag.reads != "pairs"
             for name, flag in FLAGS.items()
@@ -571,7 +575,7 @@ class RunOptions:
         return options
 
     def folder_digest(self) -> str:
-        """Return the digest that tells run folders apart. How the work is spread does not count."""
+        """Return the digest that distinguishes run folders. It ignores how the work is distributed."""
         spread = {}
         for name, flag in FLAGS.items():
             if flag.is_spread:
@@ -588,8 +592,22 @@ def _one_spelling(name: Any) -> Any:
 
 
 FLAGS = flags_of(RunOptions)
-"""By option: how it is typed."""
+"""How users write each option."""
 _DEFAULTS = RunOptions()
+
+
+def _faults_of_judges(judges: Any, where: str) -> list[AssayError]:
+    """Return a fault for each judge that is not given by its name."""
+    if not isinstance(judges, Mapping):
+        return []
+    faults: list[AssayError] = []
+    for role, name in judges.items():
+        if isinstance(name, str):
+            continue
+        message = f"key 'judges', role {role!r} holds {shorten(name)}"
+        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
+        faults.append(UsageError(message, where=where, fix=fix))
+    return faults
 
 
 def _path_text(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A command of this machine in a workspace: which files and folders it needs there, and how it is spelled."""
+"""A command of this machine in a workspace: the files and folders it needs there, and how to call it."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from .bubblewrap import PROGRAM_FOLDERS
 from .interpreters import PYTHON, SYSTEM_LIBRARIES, readable_for
 
 AGENT_FOLDER = "/tmp/agent"
-"""The folder of a workspace with files that are copied for a command."""
+"""The folder of a workspace with the files that are copied for a command."""
 _LARGEST_FILE = 4 << 20
 
 
@@ -30,10 +30,10 @@ class HostCommand:
 def host_command(
     words: Sequence[str], visible: Sequence[str], where: str, fix: str
 ) -> HostCommand:
-    """Return a command with what it needs in a workspace. Raise `UsageError` if its program is not there.
+    """Return a command with everything it needs in a workspace. Raise `UsageError` if its program does not exist.
 
-    Files that its words name are copied, and the words name the copies. `python` is the interpreter of this process,
-    with its packages.
+    Files that its words name are copied, and the words then name the copies. `python` is the interpreter of this
+    process, with its packages.
     """
     if words[0] in PYTHON:
         program: str | None = sys.executable
@@ -84,7 +84,7 @@ def _is_visible(path: Path) -> bool:
 
 
 def environment_of(path: Path) -> tuple[str, ...] | None:
-    """Return the folders in which a program is installed; None if it is a file by itself.
+    """Return the folders in which a program is installed; None if it is a single file.
 
     These are a virtual environment with the interpreter behind it, or a folder of node with its packages.
     """
@@ -118,7 +118,7 @@ def _base_of(environment: Path) -> list[str]:
 
 
 def _too_wide() -> tuple[Path, ...]:
-    """Return folders that hold far more than one program."""
+    """Return folders that contain far more than one program."""
     home = Path.home()
     return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import EMPTY, UNRESOLVED, WITH_VALUE, Result, ScoreRecord, SummaryContext
-from .breakdown import MAX_GROUPS, interval_of
+from .breakdown import MAX_GROUPS, in_order, interval_of
 from .recipes import Recipe
 from .statistics import jackknife, ratio_estimate
 from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""Returns a value times its weight, and the weight; `None` for an answer that has none."""
+"""Returns a value times its weight, and the weight; `None` for an answer without counts."""
 
 
 @dataclass(slots=True)
@@ -29,13 +29,13 @@ class Pool:
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers, one after the other."""
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster of each answer, else its sample: all answers to one sample are drawn together."""
+    """The cluster or the sample of each answer. All answers to one sample are drawn together."""
     scored: "array[int]" = field(default_factory=lambda: array("L"))
-    """The numbers of the answers that could be read."""
+    """Indices of the answers that could be read."""
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0
     groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
-    """The numbers of the answers with each tag and value."""
+    """Indices of the answers with each tag and value."""
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -121,8 +121,8 @@ class Pool:
             if len(parts) > MAX_GROUPS:
                 continue
             groups[name] = {}
-            for value, rows in sorted(parts.items()):
-                fields = fields_of(rows)
+            for value in in_order(parts):
+                fields = fields_of(parts[value])
                 groups[name][value] = Result(n_expected=None, **common, **fields)
         everything = range(len(self.units))
         return {**fields_of(everything, flags), "groups": groups}
@@ -146,10 +146,10 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """Return the value over all answers that have counts, with its interval. A flag counts those without.
+    """Return the value over all answers that have counts, with its interval. A flag counts the others.
 
-    A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one unit
-    each. Without clusters the sample is the unit, so that all answers to it stay together.
+    A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one
+    unit each. Without clusters the sample is the unit, so that all answers to it stay together.
     """
     recipe: Recipe | None = None
     read: Counts

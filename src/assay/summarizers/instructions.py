@@ -1,4 +1,4 @@
-"""Accuracy over instructions: the verdicts of all prompts pooled, each instruction counting once.
+"""Accuracy over instructions: the verdicts of all prompts pooled, with each instruction counting once.
 
 A mean over prompts would count the only instruction of a prompt three times as much as one of three.
 """

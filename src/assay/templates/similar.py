@@ -55,7 +55,7 @@ class SimilarTexts:
             self._postings[gram] = posting
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
-        """Return weights scaled to length one, without trigrams that no text has, which would contribute nothing."""
+        """Return weights scaled to length one, without trigrams that no text has, because they contribute nothing."""
         weights = {}
         for gram, number in count.items():
             rarity = self._rarity.get(gram)

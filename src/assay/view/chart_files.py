@@ -175,16 +175,21 @@ def _differences(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 rows, "Differences with 95 % intervals", around_zero=True
             ),
         )
-    points = [
-        charts.Point(
-            f"{row['task']} {g['tag']}={g['name']}", g["before"], g["after"], g["n"]
+    metrics = list(dict.fromkeys(row["metric"] for row in compared))
+    for metric in metrics:
+        rows_of_metric = [row for row in compared if row["metric"] == metric]
+        points = [
+            charts.Point(
+                f"{row['task']} {g['tag']}={g['name']}", g["before"], g["after"], g["n"]
+            )
+            for row in rows_of_metric
+            for g in row["groups"]
+        ]
+        svg = charts.scatter(
+            points, higher_is_better=rows_of_metric[0]["higher_is_better"]
         )
-        for row in compared
-        for g in row["groups"]
-    ]
-    svg = charts.scatter(points)
-    if svg is not None:
-        yield "groups", svg
+        if svg is not None:
+            yield ("groups" if len(metrics) == 1 else f"groups {metric}"), svg
 
 
 def _title(result: Result, several: bool) -> str:

@@ -25,6 +25,10 @@ class DataMedia:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = [path for path in files if _is_readable(path)]
+        self.folders = list(
+            dict.fromkeys(folder for path in files for folder in path.parents)
+        )
+        """The folders of the files, and those above them."""
         self._places: dict[str, tuple[Path, int]] = {}
         """The file and row of each medium, by digest."""
         self._done = 0

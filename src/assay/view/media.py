@@ -71,9 +71,10 @@ class MediaShelf:
             raise DataError("this sample names no such medium")
         blob = self._blobs.path(digest)
         places = [] if blob is None else [blob]
-        places += [
-            Path(part["path"]) for part in parts if isinstance(part.get("path"), str)
-        ]
+        data = self._inside(record.task, record.model)
+        for part in parts:
+            if isinstance(part.get("path"), str):
+                places += _possible_paths(Path(part["path"]), data)
         if not places:
             return self._out_of_data(record, digest, str(parts[0]["type"]))
         faults = []
@@ -98,7 +99,7 @@ class MediaShelf:
         data = None if files is None else files.get(digest)
         if data is None:
             raise DataError(
-                "it lies inside the dataset, whose files are not here or no longer hold it"
+                "it is inside the dataset, whose files are missing or no longer contain it"
             )
         return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
 
@@ -143,6 +144,13 @@ class MediaShelf:
             while self._size > KEPT_BYTES:
                 self._size -= len(self._made.popitem(last=False)[1])
         return data
+
+
+def _possible_paths(path: Path, data: DataMedia | None) -> list[Path]:
+    """Return where a file may be: a relative path starts in the folder of the run command, which is above the data."""
+    if path.is_absolute() or data is None:
+        return [path]
+    return [path, *(folder / path for folder in data.folders)]
 
 
 def _beginning(path: Path) -> bytes:

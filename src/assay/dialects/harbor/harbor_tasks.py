@@ -1,4 +1,4 @@
-"""From folders of Harbor to a task of assay: one sample for each folder."""
+"""Turn folders of Harbor into a task of assay with one sample for each folder."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ CANARY = "canary"
 
 @dataclass(frozen=True)
 class HarborRows:
-    """The tasks of a folder as samples. Those that cannot run are bad samples with the reason."""
+    """The tasks of a folder as samples. A task that cannot run is a bad sample with the reason."""
 
     folder: Path
     tasks: Mapping[str, HarborTask] = field(repr=False)
@@ -35,7 +35,7 @@ class HarborRows:
 
     @property
     def name(self) -> str:
-        """Return how faults name the rows."""
+        """Return the name of the rows in error messages."""
         return str(self.folder)
 
     def __call__(self) -> list[Any]:
@@ -69,7 +69,7 @@ class HarborReward:
 
 
 def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
-    """Return the task of a folder, or of a folder of such folders."""
+    """Return the task in a folder, or one task for all task folders in it."""
     folder = Path(reference).expanduser().resolve()
     is_single = is_task_folder(folder)
     folders = [folder]
@@ -120,14 +120,14 @@ def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return how the reason against a task begins."""
+    """Return the beginning of the reason why a task cannot run."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"
 
 
 def tier_of(tasks: Mapping[str, HarborTask]) -> str:
-    """Return the tier of all tasks, for protocol ids: host, container, or mixed."""
+    """Return the tier of all tasks for protocol ids: host, container, or mixed."""
     names = set()
     for task in tasks.values():
         names.add("host" if task.container is None else "container")
@@ -163,14 +163,14 @@ def plan_lines(
 
 
 def _where(task: HarborTask) -> str:
-    """Return where a task runs, for the plan."""
+    """Return where a task runs, in words for the plan."""
     if task.container is None:
         return "in workspaces of this machine (tier host)"
     return f"in containers of {task.container.engine.kind} (tier container)"
 
 
 def read_instruction(folder: Path) -> str:
-    """Return the instruction without the marks against training data at its beginning, as harbor shows it."""
+    """Return the instruction without the training-data marker at its beginning, as harbor shows it."""
     text = (folder / INSTRUCTION).read_text(encoding="utf-8", errors="replace")
     lines = text.split("\n")
     index = 0

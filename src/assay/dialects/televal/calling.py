@@ -21,21 +21,21 @@ FLAGS: Mapping[str, bool] = {
 
 @dataclass
 class Dialogue:
-    """The state of a dialogue as TELEVAL keeps it: parallel lists, and a cache that is replaced each round."""
+    """The state of a dialogue in TELEVAL's form: parallel lists, and a cache that is replaced each round."""
 
     script: Script
     own_history: bool = True
     era: Era = "newest"
     audio: Sequence[str | None] = ()
-    """The clips that the model hears in each round, if they differ from the script's."""
+    """The clips for the model in each round, if they differ from those of the script."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     cache: dict[str, Any] = field(default_factory=dict)
     inferred: Any = None
-    """The answers of all rounds, if the user's own `inference` gave them at once."""
+    """The answers of all rounds, if the user's own `inference` returned them together."""
 
     @property
     def round(self) -> int:
-        """Counted from 0."""
+        """The number of the round, counted from 0."""
         return len(self.answers)
 
     def heard(self, place: int) -> str | None:
@@ -79,7 +79,7 @@ class Dialogue:
         return words
 
     def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
-        """Ask for the answer of this round, and keep it for the next."""
+        """Ask for the answer of this round, and keep it for the next one."""
         heard, earlier, replies = self.arguments()
         answer = checked(
             model.generate_multiturn(
@@ -95,7 +95,7 @@ class Dialogue:
 
 
 def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
-    """Return a model's answer if it is a dictionary with `pred`, else raise a `TypeError` that names the model."""
+    """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
         raise TypeError(
@@ -158,7 +158,7 @@ def heard_file(path: str) -> tuple[Audio, Facts]:
 
 
 def round_path(path: str, number: int) -> str:
-    """Return the audio path of one round, beside that of the whole dialogue."""
+    """Return the audio path of one round, next to that of the whole dialogue."""
     base, suffix = os.path.splitext(path)
     return f"{base}_round{number}{suffix}"
 
@@ -205,7 +205,7 @@ def round_records(
 
 
 def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
-    """Return a question or a dialogue as one dictionary; only the newest era has `meta_info`."""
+    """Return the fields of a question or a dialogue as one dictionary. Only the newest revision has `meta_info`."""
     if isinstance(structure, dict) and "dialogue" in structure:
         return _dialogue(model, structure)
     if not isinstance(structure, list):
@@ -259,7 +259,7 @@ def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, A
 
 
 def _check_audio(model: Any, path: str) -> None:
-    """Raise for a file that cannot be read, and for one with other channels or another rate than the model's."""
+    """Raise for a file that cannot be read, or whose channels or rate differ from the model's."""
     _, facts = heard_file(path)
     if not is_upstream("televal"):
         return  # converted when the model is called
@@ -335,7 +335,7 @@ def _rounds(
 
 
 def _turns(texts: Any, metas: Any, count: int) -> tuple[Turn, ...]:
-    """Return the first `count` turns, each a text with its further fields."""
+    """Return the first `count` turns, each with its text and its further fields."""
     turns = []
     for text, meta in zip(texts, metas, strict=False):
         turns.append(Turn(None, text, meta))

@@ -1,4 +1,4 @@
-"""Retrievers and post-processes by name: what user files register, and what ships."""
+"""Retrievers and post-processes by name: those that user files register, and the shipped ones."""
 
 import inspect
 import warnings
@@ -12,7 +12,7 @@ DATASET_RETRIEVER_MAPPING: dict[str, Callable[..., Any]] = {}
 POSTPROCESS_MAPPING: dict[str, Callable[..., Any]] = {}
 
 REGISTERED: list[tuple[str, str, Callable[..., Any]]] = []
-"""Every registration in order, as kind, name and function, so that a loader learns what a file registered."""
+"""All registrations in order, as kind, name and function, so that a loader can find those of one file."""
 
 _SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
@@ -53,7 +53,7 @@ def _registers(
 
 
 def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the most frequent `answer` of a list of annotations; of equally frequent ones the first."""
+    """Return the most frequent `answer` in a list of annotations; of equally frequent ones the first."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)
 

@@ -35,7 +35,7 @@ class PlainWriter:
     limits: Limits
     settings: Mapping[str, Any]
     opening: int = 0
-    """Number of tokens that the model writes before its answer by itself."""
+    """Number of tokens that the model always writes before its answer."""
     fills: bool | None = None
     """Whether the model handles padding on the left; `None` before the test."""
 
@@ -70,7 +70,7 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the tokens for an answer after a prompt of so many tokens, if it was to have more."""
+        """Return the token limit of an answer if the context shortens it after a prompt of `length` tokens."""
         if "max_new_tokens" in self.settings or "max_length" in self.settings:
             return None
         return room_for(request.options, self.limits, length + self.opening)[1]
@@ -106,7 +106,7 @@ class PlainWriter:
         return answers
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
-        """Watch where answers to audio clips end.
+        """Record where answers to audio clips end.
 
         Speech models remove their end tokens, so an answer alone does not show it.
         """
@@ -135,7 +135,7 @@ class PlainWriter:
 
     @contextmanager
     def drawing(self, request: Request, index: int) -> Iterator[None]:
-        """Use the random numbers of one candidate inside the block. Raise for logits that are not numbers."""
+        """Use the random numbers of one candidate inside the block. Raise if logits are not finite."""
         import torch
 
         with (
@@ -163,4 +163,4 @@ class PlainWriter:
 
 
 class _Unclear(Exception):
-    """Raised if an answer reached its limit and it is unknown which."""
+    """Raised if an answer reached its limit and it is unknown which one."""

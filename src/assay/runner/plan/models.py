@@ -18,13 +18,13 @@ REFERRING = ("base_url", "body", "headers")
 """Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
 
 Refused = dict[str, dict[str, AssayError]]
-"""By option: the errors of the models that do not have it."""
+"""The errors of the models that do not have an option, by option."""
 
 
 def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
-    """Build a model with the run's arguments. Remote code is trusted only by its own flag.
+    """Build a model with the run's arguments. Remote code needs its own flag.
 
-    Of several models, each takes the options it has. Errors for the others are added to `refused`.
+    If there are several models, each takes the options it has. Errors for the others are added to `refused`.
     """
     args = model_options(run.model_args)
     if "trust_remote_code" in args:
@@ -55,7 +55,7 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
 
 
 def check_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Raise if secret options, which `run.json` does not keep, were not given again."""
+    """Raise if secret options, which `run.json` does not store, were not given again."""
     names = list(dict.fromkeys(left_out(args)))
     if not names:
         return

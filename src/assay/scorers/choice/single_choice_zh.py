@@ -1,7 +1,7 @@
-"""Single choice from spoken Chinese: the letter that the answer decides on.
+"""Single choice from spoken Chinese: the letter on which the answer decides.
 
 Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
-statement inverts the meaning: then 「B是错误的」 is the answer, otherwise it is a rejection.
+statement inverts the meaning: 「B是错误的」 is then the answer, otherwise it is a rejection.
 """
 
 import re
@@ -51,7 +51,7 @@ class SingleChoiceZh:
     cushion: bool = False
     """As a last resort, take the only letter that occurs, whatever the answer says about it."""
     question: str = ""
-    """The column with the text of the question, if the question itself is only spoken."""
+    """The column with the text of the question, if the prompt has only the spoken question."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -88,7 +88,7 @@ class SingleChoiceZh:
 def read_choice(
     answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False
 ) -> Reading:
-    """Return the letter that an answer decides on: the last claim of the firmest kind.
+    """Return the letter on which an answer decides: the last claim among those of the firmest rule.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """
@@ -109,7 +109,7 @@ def read_choice(
 
 
 def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield matches that the words just before them do not deny."""
+    """Yield the matches that are not denied by the words just before them."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):

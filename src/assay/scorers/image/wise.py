@@ -1,9 +1,8 @@
-"""WISE: does an image show what the prompt only implies? Two versions, whose numbers cannot be compared.
+"""WISE: whether an image shows what the prompt only implies. It has two versions with incomparable numbers.
 
 `wise_legacy` is a weighted sum of a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the
-default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of
-the same name makes the
-overall value.
+default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of the same name
+computes the overall value.
 """
 
 import re

@@ -1,4 +1,4 @@
-r"""One spelling for numbers, which `numbers` reads: for `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`.
+r"""One spelling for numbers such as `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`, which `numbers` then reads.
 
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
 """
@@ -25,7 +25,7 @@ _MINUS = re.compile(
     r"(?=[$€£¥₹]?\.?\d)",  # before "5", "$5", ".5"
     re.IGNORECASE,
 )
-"""A sign in words; after a number or a letter it is a subtraction, `10 minus 3`."""
+"""A minus sign as a word. After a number or a letter it is a subtraction, `10 minus 3`."""
 _MINUS_HAN = re.compile(r"(?:负|負|マイナス)(?=\.?\d)")
 _TEX_GROUP = re.compile(r"(?<=\d)(?:\{,\}|\\[,!])(?=\d{3}(?!\d))")
 _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
@@ -34,8 +34,10 @@ _POWER_OF_TEN = re.compile(
     r"(?<![\d.])10\s?(?:\^|\*\*)\s?"  # "10^", "10 ** "
     r"[{(]?\s?(?P<power>[-+−]?\d{1,3})(?!\d|\.\d)[})]?"  # "3", "{-3}"
 )
+_UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
+"""The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
-"""A time of day or a duration in hours and minutes; a ratio such as 3:4 is none."""
+"""A time of day or a duration in hours and minutes. A ratio such as 3:4 is not a time."""
 
 
 def one_spelling(text: str) -> str:
@@ -70,6 +72,8 @@ def one_spelling(text: str) -> str:
             ),
             text,
         )
+    if "_" in text:
+        text = _UNDERLINED.sub("", text)
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)

@@ -1,6 +1,6 @@
 """Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.
 
-`one` and `一` are words of their own too ("this one", 一共), so they count only if a number is expected: as the whole
+`one` and `一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole
 answer, or right after the words that declare it.
 """
 
@@ -129,7 +129,7 @@ def expected_in_digits(text: str) -> str:
 
 
 def in_digits(text: str) -> str:
-    """Return the text with digits for its numbers in words. A text that is only a number may be `one` too."""
+    """Return the text with digits for its numbers in words. If the text is only a number, `one` counts, too."""
     bare = text.strip(" \n.!。*\"'")
     number = _SPELLED_ANYWHERE.fullmatch(bare)
     if number:

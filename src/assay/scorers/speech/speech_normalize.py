@@ -23,7 +23,7 @@ _WIDE_MARKS = r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64"
 _SEED_MARKS = re.compile(
     f"[{_ASCII_MARKS}{_LATIN_MARKS}{_CHINESE_MARKS}{_SMALL_MARKS}{_WIDE_MARKS}]"
 )
-"""The marks that seed-tts-eval drops: those of ASCII except `'`, and the Chinese ones."""
+"""The marks that seed-tts-eval removes: those of ASCII except `'`, and the Chinese ones."""
 
 MARK_SCRIPTS: dict[str, tuple[int, int]] = {
     "an Indic script": (0x0900, 0x0DFF),
@@ -38,9 +38,9 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 
 @cache
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
-    """Return the normalizer of that name. It is loaded once, at its first use.
+    """Return the normalizer with a name. It is loaded once, at its first use.
 
-    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, words need them.
+    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, but words need them.
     """
     if name == "none":
         return plain_text

@@ -1,8 +1,8 @@
 """The tokenizer of caption scores: Penn Treebank words, lower case, without most punctuation.
 
 It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java before it counts anything. It keeps two
-faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its list
-of marks to drop is in capitals; and so do runs such as `!!`.
+faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
+list of marks to remove is in capitals; and so do runs such as `!!`.
 """
 
 import re

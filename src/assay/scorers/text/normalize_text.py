@@ -18,7 +18,7 @@ _LETTERS_AND_DIGITS = (
     .ljust(256)
     .translate(_LOWER)
 )
-"""By byte: lower-case letters for capitals, blanks for anything but letters and digits.
+"""For each byte: the lower-case letter for a capital, a blank for anything but letters and digits.
 
 Translating bytes is 10 times faster.
 """

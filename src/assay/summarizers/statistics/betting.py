@@ -1,11 +1,11 @@
-"""The betting confidence sequence: a mean of bounded scores with an interval that is valid at every look.
+"""The betting confidence sequence: a mean of bounded scores with an interval that is valid at every check.
 
 For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate
-that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the capital
-among bets of many sizes. The best size is near one of them, so the interval is near the narrowest
-possible one at every
-number of samples. It is valid from the first sample on, whatever the shape of the scores, but it needs known bounds.
-Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is Robbins'.
+that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the
+capital among bets of many sizes. The best size is near one of them, so the interval is near the narrowest possible
+one at every number of samples. It is valid from the first sample on, whatever the distribution of the scores, but
+it needs known bounds. Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is
+Robbins'.
 """
 
 import math
@@ -49,7 +49,7 @@ class BettingSequence:
         self._total = 0.0
         self._total_squares = 0.0
         self._pending: Counter[float] = Counter()
-        """Scores since the last look."""
+        """Scores since the last check."""
 
     def add(self, score: float) -> None:
         """Add the next score."""
@@ -104,7 +104,7 @@ class BettingSequence:
 
     @property
     def estimate(self) -> Estimate:
-        """The mean so far with its confidence sequence: one more look. Raises before the first score."""
+        """The mean so far with its confidence sequence, after one more check. Raises before the first score."""
         if not self._n:
             raise ValueError("no scores yet: there is nothing to estimate")
         if self._pending:

@@ -204,19 +204,20 @@ export function calibration(confidence, right, width = 260, height = 260) {
  * Groups of two runs against each other; above the line the later run is higher.
  * @param {{name: string, before: number, after: number, n: number}[]} points
  */
-export function scatter(points, width = 460, height = 340) {
+export function scatter(points, width = 460, height = 340, higherIsBetter = true) {
   if (points.length < 2) return null;
   const [low, high] = domainOf(points.flatMap((p) => [{ value: p.before }, { value: p.after }]));
   const share = (/** @type {number} */ v) => (v - low) / (high - low || 1);
   const at = (/** @type {number} */ v) => 40 + share(v) * (width - 52), up = (/** @type {number} */ v) => height - 34 - share(v) * (height - 54);
   const most = Math.max(...points.map((p) => p.n || 1));
+  const isGood = (/** @type {{before: number, after: number}} */ p) => (higherIsBetter ? p.after >= p.before : p.after <= p.before);
   return drawing(width, height, `Groups: ${points.filter((p) => p.after > p.before).length} of ${points.length} are higher in the later run`, [
     s("rect", { x: at(low), y: up(high), width: at(high) - at(low), height: up(low) - up(high), class: "frame" }),
     s("line", { x1: at(low), y1: up(low), x2: at(high), y2: up(high), class: "diagonal" }),
     ...ticks(low, high, 4).flatMap((t) => [label(at(t), height - 18, short(t)), label(34, up(t) + 4, short(t), "end")]),
-    ...points.map((p) => s("circle", { cx: at(p.before), cy: up(p.after), r: 3 + 4 * Math.sqrt((p.n || 1) / most), class: p.after >= p.before ? "dot up" : "dot down" },
+    ...points.map((p) => s("circle", { cx: at(p.before), cy: up(p.after), r: 3 + 4 * Math.sqrt((p.n || 1) / most), class: isGood(p) ? "dot up" : "dot down" },
       s("title", null, `${p.name}: ${num(p.before)} → ${num(p.after)}, n ${p.n}`))),
-    ...dotNames(points, at, up, 40 + (width - 52) / 2),
+    ...dotNames(points.map((p) => ({ name: p.name, moved: Math.abs(p.after - p.before), x: at(p.before), y: up(p.after) })), { left: at(low), right: at(high), top: up(high), bottom: up(low) }),
     label(at((low + high) / 2), height - 3, "earlier run"),
     label(40, 12, "later run", "start"),
   ]);
@@ -224,22 +225,37 @@ export function scatter(points, width = 460, height = 340) {
 
 const NAMED_DOTS = 10;
 const DOT_NAME_LENGTH = 24;
+const DOT_ROOM = 8;
+/** Pixels around the centre of a dot that no name covers. */
+const LETTER_WIDTH = 6.5;
+
+/** @typedef {{left: number, right: number, top: number, bottom: number}} Box */
+
+/** @param {Box} a @param {Box} b */
+function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
 
 /**
- * The names of the dots that moved most, each beside its dot and below the name before it.
- * @param {{name: string, before: number, after: number}[]} points @param {(v: number) => number} at @param {(v: number) => number} up @param {number} middle
+ * The names of the dots that moved most, each on a side of its dot where it covers no dot and no other name. A dot without such a side has its name on hover only.
+ * @param {{name: string, moved: number, x: number, y: number}[]} dots @param {Box} frame
  */
-function dotNames(points, at, up, middle) {
-  const moved = [...points].sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before));
-  const named = moved.slice(0, NAMED_DOTS).sort((a, b) => up(a.after) - up(b.after));
-  let last = -100;
-  return named.map((p) => {
-    const x = at(p.before), anchor = x > middle ? "end" : "start";
-    const y = Math.max(up(p.after) + 4, last + 12);
-    last = y;
-    const name = p.name.length > DOT_NAME_LENGTH ? `…${p.name.slice(1 - DOT_NAME_LENGTH)}` : p.name;
-    return label(anchor === "end" ? x - 10 : x + 10, y, name, anchor);
-  });
+function dotNames(dots, frame) {
+  /** @type {Box[]} */
+  const taken = dots.map(({ x, y }) => ({ left: x - DOT_ROOM, right: x + DOT_ROOM, top: y - DOT_ROOM, bottom: y + DOT_ROOM }));
+  const marks = [];
+  for (const dot of [...dots].sort((a, b) => b.moved - a.moved).slice(0, NAMED_DOTS)) {
+    const name = dot.name.length > DOT_NAME_LENGTH ? `…${dot.name.slice(1 - DOT_NAME_LENGTH)}` : dot.name;
+    const length = name.length * LETTER_WIDTH, y = Math.max(frame.top + 12, Math.min(dot.y + 4, frame.bottom - 5));
+    for (const [anchor, x, from] of /** @type {[string, number, number][]} */ ([["start", dot.x + 10, dot.x + 10], ["end", dot.x - 10, dot.x - 10 - length]])) {
+      const box = { left: from, right: from + length, top: y - 10, bottom: y + 2 };
+      if (box.left < frame.left || box.right > frame.right || taken.some((other) => overlap(box, other))) continue;
+      taken.push(box);
+      marks.push(label(x, y, name, anchor));
+      break;
+    }
+  }
+  return marks;
 }
 
 /**
@@ -272,7 +288,7 @@ export function runningLine(points, name, width = 420, height = 140) {
     ...ticks(low, high, 3).flatMap((t) => [s("line", { x1: 36, x2: width - 12, y1: up(t), y2: up(t), class: "track" }), label(30, up(t) + 4, short(t), "end")]),
     s("polyline", { points: points.map((p) => `${at(p[0]).toFixed(1)},${up(p[1]).toFixed(1)}`).join(" "), class: "line" }),
     s("circle", { cx: at(last[0]), cy: up(last[1]), r: 3.5, class: "dot" }),
-    label(width - 12, height - 6, `${count(last[0])} samples`, "end"),
+    label(width - 12, height - 6, plural(last[0], "sample"), "end"),
   ]);
 }
 

@@ -26,17 +26,26 @@ export async function comparePage(source, ids) {
 /** @param {any} c @param {import("./source.js").Source} source */
 export function comparison(c, source) {
   const compared = c.rows.filter((/** @type {any} */ r) => !r.refused);
-  const tasks = new Set(compared.map((/** @type {any} */ r) => r.task));
   const pair = `${c.before.name} and ${c.after.name}`;
-  const groups = compared.flatMap((/** @type {any} */ r) => (r.groups ?? []).map((/** @type {any} */ g) => ({ ...g, name: tasks.size > 1 ? `${r.task} ${g.tag}=${g.name}` : `${g.tag}=${g.name}` })));
   return h("section", { class: "comparison", "aria-label": `${c.before.name} and ${c.after.name}` },
     h("h2", null, c.before.name, h("span", { class: "muted" }, " → "), h("a", { href: `#/run/${c.after.id}` }, c.after.name)),
     c.notes?.length ? h("div", { class: "notice bad", role: "note" }, c.notes.length > 1 ? h("ul", { class: "plain-list" }, c.notes.map((/** @type {string} */ note) => h("li", null, note))) : h("p", null, c.notes[0])) : null,
     h("p", { class: "sentence" }, c.sentence),
     differenceTable(c.rows, pair),
-    h("div", { class: "grid two" }, groups.length > 1 ? h("div", { class: "card" }, figure("Groups of both runs", scatter(groups), "above the line: higher in the later run")) : null,
+    h("div", { class: "grid two" }, groupCharts(compared),
       c.settings?.length ? h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": `What else differs between ${pair}` }, h("table", { class: "plain" }, h("caption", null, "What else differs"), h("thead", null, h("tr", null, ["Setting", c.before.name, c.after.name].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, c.settings.map((/** @type {string[]} */ row) => h("tr", null, h("th", { scope: "row" }, row[0]), h("td", { class: "mono small old" }, row[1]), h("td", { class: "mono small new" }, row[2])))))) : null),
     ...compared.filter((/** @type {any} */ r) => r.flips.length).map((/** @type {any} */ r) => flips(r, c, source)));
+}
+
+/** A chart of the groups of both runs for each metric that has some. @param {any[]} compared */
+function groupCharts(compared) {
+  const tasks = new Set(compared.map((r) => r.task)), metrics = [...new Set(compared.map((r) => r.metric))];
+  return metrics.map((metric) => {
+    const rows = compared.filter((r) => r.metric === metric);
+    const points = rows.flatMap((r) => (r.groups ?? []).map((/** @type {any} */ g) => ({ ...g, name: tasks.size > 1 ? `${r.task} ${g.tag}=${g.name}` : `${g.tag}=${g.name}` })));
+    const drawing = scatter(points, undefined, undefined, rows[0].higher_is_better);
+    return drawing && h("div", { class: "card" }, figure(`Groups of both runs: ${metric}`, drawing, "above the line: higher in the later run"));
+  });
 }
 
 /** @param {any[]} rows @param {string} pair the names of both runs */
@@ -102,7 +111,7 @@ function flipRow([id, before, after, oldRow, newRow], r, c, source) {
     }
   };
   return h("details", { class: "flip", ontoggle: (/** @type {any} */ e) => { if (e.target.open) open(); } },
-    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono" }, id), h("span", { class: "question muted", dir: "auto" }), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.?0+$/, "")} → ${num(after).replace(/\.?0+$/, "")}`)), inner);
+    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono", title: id }, id), h("span", { class: "question muted", dir: "auto" }), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.?0+$/, "")} → ${num(after).replace(/\.?0+$/, "")}`)), inner);
 }
 
 /** @param {any} older @param {any} newer @param {any} c @param {import("./source.js").Source} source @param {number} oldRow @param {number} newRow */

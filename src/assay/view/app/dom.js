@@ -116,6 +116,11 @@ export function took(run) {
   return Number.isFinite(to - from) ? duration((to - from) / 1000) : "";
 }
 
+/** A name that may break after its punctuation, before it breaks inside a word. @param {string} name @returns {Child[]} */
+export function breakable(name) {
+  return String(name).split(/(?<=[/:._+=@-])(?=[^/:._+=@-])/).flatMap((part, i) => (i ? [h("wbr", null), part] : [part]));
+}
+
 /** A value of a record as text: strings as they are, all else as JSON. @param {any} value */
 export function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 1) ?? "";
@@ -145,13 +150,18 @@ export function outcomeClass(name) {
   return name === "" || name === "waiting" ? "o-none" : "o-error";
 }
 
+/** A message with a capital at its start, unless it starts with a name. @param {string} text */
+function sentence(text) {
+  return /^[a-z]+[ ,;]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+}
+
 /**
  * A box that says what is wrong, in place of what cannot be shown.
  * @param {any} error
  */
 export function trouble(error) {
-  const fix = error?.fix ? h("p", { class: "fix" }, error.fix) : null;
-  return h("div", { class: "notice bad", role: "alert" }, h("p", null, String(error?.message ?? error)), fix);
+  const fix = error?.fix ? h("p", { class: "fix" }, sentence(error.fix)) : null;
+  return h("div", { class: "notice bad", role: "alert" }, h("p", null, sentence(String(error?.message ?? error))), fix);
 }
 
 /**

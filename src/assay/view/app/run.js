@@ -93,9 +93,13 @@ function cellFigures(columns, code) {
   return [...figures, sentence];
 }
 
+const SHORTEST_TIME = 0.001;
+/** Seconds of the longest answer below which times are only those of the clock. */
+
 /** @param {(number | null)[]} seconds */
 function timeFigure(seconds) {
-  if (!hasShape(seconds)) return null;
+  const longest = seconds.reduce((/** @type {number} */ most, v) => Math.max(most, v ?? 0), 0);
+  if (!hasShape(seconds) || longest < SHORTEST_TIME) return null;
   const isShort = seconds.every((v) => v === null || v < 1);
   const values = isShort ? seconds.map((v) => (v === null ? null : v * 1000)) : seconds;
   const axis = isShort ? "milliseconds to answer" : "seconds to answer";

@@ -1,7 +1,7 @@
 // @ts-check
 /** The list of runs: every number with its interval, drawn to scale; tick two or more to compare. */
 
-import { count, h, interval, num, outcomeWords, plural, replace, took, when } from "./dom.js";
+import { breakable, count, h, interval, num, outcomeWords, plural, replace, took, when } from "./dom.js";
 import { intervalDot, outcomeStrip } from "./charts.js";
 
 const SHOWN_RESULTS = 6;
@@ -126,9 +126,9 @@ export function resultLine(r, domain, href) {
   const cell = (/** @type {string} */ cls, /** @type {any[]} */ ...inner) => h("div", { class: cls, role: "cell" }, ...inner);
   const bad = Object.entries(r.outcomes ?? {}).filter(([name, n]) => name !== "scored" && n);
   return h("div", { class: "result", role: "row" },
-    cell("r-task", href ? h("a", { href }, r.task) : r.task, r.protocol && r.protocol !== r.task ? h("span", { class: "muted small" }, r.protocol) : null),
-    cell("r-model", r.model),
-    cell("r-metric", h("span", { class: "mono" }, r.metric), h("span", { class: "muted", title: r.higher_is_better ? "higher is better" : "lower is better" }, r.higher_is_better ? " ↑" : " ↓")),
+    cell("r-task", href ? h("a", { href }, breakable(r.task)) : breakable(r.task), r.protocol && r.protocol !== r.task ? h("span", { class: "muted small" }, breakable(r.protocol)) : null),
+    cell("r-model", breakable(r.model)),
+    cell("r-metric", h("span", { class: "mono" }, breakable(r.metric)), h("span", { class: "muted", title: r.higher_is_better ? "higher is better" : "lower is better" }, r.higher_is_better ? " ↑" : " ↓")),
     cell("r-value", h("b", null, num(r.value)), h("span", { class: "muted small" }, r.ci ? interval(r.ci) : String(r.interval ?? "").replace(/^none: ?/, "no interval: ").replace(/: $/, ""))),
     cell("r-chart", intervalDot(r, domain)),
     cell("r-n", `${count(r.n)}`, h("span", { class: "muted" }, r.n_expected === null || r.n_expected === r.n ? "" : ` / ${count(r.n_expected)}`)),

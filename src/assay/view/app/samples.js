@@ -110,6 +110,15 @@ export async function samplesPage(source, id, query) {
   };
 }
 
+/** Filters for the lower and the upper half of the scale; of 0 to 1, where the tasks differ or have no end. @param {any[]} cells @returns {[string, string][]} */
+function halves(cells) {
+  const scales = cells.map((cell) => cell.scale ?? [0, 1]);
+  const [low, high] = scales[0];
+  const isShared = scales.every((scale) => scale[0] === low && scale[1] === high) && Number.isFinite(low) && Number.isFinite(high);
+  const middle = isShared ? (low + high) / 2 : 0.5;
+  return [[`..${middle}`, `Up to ${middle}`], [`${middle}..`, `${middle} and up`]];
+}
+
 class SampleList {
   /** @param {import("./source.js").Source} source @param {string} id @param {any} columns @param {Filter} filter @param {Set<number> | null} only */
   constructor(source, id, columns, filter, only) {
@@ -244,7 +253,7 @@ class SampleList {
     this.turns++;
     this.panel.removeAttribute("aria-busy");
     const clear = h("button", { type: "button", class: "button second", onclick: () => this.clear() }, "Clear the filters");
-    replace(this.panel, h("div", { class: "lonely" }, h("p", null, "No sample passes these filters."), this.columns.n ? clear : null));
+    replace(this.panel, h("div", { class: "lonely" }, h("h1", null, "No sample passes these filters."), this.columns.n ? clear : null));
   }
 
   clear() {
@@ -412,7 +421,7 @@ class SampleList {
     h("span", { class: `pip ${tone}`, "aria-hidden": "true" }),
     image ? h("img", { class: "tiny", alt: "", loading: "lazy", src: this.source.medium(this.id, row, { type: "image", ...image }, "small"), onerror: (/** @type {any} */ e) => e.target.remove() }) : media.length ? h("span", { class: "kind" }, media[0].kind) : null,
     h("span", { class: "words" }, h("span", { class: "question", dir: "auto" }, (image ? mediaWords(snippet.question).replaceAll("(image) ", "") : mediaWords(snippet.question)) || snippet.error || " "), h("span", { class: "answer muted", dir: "auto" }, mediaWords(snippet.answer) || snippet.error || "")),
-    h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch?.[i] ? ` #${c.epoch[i]}` : ""), h("span", { class: `score small ${tone}` }, score)));
+    h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch ? ` #${c.epoch[i] + 1}` : ""), h("span", { class: `score small ${tone}` }, score)));
   }
 
   drawTools() {
@@ -432,7 +441,7 @@ class SampleList {
     const choice = (/** @type {string} */ label, /** @type {string} */ now, /** @type {[string, string][]} */ options, /** @type {(v: string) => void} */ set) => h("select", { "aria-label": label, onchange: (/** @type {any} */ e) => set(e.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === now }, text)));
     const names = [...new Set(c.cells.map((/** @type {any} */ x) => x.task))], models = [...new Set(c.cells.map((/** @type {any} */ x) => x.model))];
     const graded = Object.values(c.metrics).some((/** @type {any} */ column) => column.some((/** @type {any} */ v) => v !== null && v !== 0 && v !== 1));
-    const scores = /** @type {[string, string][]} */ ([["", "Any score"], ["wrong", "Not right"], ["right", "Right"], ...(graded ? [["..0", "0 or less"], ["..0.5", "Up to 0.5"], ["0.5..", "0.5 and up"]] : [])]);
+    const scores = /** @type {[string, string][]} */ ([["", "Any score"], ["wrong", "Not right"], ["right", "Right"], ...(graded ? halves(c.cells) : [])]);
     if (f.score && !scores.some(([v]) => v === f.score)) scores.push([f.score, f.score]);
     const sorts = /** @type {[string, string][]} */ ([["", "In the order of the data"], ["low", "Lowest score first"], ["high", "Highest score first"], ["id", "By id"], ...(c.seconds ? [["slow", "Slowest first"]] : []), ...(c.chars ? [["long", "Longest answer first"]] : [])]);
     const tags = Object.entries(c.tags).filter(([, t]) => /** @type {any} */ (t).values.length <= MOST_VALUES).slice(0, 6).map(([name, t]) => choice(`Tag ${name}`, f.tags[name] ?? "", [["", `Any ${name}`], .../** @type {any} */ (t).values.map((/** @type {string} */ v) => [v, v || "(empty)"])], (v) => this.go({ tags: { ...f.tags, [name]: v }, id: "" })));
