@@ -134,14 +134,16 @@ def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSam
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
     scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
-    for place in places_of(cell):
-        if place not in view:
+    for sample_epoch in places_of(cell):
+        if sample_epoch not in view:
             continue
-        rounds = with_whole_prompts(reader.rounds(task, model, place))
-        offsets = [verdicts[place][0] for verdicts in scored if place in verdicts]
+        rounds = with_whole_prompts(reader.rounds(task, model, sample_epoch))
+        offsets = [
+            verdicts[sample_epoch][0] for verdicts in scored if sample_epoch in verdicts
+        ]
         scores = [reader.index.score(offset) for offset in offsets]
         if rounds or scores:
-            yield ExportedSample(place[0], place[1], rounds, scores)
+            yield ExportedSample(sample_epoch[0], sample_epoch[1], rounds, scores)
 
 
 def write_json_output(path: Path, document: object) -> None:
