@@ -75,7 +75,7 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     assert len(llava._loaded.renderer._last) == media_prompts.REMEMBERED
 
 
-def test_a_completion_marks_its_image_where_it_stands(llava):
+def test_a_completion_marks_its_image_at_its_position(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
     assert llava._load().renderer.text(prompt) == "<image>A photo of"

@@ -84,9 +84,13 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     names = dict.fromkeys([*loaded.retrievers, *loaded.postprocesses])
     if not names and loaded.script is not None:
         names = dict.fromkeys([loaded.script.stem])
-    known = {name: known_retriever(name, loaded.retrievers) for name in names}
+    retriever_by_name = {
+        name: known_retriever(name, loaded.retrievers) for name in names
+    }
     retrievers = {
-        name: retriever for name, retriever in known.items() if retriever is not None
+        name: retriever
+        for name, retriever in retriever_by_name.items()
+        if retriever is not None
     }
     if loaded.script is not None and not retrievers:
         raise UsageError(
