@@ -35,8 +35,8 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     """Return the model of a testbed file; `None` if the file defines none and none was named."""
     from .model_bases import ModelBase
 
-    place, attribute = split_reference(reference)
-    path = Path(place).expanduser()
+    file, attribute = split_reference(reference)
+    path = Path(file).expanduser()
     module = guest_for(path).load(path)
     classes = own_classes(module, ModelBase)
     if attribute is None:
@@ -46,14 +46,14 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
         if len(classes) > 1:
             raise UsageError(
                 f"it defines {', '.join(classes)}",
-                where=place,
-                fix=f"write {place}:{first}",
+                where=file,
+                fix=f"write {file}:{first}",
             )
         attribute = first
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName(
-            "name", attribute, names, where=place, hint=f"it defines {', '.join(names)}"
+            "name", attribute, names, where=file, hint=f"it defines {', '.join(names)}"
         )
     thing = getattr(module, attribute)
     if isinstance(thing, ModelBase) or (
