@@ -199,6 +199,8 @@ def _folded(name: str) -> str:
 
 
 _PLAIN = (int, float, str, bool)
+_TRUE_WORDS = ("true", "yes", "on", "1")
+_FALSE_WORDS = ("false", "no", "off", "0")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -269,7 +271,8 @@ def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
 def fit_options(thing: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with each number or text converted to the parameter's annotation, or to its default's type.
 
-    `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`.
+    `revision=12` is the text "12" for `revision: str`; `temperature="1e-5"` a number for `temperature: float`;
+    `fast=no` is False for `fast: bool`, and `fast=maybe` is refused, since any text is true in Python.
     """
     fitted = dict(options)
     if not any(isinstance(value, (int, float, str)) for value in fitted.values()):
@@ -277,12 +280,28 @@ def fit_options(thing: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     types = _parameter_types(thing)
     for name, value in fitted.items():
         accepted = types.get(name)
-        if isinstance(value, str) and value.lower() == "none":
-            if accepted is None or NoneType in accepted:
-                fitted[name] = None
+        takes_none = accepted is None or NoneType in accepted
+        if takes_none and isinstance(value, str) and value.lower() == "none":
+            fitted[name] = None
+        elif accepted and accepted <= {bool, NoneType}:
+            fitted[name] = _fit_bool(name, value)
         elif accepted:
             fitted[name] = _fit(value, accepted)
     return fitted
+
+
+def _fit_bool(name: str, value: Any) -> Any:
+    """Return the truth value that a word or a number says."""
+    word = str(value).lower()
+    if word in _TRUE_WORDS:
+        return True
+    if word in _FALSE_WORDS:
+        return False
+    if not isinstance(value, (str, int, float)):
+        return value
+    raise UsageError(
+        f"option {name!r} is {value!r}", fix=f"{name}=true or {name}=false"
+    )
 
 
 def _fit(value: Any, types: frozenset[type]) -> Any:

@@ -13,8 +13,8 @@ from typing import Optional
 
 class Model:
     def __init__(self, revision: str = "main", branch: Optional[str] = None, heat: float = 1.0, beams: int = 1,
-                 untyped=0.5, loose=None):
-        self.seen = [revision, branch, heat, beams, untyped, loose]
+                 untyped=0.5, loose=None, fast: bool = False):
+        self.seen = [revision, branch, heat, beams, untyped, loose, fast]
 
     def generate(self, messages):
         return json.dumps(self.seen)
@@ -62,6 +62,33 @@ def test_an_option_that_nothing_types_is_a_number_only_in_plain_form(
 ):
     assert answer(tmp_path, "Model", f"loose={typed}")[5] == value
     assert answer(tmp_path, "plain", f"extra={typed}")[2] == {"extra": value}
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("yes", True), ("on", True), ("1", True), ("TRUE", True), ("no", False), ("off", False), ("0", False),
+     ("False", False)],
+)  # fmt: skip
+def test_a_word_for_true_or_false_is_a_truth_value_where_one_is_asked_for(
+    tmp_path, typed, value
+):
+    assert answer(tmp_path, "Model", f"fast={typed}")[6] is value
+
+
+@pytest.mark.parametrize("typed", ["maybe", "2", "none"])
+def test_another_word_where_a_truth_value_is_asked_for_is_refused(
+    tmp_path, typed, capsys
+):
+    (tmp_path / "m.py").write_text(MODEL)
+    (tmp_path / "d.jsonl").write_text('{"id": "0", "question": "?", "answer": "x"}\n')
+
+    code = main(
+        ["run", str(tmp_path / "d.jsonl"), "--model", f"{tmp_path}/m.py:Model", "-a", f"fast={typed}",
+         "-o", str(tmp_path / "out")]
+    )  # fmt: skip
+
+    assert code == 2
+    assert "fast=true or fast=false" in capsys.readouterr().err
 
 
 def test_options_of_a_function_are_typed_by_its_annotations(tmp_path):

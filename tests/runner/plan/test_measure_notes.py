@@ -184,3 +184,36 @@ def test_a_scorers_options_can_be_typed(tmp_path, typed):
 )  # fmt: skip
 def test_specs_as_text(text, name, options):
     assert Spec.of(text) == Spec(name, options)
+
+
+@pytest.mark.parametrize(
+    ("row", "left_out"),
+    [
+        ({"question": "Who?", "context": "Bob did it."}, ["context"]),
+        ({"question": "Who?", "passage": "Bob.", "story": "Al."}, ["passage", "story"]),
+        ({"instruction": "Translate.", "input": "cat"}, ["instruction"]),
+        ({"question": "Who?", "context": ""}, []),
+        ({"question": "Bob did it. Who?", "context": "Bob did it."}, []),
+        ({"question": "Who?", "level": "hard"}, []),
+    ],
+)
+def test_a_note_names_columns_of_the_question_that_the_prompt_leaves_out(
+    tmp_path, row, left_out
+):
+    rows = [{"id": "1", "answer": "Bob", **row}]
+    task = assay.Task("t", dataset=rows)
+
+    result = assay.run(task, lambda messages: "Bob", output=str(tmp_path / "run"))
+
+    notes = [note for note in result.notes if "is not shown" in note]
+    assert len(notes) == bool(left_out)
+    assert all(", ".join(left_out) in note for note in notes)
+
+
+def test_a_template_that_shows_the_context_needs_no_note(tmp_path):
+    rows = [{"id": "1", "question": "Who?", "context": "Bob did it.", "answer": "Bob"}]
+    task = assay.Task("t", dataset=rows, template="{{ context }}\n{{ question }}")
+
+    result = assay.run(task, lambda messages: "Bob", output=str(tmp_path / "run"))
+
+    assert not any("is not shown" in note for note in result.notes)

@@ -6,7 +6,7 @@ Whether an answer passes by HumanEval's plain rule (prompt and completion, cut a
 
 import pytest
 
-from assay.scorers.code.code_text import completed
+from assay.scorers.code.code_text import completed, whole_program
 
 BEFORE = "import math\n\ndef half(x):\n    return x / 2\n\n"
 SIGNATURE = 'def area(r: float) -> float:\n    """The area of a circle."""\n'
@@ -73,3 +73,32 @@ def test_an_answer_that_cannot_be_parsed_is_given_up_quickly(text):
     program, rule = completed(PROMPT, text, "area")
 
     assert rule == "completion" and program.startswith(PROMPT)
+
+
+DOUBLE = "def double(x):\n    return 2 * x\n"
+USE = "print(double(2))\n"
+TESTS = "assert double(2) == 4"
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        (f"```python\n{DOUBLE}```\nUse it:\n```python\n{USE}```", DOUBLE),
+        (f"```python\n{DOUBLE}```\nIt prints:\n```\n4\n```", DOUBLE),
+        (f"```\n{DOUBLE}```\nIt prints:\n```text\n4\n```", DOUBLE),
+        (f"```python\ndef double(x): pass\n```\nBetter:\n```python\n{DOUBLE}```", DOUBLE),
+        (f"```python\n{USE}```\nwith\n```python\n{DOUBLE}```", DOUBLE),
+        (f"```bash\npip install x\n```\n```python\n{DOUBLE}```\n```bash\npython a.py\n```", DOUBLE),
+        ("```python\nx = 1\n```\n```python\nLIMIT = 2\n```", "LIMIT = 2\n"),
+        (DOUBLE, DOUBLE),
+    ],
+)  # fmt: skip
+def test_the_program_is_the_last_block_that_defines_what_is_tested(text, program):
+    assert whole_program(text, tests=TESTS)[0] == program
+
+
+def test_an_example_of_the_output_is_no_program_of_cases():
+    text = "```python\nprint(2 * int(input()))\n```\nOutput:\n```\n4\n```"
+
+    assert whole_program(text)[0] == "print(2 * int(input()))\n"
+    assert whole_program("```sh\necho 1\n```\n```\n1\n```", "bash")[0] == "echo 1\n"

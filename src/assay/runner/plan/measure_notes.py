@@ -16,6 +16,11 @@ MOST = 0.5
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
 # "… 48 / 2 = 24 clips.\n#### 24"
 _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
+CONTEXT_COLUMNS = (
+    "context", "passage", "article", "document", "paragraph", "story", "background", "premise", "hypothesis",
+    "instruction", "input", "table", "code",
+)  # fmt: skip
+"""Columns that usually belong to the question. Only a template shows them."""
 _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
@@ -41,6 +46,36 @@ def measure_notes(planned: PlannedTask, task: Task, run: RunOptions) -> Iterator
             way += ", since it has a chat template"
         other = "--measure letter_likelihood compares the likelihoods of the letters"
     yield f"{task.name}: {way}; {other}"
+
+
+def context_notes(planned: PlannedTask) -> Iterator[str]:
+    """Yield a note on columns such as `context` that the prompts of a task without a template leave out."""
+    task = planned.task
+    if task.template is not None or task.to_sample is not None:
+        return
+    sample = planned.first_sample()
+    prompt = planned.first_prompt()
+    if sample is None or prompt is None:
+        return
+    text = "\n".join(message.text for message in prompt.messages)
+    left_out = []
+    for name in CONTEXT_COLUMNS:
+        value = sample.fields.get(name)
+        is_target = value == sample.target
+        if (
+            isinstance(value, str)
+            and value.strip()
+            and value not in text
+            and not is_target
+        ):
+            left_out.append(name)
+    if left_out:
+        columns = "column" if len(left_out) == 1 else "columns"
+        names = ", ".join(left_out)
+        yield (
+            f"{task.name}: the model is not shown the {columns} {names}; "
+            f"a template shows one as {{{{ {left_out[0]} }}}}"
+        )
 
 
 def scorer_notes(

@@ -55,7 +55,7 @@ from .judges import check_judges, count_judges
 from .known_answers import check_known_answers
 from .labels import name_apart
 from .leaking import check_leaks
-from .measure_notes import measure_notes, scorer_notes
+from .measure_notes import context_notes, measure_notes, scorer_notes
 from .models import Refused, trusted_model
 from .planned_task import PlannedTask, digests_of
 from .protocol import protocol_of
@@ -170,6 +170,7 @@ def _plan_task(
         planned.notices += tuple(measure_notes(planned, task, run))
         if _passes_checks(planned, faults):
             planned.notices += tuple(scorer_notes(planned.view(), prepared.scorers))
+            planned.notices += tuple(context_notes(planned))
             planned_tasks.append(planned)
     return planned_tasks
 

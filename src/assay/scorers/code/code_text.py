@@ -17,11 +17,22 @@ _FENCE = re.compile(
     rf"{_FENCE_MARK}[^\n]*\n(.*?)(?:{_FENCE_MARK}[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_LANGUAGE_MARKS = {
+    "python": ("python", "py", "python3"),
+    "python3": ("python", "py", "python3"),
+    "bash": ("bash", "sh", "shell"),
+    "node": ("javascript", "js", "node"),
+    "perl": ("perl", "pl"),
+}
+"""The words behind a fence that mark a program of an interpreter."""
+_NAME = re.compile(r"[^\W\d]\w*")
+# def f, async def f, class C
+_DEFINITION = re.compile(r"^(?:(?:async\s+)?def|class)\s+([^\W\d]\w*)", re.MULTILINE)
 
 
 def blocks(text: str) -> list[str]:
     """Return the contents of all fenced blocks. The last one may lack its closing fence."""
-    return [match.group(1) for match in _FENCE.finditer(text)]
+    return [match["code"] for match in _FENCE.finditer(text)]
 
 
 def last_block(text: str) -> str:
@@ -33,12 +44,28 @@ def last_block(text: str) -> str:
     return ""
 
 
-def whole_program(text: str) -> tuple[str, Rule]:
-    """Return the program of an answer: its last fenced block, else all of it."""
-    fenced = [block for block in blocks(text) if block.strip()]
-    if fenced:
-        return (fenced[-1], "fence")
-    return (text, "text")
+def whole_program(
+    text: str, language: str = "python", tests: str = ""
+) -> tuple[str, Rule]:
+    """Return the program of an answer: its last fenced block, else all of it.
+
+    Blocks of another language than the program's, such as an example of its output, are passed over if some block is
+    marked with the language; and so are blocks that define no function or class that the code in `tests` names, such as
+    an example of a call, if another block does.
+    """
+    fenced = [match for match in _FENCE.finditer(text) if match["code"].strip()]
+    if not fenced:
+        return (text, "text")
+    marks = _LANGUAGE_MARKS.get(language, (language,))
+    marked = [match for match in fenced if match["language"].lower() in marks]
+    programs = [match["code"] for match in marked or fenced]
+    if tests:
+        names = set(_NAME.findall(tests))
+        tested = [
+            code for code in programs if names.intersection(_DEFINITION.findall(code))
+        ]
+        programs = tested or programs
+    return (programs[-1], "fence")
 
 
 def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:

@@ -84,10 +84,10 @@ class Runs(InSandbox):
             text = output.text
         if not text.strip():
             return Score.unparsed(reason="the answer has no text")
-        program, rule = whole_program(text)
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)
         if cases is not None:
+            program, rule = whole_program(text, self.language)
             execution = ToRun(
                 program, cases=cases, language=self.language, limits=limits
             )
@@ -103,6 +103,7 @@ class Runs(InSandbox):
                 code = "\n".join(filter(None, map(code_in, parts)))
             except ValueError as error:
                 return data_error(str(error))
+            program, rule = whole_program(text, self.language, code)
             execution = ToRun(
                 program, FunctionTests(code, before=self.setup), limits=limits
             )
