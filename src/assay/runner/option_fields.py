@@ -3,8 +3,11 @@
 Flags, help, config keys, environment variables and the page of options are all made from this.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from ..core import AssayError, UsageError, shorten
 
 Reads = Literal[
     "text",
@@ -79,3 +82,17 @@ def flags_of(options: type) -> dict[str, Flag]:
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
     """Return True if an environment variable may set it. Consent has to be typed."""
     return flag.group != "trust" and name not in TYPED_ONLY
+
+
+def faults_of_judges(judges: Any, where: str) -> list[AssayError]:
+    """Return a fault for each judge that is not given by its name."""
+    if not isinstance(judges, Mapping):
+        return []
+    faults: list[AssayError] = []
+    for role, name in judges.items():
+        if isinstance(name, str):
+            continue
+        message = f"key 'judges', role {role!r} holds {shorten(name)}"
+        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
+        faults.append(UsageError(message, where=where, fix=fix))
+    return faults

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..code.userfiles import one_spelling
 from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, shorten, suggest
 from ..core.secrets import left_out, veiled
-from .option_fields import flags_of, option
+from .option_fields import faults_of_judges, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
@@ -550,7 +550,7 @@ class RunOptions:
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}
-        faults += _faults_of_judges(values.get("judges"), where)
+        faults += faults_of_judges(values.get("judges"), where)
         several = {
             name: flag.reads != "pairs"
             for name, flag in FLAGS.items()
@@ -621,20 +621,6 @@ def check_secrets(args: Mapping[str, Any], flag: str) -> None:
 FLAGS = flags_of(RunOptions)
 """By option: how it is typed."""
 _DEFAULTS = RunOptions()
-
-
-def _faults_of_judges(judges: Any, where: str) -> list[AssayError]:
-    """Return a fault for each judge that is not given by its name."""
-    if not isinstance(judges, Mapping):
-        return []
-    faults: list[AssayError] = []
-    for role, name in judges.items():
-        if isinstance(name, str):
-            continue
-        message = f"key 'judges', role {role!r} holds {shorten(name)}"
-        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
-        faults.append(UsageError(message, where=where, fix=fix))
-    return faults
 
 
 def _path_text(value: Any) -> Any:
