@@ -125,8 +125,11 @@ def _fix_of_option(option: Any, where: str) -> str:
     kind = _kind_of_media(option)
     if kind is None:
         return "write every option as text"
-    where = where.format(kind=kind)
-    return f"put the {kind}s into {where} in order, and name them in the options: '{kind} 1', '{kind} 2'"
+    column = where.format(kind=kind)
+    names = f"'{kind} 1', '{kind} 2'"
+    return (
+        f"put the {kind}s into {column} in order, and name them in the options: {names}"
+    )
 
 
 def _kind_of_media(option: Any) -> str | None:
@@ -134,10 +137,14 @@ def _kind_of_media(option: Any) -> str | None:
     kind = getattr(option, "kind", None)
     if kind in MEDIA:
         return str(kind)
-    if type(option).__module__.partition(".")[0] == "PIL":
+    package, _, _ = type(option).__module__.partition(".")
+    if package == "PIL":
         return "image"
-    if isinstance(option, Mapping):
-        return next((name for name in MEDIA if name in option), None)
+    if not isinstance(option, Mapping):
+        return None
+    for name in MEDIA:
+        if name in option:
+            return name
     return None
 
 

@@ -540,7 +540,7 @@ class RunOptions:
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}
-        faults += _faults_of_judges(values.get("judges"), where)
+        faults += faults_of_judges(values.get("judges"), where)
         several = {
             name: flag.reads != "pairs"
             for name, flag in FLAGS.items()
@@ -591,20 +591,6 @@ def _one_spelling(name: Any) -> Any:
 FLAGS = flags_of(RunOptions)
 """How users write each option."""
 _DEFAULTS = RunOptions()
-
-
-def _faults_of_judges(judges: Any, where: str) -> list[AssayError]:
-    """Return a fault for each judge that is not given by its name."""
-    if not isinstance(judges, Mapping):
-        return []
-    faults: list[AssayError] = []
-    for role, name in judges.items():
-        if isinstance(name, str):
-            continue
-        message = f"key 'judges', role {role!r} holds {shorten(name)}"
-        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
-        faults.append(UsageError(message, where=where, fix=fix))
-    return faults
 
 
 def _path_text(value: Any) -> Any:
