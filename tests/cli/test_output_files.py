@@ -172,3 +172,28 @@ def test_a_killed_write_leaves_a_file_that_can_be_replaced(
 
     assert assay("report", "run", "-o", "r.csv").code == 0
     assert sorted(path.name for path in finished.glob(".r.csv*")) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["report as HTML", "leaderboard as CSV", "labels", "export as CSV", "charts"],
+)
+def test_a_name_that_is_too_long_is_a_usage_error(name, assay, finished):
+    *words, path = OUTPUTS[name]
+
+    said = assay(*words, "x" * 300 + path)
+
+    assert said.code == 2 and "File name too long; fix:" in said.err
+
+
+def test_a_rotated_table_that_its_user_edited_is_left_as_it_is(assay, folder):
+    pytest.importorskip("pandas")
+    (folder / "x.tsv").write_text("index\tquestion\tA\tB\tanswer\n0\twhich?\ta\tb\tA\n")
+    assert assay("vlmeval", "circular", "x.tsv").code == 0
+    assert assay("vlmeval", "circular", "x.tsv").code == 0
+    (folder / "x_circular.tsv").write_text(MINE)
+
+    said = assay("vlmeval", "circular", "x.tsv")
+
+    assert said.code == 2 and "has changed since assay wrote it" in said.err
+    assert (folder / "x_circular.tsv").read_text() == MINE

@@ -14,6 +14,15 @@ FAULTS = {
     "options that are text": lambda plain: {
         **plain, "cells": [{**plain["cells"][0], "options": "x"}],
     },
+    "no scorers": lambda plain: {
+        **plain, "cells": [{**plain["cells"][0], "scorers": None}],
+    },
+    "abilities that are a number": lambda plain: {
+        **plain, "cells": [{**plain["cells"][0], "abilities": {"produces": [None]}}],
+    },
+    "repeats that are text": lambda plain: {
+        **plain, "cells": [{**plain["cells"][0], "epochs": "x"}],
+    },
     "no settings": lambda plain: {**plain, "config": None},
     "versions in a list": lambda plain: {**plain, "versions": [1]},
     "no object": lambda plain: [plain],
@@ -56,3 +65,23 @@ def test_a_changed_run_json_is_one_line(verb, assay, runs):
         assert said.code in (1, 2), (name, said)
         assert "unexpected" not in said.err, (name, said)
         assert said.err.count("\n") == 1 and "; fix: " in said.err, (name, said)
+
+
+def test_a_bundle_is_written_of_a_run_whose_numbers_cannot_be_used(assay, runs):
+    pytest.importorskip("starlette")
+    path = runs / "run" / "summary.json"
+    path.write_text(path.read_text().replace('"notes"', '"remarks"', 1) + " ")
+
+    said = assay("view", "run", "--bundle", "bundle")
+
+    assert said.code == 0, said.err
+    assert (runs / "bundle" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_run_without_its_journal_is_no_fault_of_assay(verb, assay, runs):
+    (runs / "run" / "records.jsonl").unlink()
+
+    said = assay(*VERBS[verb])
+
+    assert "unexpected" not in said.err, said

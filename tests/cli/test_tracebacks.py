@@ -2,6 +2,9 @@
 
 import importlib
 import json
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -180,3 +183,30 @@ def test_what_an_accident_came_from_is_forgotten_where_it_shows_a_secret():
         and error.__cause__ is None
         and error.__suppress_context__
     )
+
+
+def test_an_interrupt_where_python_cannot_raise_it_comes_again():
+    code = """
+        import signal, sys, time, weakref
+        from assay.cli import main
+
+        class Thing:
+            pass
+
+        def interrupted(_):
+            signal.raise_signal(signal.SIGINT)
+
+        def listing(arguments):
+            thing = Thing()
+            reference = weakref.ref(thing, interrupted)
+            del thing
+            time.sleep(60)
+
+        main.import_module = lambda *_: type("Verb", (), {"command": staticmethod(listing)})
+        sys.argv = ["assay", "ls"]
+        sys.exit(main.main())
+    """
+
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)  # fmt: skip
+
+    assert (ended.returncode, ended.stderr) == (130, "assay: interrupted\n")

@@ -525,6 +525,30 @@ def test_bytes_that_come_between_two_questions_end_the_connection(late):
     assert asyncio.run(talk()) == ({"a": 1}, {"a": 3}, 2)
 
 
+def test_a_server_that_speaks_before_it_is_asked_is_given_up(monkeypatch):
+    monkeypatch.setattr("assay.models.http_connecting.LISTEN_SECONDS", 0.5)
+
+    async def talk():
+        asked = []
+
+        async def server(reader, writer):
+            writer.write(WHOLE)
+            with contextlib.suppress(ConnectionError):
+                asked.append(await reader.read(1))
+            writer.close()
+
+        listening = await asyncio.start_server(server, "127.0.0.1", 0)
+        client = Client()
+        with pytest.raises(HttpFailure, match="unasked"):
+            url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+            await client.post(url, {}, {})
+        await client.close()
+        listening.close()
+        return asked
+
+    assert set(asyncio.run(talk())) <= {b""}
+
+
 class Wire(asyncio.Transport):
     """What a connection writes to; nothing is sent anywhere."""
 

@@ -63,6 +63,14 @@ ANSWERS = {
 """Verbs of other tools, and what to use in assay."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Message for an output file that accepts no more data."""
+UNUSABLE = {
+    errno.EACCES: "check who may read it",
+    errno.EPERM: "check who may read it",
+    errno.EROFS: "choose a folder that can be written",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "name the file itself, not a link",
+}
+"""How to fix a path that the operating system refuses."""
 
 HELP = """\
 usage: assay VERB [options]
@@ -80,6 +88,8 @@ Start here:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code. Report a stdout that accepts no more data in one line."""
+    if arguments is None:
+        sys.unraisablehook = _interrupt_again
     try:
         try:
             return _run(arguments)
@@ -102,6 +112,19 @@ def main(arguments: list[str] | None = None) -> int:
         )
         _let_go_of_stdout()
         return 74
+
+
+def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that came where Python cannot raise it, such as in a callback of the garbage collector."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        import threading
+
+        # A little later: here it would be lost too.
+        again = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _ignore_interrupts() -> None:
@@ -180,20 +203,15 @@ def _run(arguments: list[str] | None) -> int:
         return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:
         raise
-    except PermissionError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _ended(
-            error,
-            2,
-            [f"{where}{error.strerror or error}; fix: check who may read it"],
-            verb,
-            words,
-        )
     except (
         Exception
     ) as error:  # the last boundary: a fault of assay itself, said in one line
         if _is_full(error):
             raise
+        if isinstance(error, OSError) and error.errno in UNUSABLE:
+            where = f"{error.filename}: " if error.filename else ""
+            line = f"{where}{error.strerror}; fix: {UNUSABLE[error.errno]}"
+            return _ended(error, 2, [line], verb, words)
         message = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {message}; fix: run it again with --debug and report what it prints"
         return _ended(error, 1, [line], verb, words)

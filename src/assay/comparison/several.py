@@ -118,7 +118,7 @@ def compare(baseline: Run, *runs: Run, force: bool = False) -> RunComparison:
 
 def short_paths(paths: Sequence[Path]) -> tuple[str, ...]:
     """Return the shortest ends of some paths that are all different."""
-    longest = max(len(path.parts) for path in paths)
+    longest = max((len(path.parts) for path in paths), default=0)
     for length in range(1, longest + 1):
         names = []
         for path in paths:

@@ -34,6 +34,8 @@ NOT_TLS = frozenset(
 )
 """OpenSSL's messages when a server answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
+LISTEN_SECONDS = 0.01
+"""How long to listen on a new connection. Bytes that come before the first request do not answer it."""
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
 
 
@@ -90,7 +92,7 @@ async def connect(
     fix = PROXY_FIX if proxy else "start the server, or check base_url"
     try:
         async with asyncio.timeout(seconds):
-            return await _connected(origin, make)
+            connection = await _connected(origin, make)
     except TimeoutError as error:
         # No connection was accepted: the server is away, not slow to answer.
         message = f"no connection to {peer} within {seconds:g} s; fix: {fix}"
@@ -125,6 +127,12 @@ async def connect(
         )
         message = f"cannot connect to {peer}: {reason}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
+    try:
+        await asyncio.sleep(LISTEN_SECONDS)
+    except asyncio.CancelledError:
+        connection.close()
+        raise
+    return connection
 
 
 async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connection:

@@ -13,6 +13,8 @@ _TEXTS_OF_CELL = ("task", "model")
 _MAPPINGS_OF_CELL = (
     "scorers", "digests", "options", "identity", "abilities",
 )  # fmt: skip
+_COUNTS_OF_CELL = ("epochs", "n_expected", "num_fewshot")
+_LISTS_OF_ABILITIES = ("accepts", "produces")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -75,7 +77,15 @@ def _fault_of_cell(cell: Any) -> str:
         if not isinstance(cell.get(name), str):
             return f"an entry of `cells` has no {name}"
     for name in _MAPPINGS_OF_CELL:
-        entry = cell.get(name) or {}
-        if not isinstance(entry, Mapping):
+        if not isinstance(cell.get(name, {}), Mapping):
             return f"`{name}` of task {cell['task']!r} is not a mapping"
+    for name in _COUNTS_OF_CELL:
+        if not isinstance(cell.get(name), int | None):
+            return f"`{name}` of task {cell['task']!r} is not a number"
+    abilities = cell.get("abilities", {})
+    for name in _LISTS_OF_ABILITIES:
+        kinds = abilities.get(name, [])
+        is_list = isinstance(kinds, list)
+        if not is_list or not all(isinstance(kind, str) for kind in kinds):
+            return f"`abilities` of task {cell['task']!r} have no list {name!r}"
     return ""

@@ -70,6 +70,9 @@ def _check_apart(readers: Sequence[RunReader]) -> None:
     for reader in readers:
         folder = reader.layout.folder
         where = str(folder)
+        if not reader.layout.journal.is_file():
+            fix = "restore the file, or leave the run out"
+            raise UnusablePath("has no records.jsonl", where=where, fix=fix)
         for cell in reader.manifest.get("cells", ()):
             task = cell["task"]
             model = cell["model"]

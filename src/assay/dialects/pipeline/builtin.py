@@ -10,10 +10,11 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...core import Likelihood
-from ...store.file_ledger import own_file
+from ...store.output_files import write_output_text
 from ..protocol import is_upstream
 from ..returned import plain
 from . import checkout
@@ -252,4 +253,6 @@ def save_lines(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
         json.dumps(plain(line), ensure_ascii=False, default=str) + "\n"
         for line in lines
     )
-    own_file(name).write_text(text, encoding="utf-8")
+    path = Path(name).expanduser()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output_text(path, text)

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from ...code.userfiles import file_digest
 from ...core import UsageError
-from ...store.file_ledger import own_file
+from ...store.file_ledger import FileLedger, own_file
 from .facade.dataset import AUDIO_COLUMNS, BatchLoader
 from .references import encoded
 
@@ -43,4 +44,5 @@ def convert(
                     json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n"
                 )
     part.replace(file)
+    FileLedger(file.parent).note(file, digest=file_digest(file))
     return file, rows, clips

@@ -12,7 +12,7 @@ from typing import Any
 from ...core import DataError, UsageError
 from ...datasets.files import open_file
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
-from ...store.file_ledger import own_file
+from ...store.output_files import write_output
 from ..kits.suffix_files import write_table
 from .dataset_facts import ROTATION, whole_index
 from .prompts import options_of
@@ -45,7 +45,7 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
                 counts[1] += 1
                 yield [turned.get(name, "") for name in header]
 
-    write_table(own_file(target), header, rows())
+    write_output(target, lambda draft: write_table(draft, header, rows()))
     return target, counts[0], counts[1]
 
 
