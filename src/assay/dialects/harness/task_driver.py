@@ -176,7 +176,8 @@ class TaskDriver(ABC):
             for metric in collected:
                 metric.records = self._records(recording, metric, entries, verdicts)
             summary = self._summary(recording, len(entries), counts)
-            rows[name] = summary.results(subtask, collected)
+            with state.active():  # some aggregations draw random numbers
+                rows[name] = summary.results(subtask, collected)
         if loaded.group is None:
             return [row for task_rows in rows.values() for row in task_rows]
         whole = self._summary(recording, len(chosen), outcomes)
