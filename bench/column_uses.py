@@ -475,6 +475,9 @@ class _Reader:
         first = values[0] if values else None
         if self._module.function(name) is not None:
             return self._follow(name, values, named)
+        if name == "zip":
+            for value in filter(_is_use, values[1:]):
+                value.kinds["list"] = None
         return self._called_with(name, first) if isinstance(first, Use) else None
 
     def _visit_method(self, node: ast.Call, function: ast.Attribute) -> Any:
@@ -591,6 +594,10 @@ def _constant(node: ast.expr) -> Any:
 def _is_label(value: Any) -> bool:
     """Return True for a constant that a column may hold."""
     return isinstance(value, (str, int)) and value != "" and not isinstance(value, bool)
+
+
+def _is_use(value: Any) -> bool:
+    return isinstance(value, Use)
 
 
 def _labels(value: Any) -> Iterator[Any]:

@@ -12,11 +12,11 @@ from column_uses import ELEMENT, PIECE, Use
 from made_up_rows import value_of
 
 IMAGE_WORDS = re.compile(
-    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame|mask)"
+    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame|mask$)"
 )
 NOT_IMAGES = re.compile(
     r"(path|id|name|url|width|height|size|type|count|num|caption|desc|text|token|"
-    r"context|category|source|file|index|idx|tags?|caption|prompt|question|ratio|relation|level|label|class|style)"
+    r"context|category|source|file|index|idx|tags?|caption|prompt|question|ratio|relation|level|label|class|style|answer)"
 )
 LISTS_OF_IMAGES = re.compile(r"(images|imgs|pictures|frames|image_list|figures)$")
 AUDIO = re.compile(r"^(audio|wav|speech|sound|\w+_(audio|wav)|audio_\d)$")

@@ -152,7 +152,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
 
 @dataclass
 class _DatasetLoader:
-    """Stands in for `datasets.load_dataset` in helper modules, which may keep it under a name of their own.
+    """Replacement of `datasets.load_dataset`, which helper modules may import under its name.
 
     While a task reads its rows, or makes a request, it serves those of `--data`. Otherwise it is the original.
     """
@@ -169,7 +169,8 @@ class _DatasetLoader:
             split = options.get("split")
             return _given_rows(config, settings, name, split)
         options.pop("trust_remote_code", None)
-        where = f"task {str(config.task)!r}"
+        task_name = str(config.task)
+        where = f"task {task_name!r}"
         return hub_dataset(path, name, options, where, self.original)
 
 
