@@ -248,3 +248,18 @@ def test_tools_are_part_of_the_key_only_if_there_are_any():
     assert key(tools=(WEATHER,)) == key(
         tools=(Tool("weather", "Say the weather.", dict(SCHEMA)),)
     )
+
+
+def test_a_tool_turn_of_result_blocks_is_those_results():
+    call = {"type": "tool_call", "id": "c1", "name": "f", "arguments": {}}
+    result = {"type": "tool_result", "call_id": "c1", "content": ["done"]}
+
+    [_, _, answered] = as_messages(
+        [
+            QUESTION,
+            {"role": "assistant", "content": [call]},
+            {"role": "tool", "content": [result]},
+        ]
+    )
+
+    assert answered.parts == (ToolResult("c1", (Text("done"),)),)

@@ -68,12 +68,12 @@ def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
         return _gemini_turn(role, parts)
     if turn.get("tool_calls") or turn.get("function_call"):
         return ToolTurn(role, (*_contents(turn), *_openai_calls(turn)))
-    if role in RESULT_TURNS:
-        result = _openai_result(turn)
-        return ToolTurn("tool", (result,))
     content = turn.get("content")
     if isinstance(content, (list, tuple)) and any(map(_is_block, content)):
         return ToolTurn(role, tuple(map(read_block, content)))
+    if role in RESULT_TURNS:
+        result = _openai_result(turn)
+        return ToolTurn("tool", (result,))
     return None
 
 
