@@ -32,7 +32,7 @@ def command(arguments: Sequence[str]) -> int:
     """List the batches of a run, or cancel or forget those that are still waited for."""
     p = Parser(
         prog="assay batches",
-        description="List the batches that `assay run --batch_api` sent. The same run command again waits for them.",
+        description="List the batches that `assay run --batch_api` sent. Rerun that command to wait\nfor them.",
     )
     p.add_argument("run", help="a run folder")
     p.add_argument(
@@ -100,7 +100,9 @@ def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
     if chosen:
         return chosen
     what = (
-        "no batch is waited for" if name == ALL else f"no batch {name!r} is waited for"
+        "the run waits for no batch"
+        if name == ALL
+        else f"the run does not wait for a batch {name!r}"
     )
     raise UsageError(
         what,

@@ -35,7 +35,7 @@ def command(arguments: Sequence[str]) -> int:
         prog="assay score", description="Score a run again without asking the model."
     )
     p.add_argument("run", help="a run folder")
-    add_some(p, *OPTIONS, data="where the data lies now")
+    add_some(p, *OPTIONS, data="where the data is now")
     p.add_argument(
         "--json", action="store_true", help="exactly one JSON document on stdout"
     )
