@@ -11,6 +11,7 @@ compared, then what `process_results` and the aggregations make of the same answ
 import argparse
 import collections
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -29,7 +30,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy
-from lmms_eval_rows import media_value, written_columns
+from column_uses import Use, uses_in
+from lmms_eval_rows import AS_USED, media_value, value_as_used, written_columns
 from made_up_rows import (
     MOST_COLUMNS_ADDED,
     ROWS,
@@ -44,13 +46,19 @@ from PIL import Image
 import assay
 from assay.core import Abilities, AssayError, Likelihood, Output, Request
 from assay.dialects.harness.random_state import RandomState
-from assay.dialects.harness.task_index import IndexEntry, installed_index, merged_yaml
+from assay.dialects.harness.task_index import (
+    FUNCTION,
+    IndexEntry,
+    installed_index,
+    merged_yaml,
+)
 from assay.dialects.lmms_eval import judge_clients, lmms_package
 from assay.dialects.lmms_eval.claims import LIBRARY
 
 # Before the package is imported, which happens when a task is loaded.
 HOME = tempfile.mkdtemp(prefix="lmms_parity_")
 os.environ.update(
+    HOME=HOME,
     HF_HOME=HOME,
     HF_DATASETS_OFFLINE="1",
     HF_HUB_OFFLINE="1",
@@ -63,17 +71,22 @@ os.environ.update(
 OWN_STRATEGIES = ("images in lists", "options by letter", "options as text")
 BROKEN = re.compile(
     r"module '\w+' has no attribute|Resource .*not found|NLTK Downloader|SSL|Max retries"
+    r"|has no attribute 'sampler'|unexpected keyword argument 'lmms_eval_specific_kwargs'"
 )
-"""What lmms-eval says of a task whose file names what its helpers lack, or that downloads something at import."""
-ASKED = 3
+"""What lmms-eval says of a task whose file names what its helpers lack, or that downloads something at import. Its
+tasks with examples, and functions that do not take what it passes them, fail in its own run whatever the rows."""
+MOST_ASKED = 16
 TOLERANCE = 1e-9
 MOST_ALIKE = 5
+WITH_ROUNDS = ("generate_until_multi_round", "generate_until_agentic")
+LONGEST_PAUSE = 0.01
+"""Seconds that a task waits before it tries something again."""
 JUDGE = """
 from made_up_rows import number_of
 
 
 def judge(prompt):
-    return f"{number_of(prompt) % 5}"
+    return f"{number_of(prompt) % 2}"
 """
 
 
@@ -83,6 +96,10 @@ class Side:
 
     requests: list[str]
     numbers: dict[str, float]
+
+
+class OutOfTime(BaseException):
+    """The time of a task is over. It is no `Exception`, so that no task goes on after it."""
 
 
 class DoesNotLoad(Exception):
@@ -279,7 +296,9 @@ def scripted_lm() -> Any:
                     return said_so_far
                 messages, _, _, info = following
 
-        def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
+        def loglikelihood(self, requests: Any) -> list[Any]:
+            """Return pairs in a result of lmms-eval, which makes a text of a bare pair and fails at scoring it."""
+            wrapped = lmms_package.module("api.instance").GenerationResult
             answers = []
             for request in requests:
                 context, ending, visual, number, task, split = request.args
@@ -287,7 +306,7 @@ def scripted_lm() -> Any:
                 text = their_plain_text(context, visual(row))
                 ending = str(ending(row) if callable(ending) else ending)
                 self.seen.append(f"weigh\0{text}\0{ending.strip()}")
-                answers.append(weighed(text, ending))
+                answers.append(wrapped(text=weighed(text, ending)))
             return answers
 
     return Scripted()
@@ -301,18 +320,29 @@ class ScriptedJudge(judge_clients.RunJudge):
 
     def answer(self, request: Mapping[str, Any]) -> str:
         messages = judge_clients.prompt_of(request).messages
-        return f"{number_of(messages[-1].text) % 5}"
+        return f"{number_of(messages[-1].text) % 2}"
 
 
 def without_retries() -> None:
-    """Let lmms-eval fail at once, and not after five attempts and their pauses."""
+    """Let lmms-eval and its tasks fail at once, and not after several attempts and their pauses."""
+    wait = time.sleep
+    time.sleep = lambda seconds: wait(min(seconds, LONGEST_PAUSE))
     task_module = lmms_package.module("api.task")
     for name in ("download", "process_results"):
         wrapped = getattr(task_module.ConfigurableTask, name)
         setattr(task_module.ConfigurableTask, name, wrapped.__wrapped__)
     import huggingface_hub
 
-    huggingface_hub.snapshot_download = lambda *_, **__: HOME
+    def download(*_: Any, filename: str = "file", **__: Any) -> str:
+        path = os.path.join(HOME, filename)
+        make_file(path)
+        return path
+
+    huggingface_hub.hf_hub_download = download
+    # Tasks look through what they downloaded.
+    snapshot = os.path.join(HOME, "snapshot")
+    os.makedirs(snapshot, exist_ok=True)
+    huggingface_hub.snapshot_download = lambda *_, **__: snapshot
     task_module.snapshot_download = huggingface_hub.snapshot_download
 
 
@@ -341,6 +371,15 @@ def make_file(name: Any) -> bool:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     data = media_value(Path(path).suffix.lower(), number_of(path))
     Path(path).write_bytes(data)
+    return True
+
+
+def make_folder(name: Any) -> bool:
+    """Make a folder that a task expects in the cache of lmms-eval; return False for other names."""
+    is_inside = isinstance(name, str) and name.startswith(HOME)
+    if not is_inside or os.path.isdir(name) or os.path.splitext(name)[1]:
+        return False
+    os.makedirs(name)
     return True
 
 
@@ -375,8 +414,12 @@ def serving(splits: Any) -> Iterator[None]:
     import datasets
 
     original = datasets.load_dataset, datasets.load_from_disk
-    datasets.load_dataset = lambda *_, **__: datasets.DatasetDict(splits)
-    datasets.load_from_disk = datasets.load_dataset
+    every = datasets.DatasetDict(splits)
+
+    def load(*_: Any, split: str | None = None, **__: Any) -> Any:
+        return every if split is None else next(iter(every.values()))
+
+    datasets.load_dataset = datasets.load_from_disk = load
     try:
         yield
     finally:
@@ -423,7 +466,7 @@ def by_lmms_eval(
         results = evaluator.evaluate(
             lm,
             {entry.name: task},
-            limit=ASKED,
+            limit=MOST_ASKED,
             bootstrap_iters=0,
             log_samples=True,
             cli_args=arguments,
@@ -449,7 +492,7 @@ def by_assay(entry: IndexEntry, data: Path, judge: str) -> Side:
             model=model,
             data=str(data),
             fewshot_data=str(data),
-            limit=ASKED,
+            limit=MOST_ASKED,
             output=output,
             judges={"judge": judge},
         )
@@ -460,12 +503,55 @@ def by_assay(entry: IndexEntry, data: Path, judge: str) -> Side:
     return Side(model.seen, numbers)
 
 
-def rows_for(columns: set[str], strategy: str, kind: str) -> list[dict[str, Any]]:
+FUNCTIONS_OF_ROWS = re.compile(r"^(process_docs|process_results|doc_to_\w+)$")
+MOST_ROWS = 64
+
+
+def uses_of(entry: IndexEntry, config: Mapping[str, Any]) -> Use:
+    """Return how the functions of a task use the columns of its rows. What selects rows decides before the others."""
+    root = LIBRARY.tasks_folder()
+    merged = Use()
+    assert root is not None
+    keys = sorted(filter(FUNCTIONS_OF_ROWS.match, config), key="process_docs".__ne__)
+    for key in keys:
+        text = config[key]
+        if not isinstance(text, str) or not text.startswith(FUNCTION):
+            continue
+        module, _, name = text.removeprefix(FUNCTION).rpartition(".")
+        file = helper_file(Path(entry.path).parent, module, root)
+        if file is None:
+            continue
+        for column, use in uses_in(file, [name], root).parts.items():
+            merged.part(column).merge(use)
+    return merged
+
+
+def helper_file(folder: Path, module: str, root: Path) -> Path | None:
+    """Return the file of a helper module, in the folder of a task or in one above it."""
+    for candidate in (folder, *folder.parents):
+        file = candidate / f"{module.replace('.', '/')}.py"
+        if file.is_file():
+            return file
+        if candidate == root:
+            break
+    return None
+
+
+def rows_for(
+    columns: set[str], strategy: str, kind: str, uses: Use
+) -> list[dict[str, Any]]:
     """Return made-up rows; columns with media have small images, clips and file names."""
     rows = []
-    for number in range(ROWS):
+    count = ROWS
+    if strategy == AS_USED:
+        most = max((len(use.literals) for use in uses.parts.values()), default=0)
+        count = min(MOST_ROWS, max(ROWS, most))
+    for number in range(count):
         row = {}
         for column in sorted(columns):
+            if strategy == AS_USED and column in uses.parts:
+                row[column] = value_as_used(column, uses.parts[column], number)
+                continue
             value = written_columns(column, number, strategy)
             if value is None:
                 value = value_of(column, number, strategy, kind)
@@ -496,10 +582,12 @@ def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
     for key in ("doc_to_visual", "doc_to_choice"):
         if isinstance(config.get(key), str) and config[key].isidentifier():
             columns.add(config[key])
+    uses = uses_of(entry, config)
+    columns |= set(uses.parts)
     functions = [function.rpartition("_")[2] for function in entry.functions]
     kind = next(iter(functions), entry.name.rpartition("_")[2])
     first = _helpful.get(entry.family)
-    every = (STRATEGIES[0], *OWN_STRATEGIES, *STRATEGIES[1:])
+    every = (AS_USED, STRATEGIES[0], *OWN_STRATEGIES, *STRATEGIES[1:])
     strategies = sorted(every, key=lambda name: name != first)
     reasons: list[str] = []
     for strategy in strategies:
@@ -507,7 +595,7 @@ def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
             break  # other rows would fail alike
         try:
             data, theirs = first_side(
-                entry, config, set(columns), strategy, kind, folder
+                entry, config, set(columns), strategy, kind, folder, uses
             )
         except DoesNotLoad as error:
             return "does not load", str(error)
@@ -521,7 +609,7 @@ def compare(entry: IndexEntry, folder: Path, judge: str) -> tuple[str, str]:
             ours = by_assay(entry, file, judge)
         except AssayError as error:
             return "refused by assay", " ".join(str(error).split())
-        return verdict_on(ours, theirs)
+        return verdict_on(ours, theirs, entry.output_type in WITH_ROUNDS)
     return "no rows fit", reasons[0]
 
 
@@ -532,16 +620,17 @@ def first_side(
     strategy: str,
     kind: str,
     folder: Path,
+    uses: Use,
 ) -> tuple[Any, Side]:
     """Return rows that lmms-eval accepts, and what it does with them; a column that is lacking is added."""
-    for _ in range(MOST_COLUMNS_ADDED):
-        data = dataset_of(rows_for(columns, strategy, kind))
+    for _ in range(3 * MOST_COLUMNS_ADDED):
+        data = dataset_of(rows_for(columns, strategy, kind, uses))
         try:
             return data, by_lmms_eval(entry, config, data, folder)
         except (ImportError, SyntaxError) as error:
             raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
         except FileNotFoundError as error:
-            if not make_file(error.filename):
+            if not make_file(error.filename) and not make_folder(error.filename):
                 raise
         except SystemExit as error:
             raise ValueError(f"ends Python: {error}") from error
@@ -551,15 +640,58 @@ def first_side(
             if BROKEN.search(str(error)):
                 raise DoesNotLoad(f"{type(error).__name__}: {error}") from error
             column = lacking_column(error)
-            if column is None or column in columns:
+            if column is not None and column not in columns:
+                columns.add(column)
+            elif strategy != AS_USED or not learn(error, data, uses):
                 raise
-            columns.add(column)
     raise ValueError("too many columns are lacking")
 
 
-def verdict_on(ours: Side, theirs: Side) -> tuple[str, str]:
+def learn(error: Exception, data: Any, uses: Use) -> bool:
+    """Change what a column holds by what an error says about one of its values; return False if it says nothing."""
+    table = data.with_format("arrow")[:]
+    rows = table.to_pylist()
+    for column, value in rows[0].items():
+        if not isinstance(value, str) or value not in str(error):
+            continue
+        use = uses.part(column)
+        if isinstance(error, KeyError) and error.args[0] == value:
+            labels = labels_looked_up(error)
+            use.literals = dict.fromkeys(labels)
+            return bool(labels)
+        kind = "path" if isinstance(error, OSError) else "number"
+        says_so = isinstance(error, OSError) or "could not convert" in str(error)
+        if (
+            says_so or "invalid literal for int" in str(error)
+        ) and kind not in use.kinds:
+            use.kinds = {kind: None}
+            return True
+    return False
+
+
+def labels_looked_up(error: KeyError) -> list[Any]:
+    """Return the keys of the table in which a task did not find a value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return []
+    code = trace.tb_frame.f_code
+    values = {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
+    for name in code.co_names + code.co_varnames:
+        table = values.get(name)
+        if isinstance(table, Mapping) and table and error.args[0] not in table:
+            labels = [key for key in table if isinstance(key, (str, int))]
+            if len({type(label) for label in labels}) == 1:
+                return labels
+    return []
+
+
+def verdict_on(ours: Side, theirs: Side, has_rounds: bool) -> tuple[str, str]:
     """Return whether two sides agree, and where they do not."""
-    if ours.requests != theirs.requests:
+    if has_rounds and sorted(ours.requests) == sorted(theirs.requests):
+        pass  # Conversations run side by side in assay.
+    elif ours.requests != theirs.requests:
         for mine, other in zip(ours.requests, theirs.requests, strict=False):
             if mine != other:
                 return "requests differ", f"ours {mine!r:.220} theirs {other!r:.220}"
@@ -588,21 +720,22 @@ def compare_within(
     """Compare one task, quietly and within a time limit."""
     noise = io.StringIO()
     previous = signal.signal(signal.SIGALRM, _raise_timeout)
-    signal.alarm(seconds)
+    # It rings again where a task catches everything.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 2)
     try:
         with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise):
             return compare(entry, folder, judge)
-    except TimeoutError:
+    except OutOfTime:
         return "took too long", ""
     except Exception as error:  # noqa: BLE001 - one file must not end the comparison of the others
         return "bench failed", f"{type(error).__name__}: {error}"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
 
 def _raise_timeout(*_: Any) -> None:
-    raise TimeoutError
+    raise OutOfTime
 
 
 def tasks_to_try(options: argparse.Namespace) -> list[IndexEntry]:
@@ -646,6 +779,8 @@ def main() -> None:
     make_files_on_demand()
     logging.disable(logging.CRITICAL)
     __import__("loguru").logger.remove()
+    # lmms-eval collects garbage twice a task, which takes seconds while it looks through all modules.
+    gc.freeze()
     counts: collections.Counter[str] = collections.Counter()
     families: dict[str, set[str]] = collections.defaultdict(set)
     started = time.monotonic()
@@ -660,6 +795,7 @@ def main() -> None:
         )
         counts[verdict] += 1
         families[entry.family].add(verdict)
+        gc.freeze()
         if verdict != "agree" or options.verbose:
             line = json.dumps(why[:400], ensure_ascii=False)
             print(f"{entry.family} {entry.name}: {verdict} {line}", flush=True)

@@ -1,20 +1,25 @@
 """Media for made-up rows of lmms-eval tasks: small images, clips and video files."""
 
+import base64
 import io
+import json
 import re
 import wave
 from functools import cache
 from typing import Any
 
+from column_uses import ELEMENT, PIECE, Use
+from made_up_rows import value_of
+
 IMAGE_WORDS = re.compile(
-    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame)"
+    r"(image|img|picture|photo|screenshot|figure|diagram|visual|frame|mask)"
 )
 NOT_IMAGES = re.compile(
     r"(path|id|name|url|width|height|size|type|count|num|caption|desc|text|token|"
-    r"context|category|source|file|index|idx|tags?|caption|prompt|question|ratio)"
+    r"context|category|source|file|index|idx|tags?|caption|prompt|question|ratio|relation|level|label|class|style)"
 )
 LISTS_OF_IMAGES = re.compile(r"(images|imgs|pictures|frames|image_list|figures)$")
-AUDIO = re.compile(r"^(audio|wav|speech|sound|context_audio|question_audio|audio_\d)$")
+AUDIO = re.compile(r"^(audio|wav|speech|sound|\w+_(audio|wav)|audio_\d)$")
 VIDEO = re.compile(
     r"^(video|video_?(path|name|file|id|idx|uid)|videoid|videopath|vid|clip|youtube_id|"
     r"video_filename|file_?name|path)$"
@@ -44,16 +49,94 @@ def written_columns(column: str, number: int, strategy: str) -> Any:
         return "\n".join(f"{letter}. option {number}" for letter in "ABCD")
     if BOXES.search(name):
         return [1.0, 2.0, 3.0, 4.0]
+    if name.endswith(("width", "height")):
+        return 64 if name.endswith("width") else 48
     if NUMBERS.search(name) and strategy not in ("texts", "lists as text"):
         return number + 1
     return None
+
+
+AS_USED = "as used"
+"""The strategy whose values are of the kinds that helper functions need."""
+ELEMENTS = 4
+CODES = ("json", "literal", "base64")
+
+
+def value_as_used(column: str, use: Use, number: int) -> Any:
+    """Return the value of a column as the functions of its task use it."""
+    if use.literals:
+        labels = list(use.literals)
+        return labels[number % len(labels)]
+    for code in ("json", "literal"):
+        if code in use.kinds:
+            inner = value_as_used(column, use.part(code), number)
+            return json.dumps(inner) if code == "json" else repr(inner)
+    if "base64" in use.kinds:
+        return base64.b64encode(media_value(".png", number)).decode()
+    if "bytes" in use.kinds:
+        return media_value(".png", number)
+    names = [key for key in use.parts if key not in (ELEMENT, PIECE, *CODES)]
+    if "mapping" in use.kinds and names and "image" not in use.kinds:
+        return {key: value_as_used(key, use.part(key), number) for key in names}
+    if "image" in use.kinds or ("visual" in use.kinds and not VIDEO.match(column)):
+        return picture(number)
+    if "audio" in use.kinds:
+        return {"bytes": clip(number), "path": f"clip{number}.wav"}
+    if "path" in use.kinds:
+        folder = "videos/art/" if "/" in use.separators else ""
+        return f"{folder}{file_name(column, number)}"
+    if "text" in use.kinds:
+        return text_as_used(column, use, number)
+    if "mapping" in use.kinds:
+        return {key: value_as_used(key, Use(), number) for key in "ABCD"}
+    if "list" in use.kinds or "slice" in use.kinds:
+        return list_as_used(column, use, number)
+    if "number" in use.kinds:
+        return number + 1
+    written = written_columns(column, number, "by name")
+    return value_of(column, number, "by name", "") if written is None else written
+
+
+def list_as_used(column: str, use: Use, number: int) -> Any:
+    """Return a list whose elements are as the functions of its task use them."""
+    written = written_columns(column, number, "by name")
+    element = use.part(ELEMENT)
+    if isinstance(written, list) and not element.kinds:
+        return written
+    is_plain = not element.kinds and not element.literals and not element.parts
+    if is_plain and written is None and "list" not in use.kinds:
+        return value_of(column, number, "texts", "")
+    numbers = range(number, number + ELEMENTS)
+    return [value_as_used(f"{column} item", element, index) for index in numbers]
+
+
+def text_as_used(column: str, use: Use, number: int) -> str:
+    """Return a text that can be split as the functions of its task split it."""
+    if column == "id":
+        return f"validation_Art_{number}"
+    if use.separators:
+        piece = use.part(PIECE)
+        element = piece.part(ELEMENT)
+        inner = value_as_used(f"{column} piece", element, number)
+        separator = next(iter(use.separators))
+        return separator.join([str(inner), str(inner)])
+    value = value_of(column, number, "by name", "")
+    return value if isinstance(value, str) else f"text {column} {number}"
+
+
+def file_name(column: str, number: int) -> str:
+    """Return the name of a media file; the name of its column says of which kind."""
+    name = column.lower()
+    if IMAGE_WORDS.search(name):
+        return f"picture{number}.png"
+    return f"clip{number}.wav" if "audio" in name else f"clip{number}.mp4"
 
 
 def picture(number: int) -> Any:
     """Return a small image."""
     from PIL import Image
 
-    return Image.new("RGB", (8, 6), (number * 20 % 256, 40, 90))
+    return Image.new("RGB", (64, 48), (number * 20 % 256, 40, 90))
 
 
 def clip(number: int) -> bytes:

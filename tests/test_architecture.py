@@ -230,13 +230,19 @@ UPSTREAMS = {
 """Functions whose parameters are another system's, and why they cannot be fewer."""
 
 
+LONG_MODULES = {"runner/options.py": "the list of all options of a run"}
+"""Modules that may be longer than `MOST_LINES`, and why."""
+
+
 def test_modules_and_functions_fit_a_screen():
     too_large = []
     for path in MODULES:
         lines = outline(path).lines
         name = path.relative_to(SOURCE).as_posix()
         too_large += (
-            [f"{name} has {len(lines)} lines"] if len(lines) > MOST_LINES else []
+            [f"{name} has {len(lines)} lines"]
+            if len(lines) > MOST_LINES and name not in LONG_MODULES
+            else []
         )
         for node in outline(path).functions:
             body = lines[node.lineno - 1 : node.end_lineno]

@@ -64,7 +64,8 @@ def test_registering_the_same_thing_again_is_fine_and_returns_it_untouched():
     def score(sample, output):
         """One line.
 
-        More."""
+        More.
+        """
 
     assert registry.register("s")(score) is score
     assert registry.register("s")(score) is score

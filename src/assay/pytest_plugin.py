@@ -39,7 +39,7 @@ class CheckedRun:
         return self.result.value(metric, task)
 
     def at_least(self, metric: str, limit: float, task: str | None = None) -> bool:
-        """Return True if the 95 % interval of a metric is at or above `limit`, else raise what is wrong.
+        """Return True if the 95 % interval of a metric is at or above `limit`; otherwise raise with the reason.
 
         `LimitMissed` means that the number is too low, `NotEnoughSamples` that the samples do not decide it.
         """
@@ -47,7 +47,7 @@ class CheckedRun:
         return self._check(metric, task, min_value=limit)
 
     def at_most(self, metric: str, limit: float, task: str | None = None) -> bool:
-        """Return True if the 95 % interval of a metric, of which less is better, is at or below `limit`."""
+        """Return True if the 95 % interval of a metric is at or below `limit`; for metrics where lower is better."""
         __tracebackhide__ = True
         return self._check(metric, task, max_value=limit)
 
@@ -88,7 +88,8 @@ def _check_line(check: "Check") -> str:
 def assay_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CheckedRun]:
     """Return a function that runs tasks on a model: `assay_run("data.jsonl", "my.py:fn", limit=100)`.
 
-    It takes what `assay.run` takes. Without `output`, each run gets a new folder, so that no answer is reused.
+    It takes the arguments of `assay.run`. Without `output`, each run gets a new folder, so that no answer is
+    reused.
     """
 
     def run(tasks: Any, model: Any = None, **settings: Any) -> CheckedRun:

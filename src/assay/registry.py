@@ -104,14 +104,14 @@ class Registry(Generic[T]):
         return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
 
     def build(self, spec: Any, *, where: str | None = None) -> Any:
-        """Build the component a spec describes: a class from its options, a function with them as keywords."""
+        """Build the component that a spec describes: a class from its options, a function with them as keywords."""
         spec = Spec.of(spec, where=where)
         return construct(
             self.get(spec.name, where=where), spec, kind=self.kind, where=where
         )
 
     def names(self) -> list[str]:
-        """Return all names, sorted: those that ship, then those of installed packages among them."""
+        """Return all names, sorted: the shipped ones, and those of installed packages."""
         return sorted({*self._entries, *self.plugins()})
 
     def plugins(self) -> Mapping[str, tuple[Plugin, ...]]:
@@ -365,7 +365,7 @@ def _first_line(thing: Any) -> str:
 
 
 def place_of(thing: Any) -> str:
-    """Return where an object is written, as `file:line`, else its module and name."""
+    """Return the place of an object's definition as `file:line`, else its module and name."""
     if isinstance(thing, str):
         return thing
     try:
@@ -413,7 +413,7 @@ def recognisers() -> Iterator[Callable[[str, Any], Any]]:
 
 
 def signposts() -> Iterator[Callable[[str], AssayError | None]]:
-    """Yield functions that may know an unknown task name as another tool's: `name -> error or None`."""
+    """Yield functions that may recognise an unknown task name as another tool's: `name -> error or None`."""
     return _resolved(SIGNPOSTS)
 
 

@@ -457,7 +457,7 @@ def test_readings_of_one_sentence_are_samples_of_one_cluster(tmp_path):
 @pytest.mark.parametrize(
     ("mode", "what"),
     [
-        ("text", "the row has no text of what is said"),
+        ("text", "the row has no text of the speech"),
         ("audio", "the row has no audio"),
     ],
 )

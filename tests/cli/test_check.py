@@ -191,7 +191,7 @@ def test_a_task_that_drives_the_model_itself_is_not_tried(assay, folder):
         "from assay import Task\nmine = Task('mine', dataset=[{'question': 'a?'}], driver=lambda engine: {'x': 1})\n"
     )
 
-    assert "drives the model by itself" in assay("check", "bench.py").out
+    assert "calls the model itself" in assay("check", "bench.py").out
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,61 @@ class Mine:
 
     assert code == 0
     assert "Mine: 1.0 for the target" in text and "Mine: 0.0 for" in text
+
+
+FORMULA = """
+dataset: d.jsonl
+scorers: [exact_match, includes]
+summarizers:
+  - {name: formula, metric: both, value: both / asked, counts: {both: 'COUNT', asked: 1}}
+"""
+
+
+def test_a_formula_of_several_scorers_is_tried(capsys, tmp_path, judged):
+    judged.write_text(FORMULA.replace("COUNT", "min(exact_match, includes)"))
+
+    code, text = check(capsys, tmp_path, judged)
+
+    assert code == 0
+    assert "summarizer formula on exact_match: both 1.000 for the targets" in text
+
+
+def test_a_name_that_no_scorer_gives_is_a_fault(capsys, tmp_path, judged):
+    judged.write_text(FORMULA.replace("COUNT", "min(exact, includes)"))
+
+    code, text = check(capsys, tmp_path, judged)
+
+    assert code == 1
+    assert "no scorer gave 'exact'; fix: did you mean 'exact_match'?" in text
+
+
+def test_counts_that_no_scripted_answer_could_give_are_a_note(capsys, tmp_path, judged):
+    write(
+        tmp_path,
+        "s.py",
+        "import assay\ndef spans(sample, output):\n    return assay.Score.unparsed()\n",
+    )
+    formula = "{name: formula, metric: f1, value: tp / 2, counts: {tp: PER.tp}}"
+    judged.write_text(
+        f"dataset: d.jsonl\nscorers: s.py:spans\nsummarizers: [{formula}]\n"
+    )
+
+    code, text = check(capsys, tmp_path, judged)
+
+    assert code == 0
+    assert "no scorer gave 'PER.tp'" in text
+    assert "no scripted answer could be scored" in text
+
+
+def test_summarizers_say_which_answers_they_were_tried_on(capsys, tmp_path, judged):
+    write(tmp_path, "d.jsonl", '{"question": "Capital?"}\n')
+    score = "def n(sample, output):\n    return len(output.text) / 100\n"
+    write(tmp_path, "s.py", score)
+    judged.write_text(
+        "dataset: d.jsonl\nscorers: s.py:n\nsummarizers: [{name: threshold, bar: 0.5}]\n"
+    )
+
+    code, text = check(capsys, tmp_path, judged)
+
+    assert code == 0
+    assert "0.000 for 'I do not know.'" in text and "for the targets" not in text

@@ -67,7 +67,7 @@ def test_models_that_cannot_be_told_apart_share_ranks_and_missing_cells_are_show
     assert "#3" in block and "–" in block.split()
     tables = [line for line in lines if not line.startswith("note: ")]
     assert max(map(len, tables)) <= 80
-    assert "note: models.py:better cannot be told apart from models.py:good" in lines
+    assert "note: models.py:better cannot be distinguished from models.py:good" in lines
     assert any(
         line.startswith("note: models.py:bad has no number in second") for line in lines
     )

@@ -156,7 +156,7 @@ def test_an_interrupted_run_says_how_to_go_on():
     display.finish(finished("interrupted"), out, False)
 
     assert (
-        "interrupted: out\n  the same command again goes on where it stopped\n"
+        "interrupted: out\n  the same command again continues where it stopped\n"
         in out.getvalue()
     )
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from assay.cli.arguments import key_values
 from assay.cli.main import main
 
 MODEL = """
@@ -88,3 +89,16 @@ def test_none_stays_text_for_an_option_that_takes_text_only(tmp_path, capsys):
 
     assert main([*arguments, "-o", str(tmp_path / "run")]) == 0
     assert "wer[none]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('rounds=["a, x=5", {"k": "1, y=2"}],n=3', {"rounds": ["a, x=5", {"k": "1, y=2"}], "n": 3}),
+        ('n=3,body={"a": [1, 2]}', {"n": 3, "body": {"a": [1, 2]}}),
+        ("a=x,y,b=[1", {"a": "x,y", "b": "[1"}),
+        ("a=[x, y],b=2", {"a": "[x, y]", "b": 2}),
+    ],
+)  # fmt: skip
+def test_commas_and_equal_signs_inside_json_belong_to_the_value(text, values):
+    assert key_values(text, option="-a") == values

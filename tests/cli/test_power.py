@@ -51,7 +51,7 @@ FAULTS = [
     ("--n 20 --difference 0", "--difference 0 is not a number above 0"),
     ("--n 20 --sd -1", "--sd -1 is not a number above 0"),
     ("--n 20 --sd 1 --rate 0.5", "--sd is for scores that are not right or wrong"),
-    ("--n 20 --baseline runs", "--baseline needs a run beside it"),
+    ("--n 20 --baseline runs", "--baseline needs a run to compare"),
     ("run --rate 0.5", "--rate and --sd are assumptions, and a run was given"),
     ("", "neither a run nor an assumption"),
     ("nothing", "not a run folder"),

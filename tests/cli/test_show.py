@@ -125,7 +125,7 @@ def test_the_words_under_a_field_are_its_documentation(assay):
 
     assert "`auto` sends prompts with free roles as completions" in said
     assert (
-        "Up to and including the version, as `/v1`" in said
+        "The URL up to and including the version" in said
     )  # of a field it inherits from another file
 
 

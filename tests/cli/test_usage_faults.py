@@ -219,3 +219,21 @@ def test_a_new_file_is_not_put_below_a_file(assay, folder):
 
     assert said.code == 2
     assert said.err == "assay: sums.jsonl: this is a file; fix: name a folder\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("vlmeval", "--data", "q", "--model", "leaves.py:M"),
+        ("ulmeval", "--data", "leaves.py", "--model", "m.py:M"),
+        ("pipeline", "--register", "leaves.py", "--dataset", "a", "--dataset-path", "b"),
+    ],
+)  # fmt: skip
+def test_a_file_that_leaves_while_it_is_loaded_is_named_by_every_verb(
+    assay, folder, words
+):
+    (folder / "leaves.py").write_text("import sys\nsys.exit(3)\n")
+
+    said = assay(*words)
+
+    assert said.code == 1 and "called sys.exit(3) (leaves.py:2)" in said.err

@@ -1,4 +1,4 @@
-"""Ranks with ties: who cannot be told apart shares places."""
+"""Ranks with ties: who cannot be distinguished shares places."""
 
 from hypothesis import given
 from hypothesis import strategies as st

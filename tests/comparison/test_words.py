@@ -51,7 +51,7 @@ def test_runs_that_cannot_be_distinguished_are_not_called_better():
     }
 
     assert sentence(row).startswith(
-        "The two cannot be told apart: the later run is higher by 2.1 points"
+        "The two cannot be distinguished: the later run is higher by 2.1 points"
     )
 
 

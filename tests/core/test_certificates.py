@@ -30,9 +30,9 @@ def test_without_a_word_the_authorities_of_the_system_are_believed():
         (
             "SSL_CERT_FILE",
             "not a certificate",
-            "which holds no certificate in PEM format",
+            "which has no certificate in PEM format",
         ),
-        ("SSL_CERT_FILE", "", "which holds no certificate in PEM format"),
+        ("SSL_CERT_FILE", "", "which has no certificate in PEM format"),
         ("SSL_CERT_DIR", None, "which is not a folder"),
         ("SSL_CERT_DIR", "a file", "which is not a folder"),
     ],
@@ -58,7 +58,7 @@ def test_a_folder_without_hashed_names_says_so(monkeypatch, tmp_path):
 
     with pytest.raises(
         UsageError,
-        match="no certificate named by its hash, as `openssl rehash` names them",
+        match="no certificate named by its hash",
     ):
         trust_context()
 

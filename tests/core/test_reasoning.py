@@ -36,6 +36,8 @@ CLOSED = {
     "granite": "Here is my thought process: Is it 4? No.\n\nHere is my response:\n",
     "gemma 4": "<|channel>thought\nIs it 4? No.\n<channel|>",
     "apertus": "<|inner_prefix|>Is it 4? No.<|inner_suffix|>",
+    "s1": "<|im_start|>think\nIs it 4? No.<|im_end|>\n<|im_start|>answer\n",
+    "s1, opened by the prompt": "Is it 4? No.\n<|im_start|>answer\n",
     "apriel": "Here are my reasoning steps:\nIs it 4? No.\n[BEGIN FINAL RESPONSE]\n",
     "apriel, opened by the prompt": "Is it 4? No.\n[BEGIN FINAL RESPONSE]\n",
     "ollama": "Thinking...\nIs it 4? No.\n...done thinking.\n\n",
@@ -47,6 +49,8 @@ CLOSED = {
     "byte order mark": "\ufeff<think>Is it 4? No.</think>",
     "zero-width space": "\u200b<think>Is it 4? No.</think>",
     "beginning of text": "<s><think>Is it 4? No.</think>",
+    "beginning of text in wide bars": "<｜begin▁of▁sentence｜><think>Is it 4? No.</think>",
+    "closed twice": "<think>Is it 4?</think>\nNo.\n</think>\n",
     "role token": "<|im_start|>assistant\n<think>Is it 4? No.</think>",
     "role token without a line break": "<|assistant|><think>Is it 4? No.</think>",
     "reasoning content": "<reasoning_content>Is it 4? No.</reasoning_content>",
@@ -142,6 +146,34 @@ def test_an_answer_may_talk_about_the_tags(text):
 )
 def test_blocks_inside_and_after_an_answer(text, answer):
     assert Output.of(text).text == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<think>\n\n</think>\n\n42", "42"),
+        ("</think>42", "42"),
+        ("<think>again</think>42", "42"),
+        ("The mark <think> opens it.", "The mark <think> opens it."),
+        ("42", "42"),
+    ],
+)
+def test_a_block_that_a_server_left_beside_the_reasoning_is_no_answer(text, answer):
+    output = Output((Candidate((Reasoning("hm"), Text(text))),))
+
+    assert output.text == answer
+    assert output.separated().text == answer
+    assert output.reasoning.startswith("hm")
+
+
+def test_marks_of_other_models_stay_in_the_answer_beside_own_marks():
+    tags = read_think_tags("<note>,</note>", "here")
+
+    output = Output.of("<note>hm</note><think>x</think>42").separated(tags)
+
+    assert (output.text, output.reasoning) == ("<think>x</think>42", "hm")
+    again = output_from_plain(output_to_plain(output))
+    assert again.text == "<think>x</think>42"
 
 
 def test_an_output_keeps_reasoning_and_answer_in_its_record():

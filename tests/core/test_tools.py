@@ -56,7 +56,7 @@ def test_every_spelling_of_a_tool_is_read(value):
     ("value", "message"),
     [
         ([{"description": "no name"}], "a tool without a name"),
-        ([{**PLAIN, "parameters": [1]}], "no JSON schema"),
+        ([{**PLAIN, "parameters": [1]}], "not a JSON schema"),
         ([PLAIN, PLAIN], "'weather' is defined twice"),
         ("a hammer", "tools are not JSON"),
         (3, "tools are a list"),

@@ -358,5 +358,24 @@ def test_images_as_options_have_one_clear_message(tmp_path, monkeypatch):
 
     (bad,) = open_dataset(rows)
 
-    assert "option 1 is a Image, not text" in str(bad.error)
+    assert "option 1 is of type Image, not text" in str(bad.error)
     assert "put the images into `media` in order" in str(bad.error)
+
+
+def test_images_as_options_of_a_row_belong_into_their_column():
+    pillow_image = pytest.importorskip("PIL.Image").new("RGB", (2, 2))
+
+    for option in ({"image": "a.png"}, pillow_image, assay.Image("a.png")):
+        row = {"question": "Which?", "options": [option, option], "answer": "A"}
+        with pytest.raises(assay.AssayError, match="into the column `image` in order"):
+            open_dataset([row])
+
+
+def test_an_option_that_is_itself_a_letter_stays_in_the_answer_column():
+    row = {"id": "8", "question": "q", "options": ["x", "y", "z"], "answer": "x"}
+
+    (sample,) = open_dataset([row]).with_shuffled_choices(1)
+
+    assert sample.choices != ("x", "y", "z")
+    assert sample.fields["answer"] == "x"
+    assert right_texts([sample]) == ["x"]

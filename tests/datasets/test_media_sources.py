@@ -240,9 +240,7 @@ def test_a_snapshot_of_the_hub_may_link_to_its_own_blobs_but_no_further(
     got = Read("hf://org/exam", split="test")
 
     assert [sample.media[0].data() for sample in got.good] == [png()]
-    assert (
-        "test.jsonl:2:image: the image file lies outside the data folder" in got.fault
-    )
+    assert "test.jsonl:2:image: the image file is outside the data folder" in got.fault
 
 
 OUTSIDE = [
@@ -275,7 +273,7 @@ def test_a_path_that_leaves_the_folder_is_the_fault_of_its_row(
 
     assert len(got.good) == 3
     assert got.fault.startswith(
-        f"{path}:4:image: the image file lies outside the data folder, got '{name}'"
+        f"{path}:4:image: the image file is outside the data folder, got '{name}'"
     )
     assert "--media_root" in got.fault
 
@@ -307,7 +305,7 @@ def test_the_user_may_name_another_folder(tmp_path: Path) -> None:
     got = Read(path, media_root=tmp_path)
 
     assert [sample.media[0].data() for sample in got.good] == [png()] * 3
-    assert ":4:image: the image file lies outside" in got.fault
+    assert ":4:image: the image file is outside" in got.fault
 
 
 def test_a_media_root_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -341,7 +339,7 @@ def test_media_in_messages_follow_the_same_rules(tmp_path: Path) -> None:
 
     assert isinstance(good, Sample) and not isinstance(good.input, str)
     assert good.input[0].media[0].data() == png()
-    assert f"{path}:2:messages: the image file lies outside" in str(
+    assert f"{path}:2:messages: the image file is outside" in str(
         getattr(outside, "error", "")
     )
     assert f"{path}:3:messages: the image is a URL, which is not fetched" in str(

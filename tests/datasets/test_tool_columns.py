@@ -167,3 +167,74 @@ def test_unreadable_tools_of_a_conversation_are_a_fault_of_the_row(tmp_path):
 
     assert isinstance(bad, BadSample)
     assert "a tool without a name" in str(bad.error)
+
+
+def test_gemini_contents_are_a_conversation(tmp_path, served):
+    url, bodies, _ = served
+    call = {"functionCall": {"name": "weather", "args": {"city": "Paris"}}}
+    result = {"functionResponse": {"name": "weather", "response": {"result": "sunny"}}}
+    row = {
+        "contents": [
+            {"role": "user", "parts": [{"text": "And in Paris?"}]},
+            {"role": "model", "parts": [call]},
+            {"role": "user", "parts": [result]},
+        ],
+        "tools": ROW["tools"],
+        "answer": "sunny",
+    }
+
+    assay.run(
+        write(tmp_path / "m.jsonl", row),
+        "openai/m",
+        model_args={"base_url": url},
+        scorers=["includes"],
+        output=str(tmp_path / "run"),
+    )
+
+    [_, asked, answered] = bodies[0]["messages"]
+    assert asked["tool_calls"][0]["function"]["name"] == "weather"
+    assert answered["content"] == "sunny"
+
+
+def test_a_result_that_names_no_call_belongs_to_the_first_open_one(tmp_path, served):
+    url, bodies, _ = served
+    question, asked, _ = ROW["messages"]
+    nameless = {"role": "tool", "content": {"sky": "clear"}}
+    row = {**ROW, "messages": [question, asked, nameless]}
+
+    assay.run(
+        write(tmp_path / "m.jsonl", row),
+        "openai/m",
+        model_args={"base_url": url},
+        scorers=["includes"],
+        output=str(tmp_path / "run"),
+    )
+
+    sent = bodies[0]["messages"][2]
+    assert sent["tool_call_id"] == "c1"
+    assert json.loads(sent["content"]) == {"sky": "clear"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"messages": [{"role": "tool", "content": "x"}, ROW["messages"][0]]}, "a tool result follows no call"),
+        ({"tool_choice": "wether"}, "the tool choice 'wether' is none of the tools"),
+        ({"tools": [{"name": "f", "parameters": {"type": "array"}}]}, "not the schema of an object"),
+        ({"tools": [{"name": "f", "parameters": {"city": {"type": "str"}}}]}, "not the schema of an object"),
+    ],
+)  # fmt: skip
+def test_rows_that_no_service_takes_are_named(tmp_path, capsys, change, words):
+    data = write(tmp_path / "m.jsonl", {**ROW, "id": "row7", **change})
+
+    assert main(["check", data]) == 1
+
+    assert words in capsys.readouterr().err
+
+
+def test_check_counts_the_columns_of_tools_as_used(tmp_path, capsys):
+    data = write(tmp_path / "m.jsonl", ROW)
+
+    assert main(["check", data]) == 0
+
+    assert "nothing uses" not in capsys.readouterr().out

@@ -28,6 +28,14 @@ def test_name_of_another_tool_is_answered_with_what_to_install(name, words):
     assert "did you mean" not in str(raised.value)
 
 
+def test_configuration_of_promptfoo_is_answered_with_its_command(tmp_path):
+    file = tmp_path / "promptfooconfig.yaml"
+    file.write_text("prompts: [x]\nproviders: [openai:gpt-4]\ntests: []\n")
+
+    with pytest.raises(UsageError, match="configuration of promptfoo"):
+        assay.run(str(file), model="scripted")
+
+
 def test_lm_eval_task_without_the_package_names_the_extra(monkeypatch):
     monkeypatch.setattr(Library, "tasks_folder", lambda _: None)
 

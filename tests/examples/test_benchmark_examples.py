@@ -157,8 +157,9 @@ def judge_file(folder, name, body):
 
 
 def test_mt_bench_101_is_the_mean_of_its_tasks_over_the_worst_turns(tmp_path):
-    low = "any(words in text for words in ('next one', 'longer', 'after that'))"
-    judge = judge_file(tmp_path, "judge", f"f'Rating: [[{{3 if {low} else 8}}]], not [[9]]'")  # fmt: skip
+    is_low = "any(words in text for words in ('next one', 'longer', 'after that'))"
+    reply = f"'Rating: [[%d]], not [[9]]' % (3 if {is_low} else 8)"
+    judge = judge_file(tmp_path, "judge", reply)
 
     result = run("mt_bench_101_like", lambda messages: "Yes.", tmp_path, judge=judge)
 
@@ -241,7 +242,8 @@ def test_arena_ratings_follow_from_the_battles(tmp_path):
     mine, short = runs
     groups = {name: group.value for name, group in mine.groups["opponent"].items()}
     assert groups == {"old": 1.0, "long": 0.25}
-    assert short.groups["opponent"]["old"].value == 0.5
+    # 12 characters are more than those of three of the four answers of "old".
+    assert short.groups["opponent"]["old"].value == 0.75
 
 
 def test_simpleqa_is_checked_with_a_judge(tmp_path, capsys):

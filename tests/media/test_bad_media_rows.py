@@ -250,7 +250,7 @@ def test_case_60_a_link_out_of_the_data_folder_is_not_followed(tmp_path):
     assert dict(result[0].outcomes) == {"scored": 19, "data_error": 1}
     (line,) = data_errors(tmp_path).values()
     assert line.startswith(
-        f"{path}:{BAD}:image: the image file lies outside the data folder, got '{BAD}.png'"
+        f"{path}:{BAD}:image: the image file is outside the data folder, got '{BAD}.png'"
     )
 
 
@@ -265,7 +265,7 @@ def test_a_path_that_leaves_the_data_folder_stops_a_run_that_is_to_stop(name, tm
     path.write_text(path.read_text().replace(f'"{BAD}.png"', json.dumps(name)))
 
     with pytest.raises(
-        DataError, match=rf":{BAD}:image: the image file lies outside the data folder"
+        DataError, match=rf":{BAD}:image: the image file is outside the data folder"
     ):
         assay.run(str(path), Echo(), output=str(tmp_path / "run"), on_data_error="stop")
 

@@ -53,7 +53,7 @@ def test_a_whole_video_is_passed_on(data: bytes) -> None:
     ("data", "said"),
     [
         (WHOLE[:300], "the MP4 is cut off: 300 bytes, and a part goes on to 628"),
-        (WHOLE[: len(HEAD) + 608], "nothing says what is in it"),
+        (WHOLE[: len(HEAD) + 608], "the part that describes its content is missing"),
         (AVI[:50], "the AVI is cut off: 50 of 112 bytes"),
         (MATROSKA[:-1], "the Matroska is cut off: 214 of 215 bytes"),
         (MATROSKA[:14], "the Matroska is cut off: 14 of"),

@@ -296,6 +296,12 @@ def test_an_answer_of_maximal_length_counts_as_cut_even_if_a_proxy_disagrees(
     assert (output.stop_reason, stopped.stop_reason) == ("length", "stop")
 
 
+def test_the_limit_sent_where_the_task_sets_none_is_one_too(service, put_to):
+    [output] = put_to(service(MESSAGE), "anthropic/m", ask(), max_tokens=503)
+
+    assert output.stop_reason == "length"
+
+
 @pytest.mark.parametrize(
     "options", [{"min_p": 0.1}, {"frequency_penalty": 1.0}, {"logprobs": 1}]
 )

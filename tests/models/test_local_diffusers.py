@@ -366,7 +366,7 @@ def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
     ("change", "args", "words"),
     [
         ("nowhere", {}, "no such pipeline folder"),
-        ("words", {}, "the folder holds no model_index.json"),
+        ("words", {}, "the folder has no model_index.json"),
         (
             "draws",
             {"pipeline": "NoSuchPipeline"},

@@ -104,6 +104,71 @@ def test_an_echo_whose_rows_are_shifted_is_refused(put_to):
         put_weigh(put_to, Echoing(shift=1), "cd")
 
 
+class Reporting(Echoing):
+    """Echoes as `Echoing`, with its report changed by a function."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def choice(self, prompt, index):
+        choice = super().choice(prompt, index)
+        self.change(choice["logprobs"])
+        return choice
+
+
+def without_value_of_the_written(report):
+    report["token_logprobs"][-1] = None
+
+
+def shifted_to_the_left(report):
+    for name in ("token_logprobs", "top_logprobs"):
+        report[name] = [*report[name][1:], None]
+
+
+def with_tops_of_the_next_token(report):
+    report["top_logprobs"] = [*report["top_logprobs"][1:], {".": -0.1}]
+    report["token_logprobs"][1:-1] = [-0.3 for _ in report["tokens"][1:-1]]
+
+
+def with_other_values_in_its_rows(report):
+    report["top_logprobs"] = [
+        row and dict.fromkeys(row, -0.1) for row in report["top_logprobs"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (without_value_of_the_written, "which it wrote, has no value"),
+        (shifted_to_the_left, "which it wrote, has no value"),
+        (with_tops_of_the_next_token, "is more likely than all in its row"),
+        (with_other_values_in_its_rows, "have other values in `top_logprobs`"),
+    ],
+)
+def test_an_echo_whose_rows_contradict_themselves_is_refused(put_to, change, said):
+    with pytest.raises(UsageError, match=f"echo cannot be trusted.*{said}"):
+        put_weigh(put_to, Reporting(change), "cd")
+
+
+def test_an_echo_without_any_value_is_refused(put_to):
+    def drop_values(report):
+        del report["token_logprobs"]
+
+    with pytest.raises(UsageError, match="does not report logprobs of what it echoes"):
+        put_weigh(put_to, Reporting(drop_values), "cd")
+
+
+def test_an_echo_without_likeliest_tokens_is_read_and_noted(put_to):
+    def drop_tops(report):
+        del report["top_logprobs"]
+
+    [output] = put_weigh(put_to, Reporting(drop_tops), "cd")
+
+    assert output.likelihoods == (Likelihood(-2.0, False, 2),)
+    assert "reports no `top_logprobs`" in output.details["notes"][0]
+
+
 def test_an_echo_of_another_text_is_refused(put_to, service):
     logprobs = {"tokens": ["!"], "token_logprobs": [-1.0], "top_logprobs": [None]}
     server = service({"choices": [{"text": "!", "logprobs": logprobs}]})
@@ -184,6 +249,33 @@ def test_the_first_of_several_stop_strings_is_where_a_text_is_cut(put_to, servic
 
     assert output.text == "ab"
     assert [token.text for token in output.candidates[0].tokens] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "stops", "left"),
+    [
+        ("is it", ("is",), ""),
+        ("東京です。大阪", ("。",), "東京です"),
+        ("na\u0308h 👩\u200d🔬 x", ("\u200d🔬",), "na\u0308h 👩"),
+        ("abcabd", ("abd", "cab"), "ab"),
+        ("a\n\nb", ("\n\n", "\n"), "a"),
+    ],
+)
+def test_a_stop_string_may_stand_anywhere_and_be_in_any_script(
+    put_to, service, text, stops, left
+):
+    [output] = put_to(service(chat(text)), "openai/m", ask(stop=stops))
+
+    assert output.error is None
+    assert (output.text, output.stop_reason) == (left, "stop")
+
+
+def test_every_candidate_is_cut_at_its_own_stop_string(put_to, service):
+    server = service(chat("a.b", "cd.", "ef"))
+
+    [output] = put_to(server, "openai/m", ask(n=3, stop=(".",)))
+
+    assert [candidate.text for candidate in output.candidates] == ["a", "cd", "ef"]
 
 
 def test_reasoning_may_hold_a_stop_string(put_to, service):
@@ -300,6 +392,12 @@ def test_options_that_were_obeyed_are_not_noted(put_to, service):
         ("gpt-4o", "gpt-4o-2024-08-06", False),
         ("meta/Llama-3", "llama-3", False),
         ("m", "m", False),
+        ("llama3", "llama3:latest", False),
+        ("mistral-large-latest", "mistral-large-2411", False),
+        ("gpt-4o", "gpt-4o-mini", True),
+        ("gpt-4o-mini", "gpt-4o-2024-08-06", True),
+        ("llama-3", "llama-3.1", True),
+        ("m", "mistral", True),
     ],
 )
 def test_the_model_that_replied_is_recorded(put_to, service, asked, answered, differs):
@@ -345,6 +443,16 @@ def test_a_completed_response_as_long_as_allowed_was_cut(put_to, service):
 
     assert (cut.stop_reason, whole.stop_reason) == ("length", "stop")
     assert [body["stream"] for body in server.asked] == [False, False]
+
+
+def test_a_limit_that_stands_in_the_body_is_one_too(put_to, service):
+    server = service(response("one two", 24))
+
+    [cut] = put_to(
+        server, "openai/m", ask(), api="responses", body={"max_output_tokens": 24}
+    )
+
+    assert cut.stop_reason == "length"
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])

@@ -330,7 +330,7 @@ FAULTS = [
         "no id of the predictions is one of the task's samples: they have '1', ",
     ),
     ("out.csv", "", "out.csv: the file is empty; fix: write at least one row"),
-    ("out.csv", "id,prediction\n", "out.csv: the file holds no rows"),
+    ("out.csv", "id,prediction\n", "out.csv: the file has no rows"),
     (
         "out.csv",
         "id,prediction\né,4\n".encode("latin-1"),

@@ -156,7 +156,7 @@ def answer_to(body):
     return re.findall(r"\d+", question_of(body))[-1]
 
 
-def handler_of(host):
+def handler_of(host):  # noqa: C901 - a class, not one function
     """Return the request handler of a host."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -346,8 +346,9 @@ def handler_of(host):
                 line = {"custom_id": custom_id, "response": None, "error": None}
                 if result == "succeeded":
                     body = chat_answer(text)
-                    asked = dict(batch.rows)[custom_id]
-                    if host.calls_tools and asked["messages"][-1]["role"] == "user":
+                    asked = dict(batch.rows).get(custom_id, {})
+                    turns = asked.get("messages", [{}])
+                    if host.calls_tools and turns[-1].get("role") == "user":
                         body = chat_call(question_of(asked))
                     if batch.rows and "input" in batch.rows[0][1]:
                         body = response_answer(text)

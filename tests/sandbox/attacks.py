@@ -267,6 +267,7 @@ TAMPERED = {
     "reads its own memory": "open('/proc/self/mem', 'rb')\ndef double(x): return x * 2",
     "compiles code that seems to be the library's": "import os\nexec(compile('import sys; sys._getframe()', os.__file__, 'exec'))\ndef double(x): return x * 2",
     "makes code that seems to be the library's": "import os\ncode = compile('1', 'x', 'exec').replace(co_filename=os.__file__)\ndef double(x): return x * 2",
+    "replaces builtins that the comparison itself could use": "import builtins\nbuiltins.list = builtins.callable = builtins.map = lambda *a: []\ndef double(x): return x * 2",
     "returns a class that equals everything": "class M(type):\n    def __eq__(c, o): return True\n    def __hash__(c): return 0\nclass A(metaclass=M): pass\ndef double(x): return A",
     "returns the library's object that equals everything": "from unittest.mock import ANY\ndef double(x): return ANY",
     "ends the process when its tests are done": "import os, threading\ndef wait():\n    import time\n    while 'program' in __import__('sys').modules: time.sleep(0.001)\nclass E(type):\n    def __eq__(c, o): os._exit(0)\n    def __hash__(c): return 1\nclass A:\n    def __eq__(self, o): os._exit(0)\ndef double(x): return x * 2",

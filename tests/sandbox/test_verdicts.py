@@ -142,6 +142,41 @@ def test_a_function_may_have_the_name_of_a_builtin_as_in_mbpp_126():
     assert judge(program, "assert sum(10, 15) == 6\nassert sum(100, 150) == 93").passed
 
 
+def test_a_program_that_defines_a_builtin_beside_the_tested_function_is_suspect():
+    program = "def set(x): return 0\ndef similar(a, b): return None"
+    tests = "assert set(similar((3, 4), (4, 5))) == set((4,))"
+
+    verdict = judge(program, tests)
+    inside_check = judge(
+        program, "def check(f):\n    assert set(f(1, 2)) == set((4,))", "check(similar)"
+    )
+
+    reason = "the program defines set, which its tests use"
+    assert [verdict.passed, verdict.suspect] == [True, reason]
+    assert inside_check.suspect == reason
+
+
+def test_a_builtin_that_the_tests_do_not_use_may_have_another_meaning():
+    program = "max = 0\ndef input(x): return x\ndef twice(x): return 2 * x"
+
+    assert judge(program, "assert twice(2) == 4").suspect == ""
+
+
+@pytest.mark.skipif(
+    not Path("/usr/share/zoneinfo/Europe/Berlin").exists(),
+    reason="this machine has no time zones",
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_programs_can_use_time_zones(way):
+    program = (
+        "from datetime import datetime\nfrom zoneinfo import ZoneInfo\n"
+        "def hour(): return datetime(2024, 7, 1, 12, tzinfo=ZoneInfo('UTC'))"
+        ".astimezone(ZoneInfo('Europe/Berlin')).hour"
+    )
+
+    assert judge(program, "assert hour() == 14", way=way).passed
+
+
 def test_the_setup_is_seen_by_the_tests_and_does_not_replace_names_of_the_program():
     setup = "import math\nclass Node: pass\ndef helper(): return math.pi"
 

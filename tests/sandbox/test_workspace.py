@@ -227,7 +227,7 @@ def test_attacks_on_started_workspaces_fail():
 
 
 def test_other_tiers_are_refused_with_a_fix():
-    with pytest.raises(SandboxError, match="needs namespaces") as caught:
+    with pytest.raises(SandboxError, match="needs its own namespaces") as caught:
         Workspace(Landlock())
     assert "assay[sandbox]" in str(caught.value.fix)
 

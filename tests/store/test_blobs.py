@@ -121,3 +121,25 @@ def test_drafts_of_a_killed_writer_are_removed_and_other_files_stay(tmp_path):
     Blobs(tmp_path).remove_drafts()
 
     assert not draft.exists() and all(path.exists() for path in others)
+
+
+@pytest.mark.parametrize("linked", ["media", "media/folder"])
+def test_drafts_behind_a_linked_folder_are_not_removed(tmp_path, linked):
+    digest = Audio(b"RIFF\0\0\0\0WAVE").digest
+    outside = tmp_path / "outside"
+    inside = tmp_path / "media"
+    if linked == "media":
+        folder = outside / digest[:2]
+        folder.mkdir(parents=True)
+        inside.symlink_to(outside)
+    else:
+        folder = outside
+        folder.mkdir()
+        inside.mkdir()
+        (inside / digest[:2]).symlink_to(outside)
+    draft = folder / f".{digest}.wav.0123456789abcdef"
+    draft.write_bytes(b"x")
+
+    Blobs(inside).remove_drafts()
+
+    assert draft.exists()

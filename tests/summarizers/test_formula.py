@@ -62,6 +62,50 @@ def only(result, metric):
     return row
 
 
+SPAN_F1 = Formula(
+    "span_f1",
+    "2 * tp / (2 * tp + fn)",
+    {"tp": "tp", "fn": "fn"},
+    bounds=(0, 1),
+)
+
+
+def spans(sample, output):
+    if output.text == "all":
+        return assay.Score(1.0, details={"tp": 2, "fn": 0})
+    if output.text == "none":
+        return assay.Score.unparsed(tp=0, fn=2)
+    return assay.Score.unparsed(rule="all or none")
+
+
+def test_an_unread_answer_brings_its_counts(tmp_path):
+    result = run(tmp_path / "a", ["all", "none"], [SPAN_F1], spans)
+
+    row = only(result, "span_f1")
+    # 60 spans named, 60 missed: 2 * 60 / (2 * 60 + 60).
+    assert row.value == pytest.approx(2 / 3)
+    assert row.flags == ()
+
+
+def test_an_unread_answer_without_counts_is_flagged(tmp_path):
+    result = run(tmp_path / "a", ["all", "nothing"], [SPAN_F1], spans)
+
+    row = only(result, "span_f1")
+    assert row.value == 1.0
+    assert row.flags == ("30 unread answers without counts",)
+
+
+def test_an_unread_answer_counts_as_the_worst_value_without_a_flag(tmp_path):
+    def read(sample, output):
+        return output.text == "yes" or assay.Score.unparsed()
+
+    share = Formula("share", "right / asked", {"right": "read", "asked": 1})
+    result = run(tmp_path / "a", ["yes", "hm"], [share], read)
+
+    row = only(result, "share")
+    assert (row.value, row.flags) == (0.5, ())
+
+
 def test_f1_of_two_rates_has_value_interval_and_tags(tmp_path):
     result = run(tmp_path / "a", ["yes", "yes", "no", "pass"], ["mean", F1])
 
@@ -247,3 +291,17 @@ def test_weighted_sums_are_distinguished_from_other_formulas():
     assert weights("a * b") is None
     assert weights("a + 1") is None
     assert weights("min(a, b)") is None
+
+
+def test_a_count_without_an_expression_is_refused():
+    # What YAML reads from `counts: {both: min(a, b)}`.
+    with pytest.raises(UsageError, match=r"count 'b\)' is no expression.*into quotes"):
+        Formula("both", "both", {"both": "a", "b)": None})
+
+
+def test_names_that_are_not_words_stand_in_backquotes():
+    expression = Expression.parse("min(`judge(role=a)`, 2 * `wer[none].S`) + c", "here")
+
+    assert expression.names() == ["judge(role=a)", "wer[none].S", "c"]
+    values = {"judge(role=a)": 5.0, "wer[none].S": 2.0, "c": 1.0}
+    assert expression.evaluate(values.__getitem__) == 5.0

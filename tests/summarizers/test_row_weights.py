@@ -117,13 +117,43 @@ def test_a_weight_that_is_no_number_above_0_is_a_fault_of_its_row(tmp_path, poin
     assert result.value == pytest.approx(EXPECTED)
 
 
-def test_weighted_numbers_are_not_compared(tmp_path):
-    for name in ("a", "b"):
-        run(tmp_path / name)
+def compared(tmp_path, rows_before, rows_after, answers):
+    for name, rows in (("a", rows_before), ("b", rows_after)):
+        task = Task("t", rows, scorers="exact_match", columns={"weight": "points"})
+        folder = str(tmp_path / name / "run")
+        assay.run(task, model=answers[name], output=folder)
+    runs = [str(tmp_path / name / "run") for name in ("a", "b")]
+    return assay.compare(*runs).rows[0]
 
-    found = assay.compare(str(tmp_path / "a" / "run"), str(tmp_path / "b" / "run"))
 
-    assert "its samples have weights" in str(found)
+def test_weighted_means_are_compared_with_their_weights(tmp_path):
+    rows = [{**ROWS[n % 6], "id": str(n), "question": f"{n}?"} for n in range(36)]
+
+    def before(text):
+        return "x" if int(text.split("?")[0]) % 2 else "y"
+
+    def after(text):
+        return "x" if int(text.split("?")[0]) % 3 else "y"
+
+    row = compared(tmp_path, rows, rows, {"a": before, "b": after})
+
+    odd = sum(WEIGHTS[1::2]) / sum(WEIGHTS)
+    not_third = (sum(WEIGHTS) - WEIGHTS[0] - WEIGHTS[3]) / sum(WEIGHTS)
+    assert row.paired.mean_b == pytest.approx(odd)
+    assert row.paired.mean_a == pytest.approx(not_third)
+    difference = row.paired.difference
+    assert difference.value == pytest.approx(not_third - odd)
+    assert difference.low < difference.value < difference.high
+    assert (row.paired.wins, row.paired.losses, row.paired.n) == (12, 6, 36)
+
+
+def test_weighted_means_with_other_weights_are_not_compared(tmp_path):
+    others = [{**row, "points": 1.0 + n} for n, row in enumerate(ROWS)]
+
+    row = compared(tmp_path, ROWS, others, {"a": model, "b": model})
+
+    assert row.paired is None
+    assert "other weights in the baseline" in row.refused
 
 
 def test_the_headline_comes_first(tmp_path):
@@ -137,6 +167,16 @@ def test_the_headline_comes_first(tmp_path):
 
     assert [row.metric for row in plain.results] == ["exact_match", "overall"]
     assert [row.metric for row in chosen.results] == ["overall", "exact_match"]
+
+
+def test_a_headline_may_be_the_short_name_of_one_of_several_values(tmp_path):
+    def graded(sample, output):
+        return {"right": 1.0, "brief": 0.0}
+
+    result = run(tmp_path, scorers=graded, headline="brief")
+
+    assert [row.metric for row in result.results] == ["graded.brief", "graded.right"]
+    assert not any("no metric is called" in note for note in result.notes)
 
 
 def test_an_unknown_headline_is_reported(tmp_path):

@@ -277,7 +277,7 @@ def test_a_file_outside_the_folder_is_refused(name, tmp_path):
     )
 
     with pytest.raises(
-        TemplateError, match="here: the image file lies outside the data folder"
+        TemplateError, match="here: the image file is outside the data folder"
     ):
         built(Sample(id="a"))
 

@@ -2,13 +2,15 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import pytest
 
 from assay.core import UsageError
+from assay.core.tools import ToolCall
 from assay.tooling.arguments import find_faults, smallest_arguments
 from assay.tooling.functions import converted
+from assay.tooling.results import as_result
 from assay.tooling.schemas import tool_of
 
 
@@ -141,3 +143,66 @@ def test_values_become_the_types_that_a_function_names(
     result = converted(value, hint)
 
     assert result == expected and type(result) is type(expected)
+
+
+class Size(TypedDict):
+    width: int
+    height: NotRequired[int]
+
+
+class Name(NamedTuple):
+    first: str
+    last: str = "?"
+
+
+@dataclass
+class Chain:
+    value: int
+    following: "Chain | None" = None
+
+
+def test_classes_with_fields_are_objects_with_these_fields():
+    def place(size: Size, name: Name):
+        """Place a thing."""
+
+    properties = tool_of(place).parameters["properties"]
+
+    assert properties["size"]["required"] == ["width"]
+    assert list(properties["size"]["properties"]) == ["width", "height"]
+    assert properties["name"]["required"] == ["first"]
+    assert converted({"first": "Ada"}, Name) == Name("Ada")
+
+
+def test_members_of_dictionaries_and_tuples_become_the_types_of_the_function():
+    assert converted({"a": {"x": 1}}, dict[str, Point]) == {"a": Point(1)}
+    assert converted(["red", {"x": 1}], tuple[Colour, Point]) == (Colour.RED, Point(1))
+    assert converted([1, 2], tuple[float, ...]) == (1.0, 2.0)
+
+
+def test_a_tuple_has_as_many_members_as_its_type():
+    def mix(pair: tuple[int, str]):
+        """Mix."""
+
+    schema = tool_of(mix).parameters
+
+    assert find_faults({"pair": [1, "a"]}, schema) == []
+    assert find_faults({"pair": [1, "a", 2]}, schema) == [
+        "`pair` must have at most 2 members, got 3"
+    ]
+    assert find_faults(smallest_arguments(schema), schema) == []
+
+
+def test_a_class_inside_itself_is_refused_in_one_line():
+    def walk(chain: Chain):
+        """Walk."""
+
+    with pytest.raises(UsageError, match="Chain has members of its own type"):
+        tool_of(walk)
+
+
+def test_results_are_the_same_words_in_each_process():
+    call = ToolCall("c", "f", {})
+
+    assert as_result(call, object()).text == '"<object object>"'
+    assert as_result(call, {"b", "a"}).text == '["a", "b"]'
+    assert as_result(call, Point(1)).text == '{"x": 1, "y": 0}'

@@ -322,7 +322,7 @@ def test_media_that_are_missing_or_broken_say_so(
 
     window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=gone")
     window.wait("document.querySelector('.medium .notice')")
-    assert "lies inside the dataset, whose files are not here" in window.text(".medium")
+    assert "is inside the dataset, whose files are missing" in window.text(".medium")
     window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=svg")
     window.wait(
         "document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')"

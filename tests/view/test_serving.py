@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -51,6 +52,47 @@ def test_a_connection_that_never_asks_is_closed(
         connection.sendall(sent)
 
         assert is_closed(connection)
+
+
+def ask_and_read_nothing(server: Viewer, cookie: bytes) -> socket.socket:
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    connection.settimeout(30)
+    parts = urlsplit(server.address)
+    connection.connect((parts.hostname, parts.port))
+    request = b"GET /app/all.js HTTP/1.1\r\nHost: localhost\r\n" + cookie + b"\r\n"
+    connection.sendall(request * 20)
+    return connection
+
+
+def test_a_connection_that_never_reads_its_answers_is_closed(
+    server: Viewer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.view.serving.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("assay.view.serving.MOST_CONNECTIONS", 1)
+    with ask_and_read_nothing(server, b""):
+        for _ in range(300):
+            with contextlib.suppress(OSError), connect(server) as other:
+                other.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                if other.recv(100).startswith(b"HTTP/1.1 200"):
+                    break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the idle reader kept its place")
+
+
+def test_a_browser_may_read_slowly(server: Viewer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.view.serving.ANSWER_SECONDS", 0.05)
+    set_cookie = server.app.exchange(server.app.new_token())
+    cookie = f"Cookie: {set_cookie.partition(';')[0]}\r\n".encode()
+
+    with ask_and_read_nothing(server, cookie) as connection:
+        time.sleep(0.5)
+        received = b""
+        while received.count(b"HTTP/1.1 200") < 20:
+            data = connection.recv(1 << 20)
+            assert data
+            received += data
 
 
 def test_connections_beyond_the_limit_are_closed_and_the_others_answered(

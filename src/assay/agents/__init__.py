@@ -1,1 +1,1 @@
-"""Agent programs: any program that calls a model over HTTP, run in a workspace and answered by the model of the run."""
+"""Agent programs: programs that call a model over HTTP. They run in a workspace, and the model of the run answers."""

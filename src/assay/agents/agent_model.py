@@ -1,7 +1,7 @@
-"""An agent program as a model: the prompt of a sample is its instruction, and what it leaves behind is the answer.
+"""An agent program as a model: its instruction is the prompt of a sample, and its output is the answer.
 
-The program runs in a workspace of its own. Its requests go to the model of the run through the recording engine, so
-that every exchange is in the journal and a restarted program gets the same answers in the same order.
+The program runs in its own workspace. Its requests go to the model of the run through the recording engine, so that
+every exchange is in the journal and a restarted program gets the same answers in the same order.
 """
 
 import asyncio
@@ -49,10 +49,10 @@ from .program import (
 T = TypeVar("T")
 DAY = 24 * 3600.0
 MOST_TEXT = 64 << 10
-"""Largest file whose text is kept in the journal. Of larger ones, size and digest are kept."""
+"""Largest file whose text is stored in the journal. For larger ones, size and digest are stored."""
 MOST_FILES = 200
 MOST_FILE_BYTES = 4 << 20
-"""Files of all sizes together that are read from a workspace."""
+"""Most bytes of all files together that are read from a workspace."""
 MOST_ERROR_TEXT = 4000
 PATCH_SECONDS = 60.0
 DEFAULT_CONCURRENCY = 8
@@ -88,7 +88,7 @@ class AgentModel:
         return {**self.program.identity, "limits": used, "model": self.inner.identity}
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
-        """Return what an answer depends on besides the prompt: the environment of the sample."""
+        """Return the values besides the prompt on which an answer depends: the environment of the sample."""
         if self.environment is None:
             return {}
         return {"environment": self.environment.digest(id)}
@@ -98,7 +98,7 @@ class AgentModel:
         self._conversations = conversations
 
     def load(self) -> None:
-        """Choose the sandbox, which is attacked before it is used."""
+        """Choose the sandbox, which is tested by attacks before it is used."""
         if self.program.is_null and self.environment is None:
             return
         if self.environment is not None and not self.environment.needs_machine():
@@ -111,7 +111,7 @@ class AgentModel:
         self._tier = with_folders(workspace_tier(), visible, folders)
 
     def plan_lines(self) -> Sequence[str]:
-        """Return what the plan says about the workspaces before work."""
+        """Return lines for the plan about the workspaces."""
         if self.environment is None:
             return ()
         return self.environment.plan_lines()
@@ -125,7 +125,7 @@ class AgentModel:
         self._stopper.stop()
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Run the program for each request, and return what it left behind."""
+        """Run the program for each request, and return its answer and its files."""
         return [await self._run(request) for request in requests]
 
     async def _run(self, request: Request) -> Output:
@@ -138,7 +138,7 @@ class AgentModel:
 
 
 class _SampleRun:
-    """One program at work for one sample."""
+    """One program in progress for one sample."""
 
     def __init__(
         self,
@@ -159,12 +159,12 @@ class _SampleRun:
         self._workspace: AgentWorkspace | None = None
         self._limit: Outcome | None = None
         self._failure: Exception | None = None
-        """Why the run cannot go on, or was stopped."""
+        """Why the run cannot continue, or why it was stopped."""
         self._last_failure: Output | None = None
         self._seconds = _least(model.limits.seconds, self._task_seconds())
 
     async def run(self) -> Output:
-        """Run the program, and return its answer or why there is none."""
+        """Run the program, and return its answer or the reason why there is none."""
         try:
             return await self._answer()
         except (StoppedError, ConversationStopped):
@@ -282,7 +282,7 @@ class _SampleRun:
         execution: Execution | None,
         details: dict[str, Any],
     ) -> str:
-        """Read files and answer, and let the environment check the work. The agent's processes have been ended."""
+        """Read files and answer, and let the environment check the work. The agent's processes have already ended."""
         workspace.end_processes()
         files = kept_files(workspace, prepared.folder)
         if files:
@@ -387,7 +387,7 @@ def answered(text: str, details: Mapping[str, Any]) -> Output:
 
 
 def kept_files(workspace: AgentWorkspace, folder: str) -> dict[str, Any]:
-    """Return the files that a program wrote or changed: texts as they are, others with size and digest."""
+    """Return the files that a program wrote or changed: texts unchanged, others with size and digest."""
     changes = workspace.changes(folder, MOST_FILE_BYTES, MOST_FILES)
     file_entries: dict[str, Any] = {}
     for name, content in changes.files.items():
@@ -436,7 +436,7 @@ def _read_answer(workspace: AgentWorkspace) -> str | None:
 
 
 def as_text(data: bytes) -> str:
-    """Return bytes as text, with a mark where they are no UTF-8."""
+    """Return bytes as text, with a replacement character where they are not UTF-8."""
     return data.decode("utf-8", "replace")
 
 

@@ -51,7 +51,7 @@ Ask = Callable[[Prompt], Awaitable[tuple[int, Output]]]
 
 @dataclass(slots=True)
 class HttpRequest:
-    """One request as it arrived."""
+    """One request as it was received."""
 
     method: str = ""
     target: bytes = b""
@@ -62,7 +62,7 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        """The path, without what comes before `/v1`."""
+        """The path from `/v1` on."""
         path = urlsplit(self.target.decode("latin-1")).path.rstrip("/")
         return path.removeprefix("/v1")
 
@@ -158,7 +158,7 @@ class Endpoint:
         output: Output,
         number: int,
     ) -> bytes:
-        """Return the response that carries an answer of the model."""
+        """Return the response with an answer of the model."""
         if output.error is not None:
             is_refused = not output.error.retryable
             status = 429 if output.error.kind == "rate_limit" else 502
@@ -202,7 +202,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection. An answer that is on its way is still recorded."""
+        """Forget a connection. An answer in progress is still recorded."""
         self._connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -233,14 +233,14 @@ class Connection(asyncio.Protocol):
         self._request.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Invite the body, if the program waits for that."""
+        """Tell the program to send the body, if it waits for that."""
         self._request.method = self._parser.get_method().decode("latin-1")
         expects = self._request.headers.get(b"expect", b"").lower()
         if expects == b"100-continue" and self._transport is not None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
-        """Receive a piece of the body. What exceeds the limit is dropped."""
+        """Receive a piece of the body. Bytes beyond the limit are dropped."""
         if len(self._request.body) + len(body) > MOST_BODY_BYTES:
             self._request.too_large = True
             self._request.head_bytes -= len(body)
@@ -248,7 +248,7 @@ class Connection(asyncio.Protocol):
         self._request.body += body
 
     def on_message_complete(self) -> None:
-        """Answer a request after those before it."""
+        """Answer a request after the earlier ones."""
         self._waiting.append(self._request)
         self._request = HttpRequest()
         if self._working is None:
@@ -278,7 +278,7 @@ def http_response(
     *,
     is_last: bool = False,
 ) -> bytes:
-    """Return a whole response. The header that forbids retries is one that the common SDKs obey."""
+    """Return a complete response. It has the header by which the common SDKs do not retry."""
     head = (
         f"HTTP/1.1 {status} {STATUSES[status]}\r\n"
         f"content-type: {content_type}\r\n"

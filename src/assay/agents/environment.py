@@ -1,4 +1,4 @@
-"""Environments: what a task puts into the workspace of a sample before its agent starts, and checks afterwards."""
+"""Environments: the content that a task puts into a sample's workspace before its agent starts, and its checks."""
 
 import socket
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from ..sandbox.workspace import Changes, WorkspaceLimits
 
 
 class AgentWorkspace(Protocol):
-    """Where an agent works: a `Workspace` of this machine, or a container."""
+    """The place where an agent works: a `Workspace` of this machine, or a container."""
 
     @property
     def has_ended(self) -> bool:
@@ -78,7 +78,7 @@ class Environment(Protocol):
     """The environment of every sample of a task. Its methods are called in threads."""
 
     def digest(self, id: str) -> str:
-        """Return a digest of everything the workspace of a sample is made of, and of its checks."""
+        """Return a digest of everything from which the workspace of a sample is made, and of its checks."""
 
     def needs_machine(self) -> bool:
         """Return True if samples run in workspaces of this machine."""
@@ -92,16 +92,16 @@ class Environment(Protocol):
         """
 
     def limits(self, id: str) -> WorkspaceLimits:
-        """Return what the workspace of a sample may use."""
+        """Return the limits of a sample's workspace."""
 
     def visible(self) -> Sequence[str]:
         """Return folders of this machine that the workspaces see, read-only."""
 
     def folders(self) -> Sequence[str]:
-        """Return folders at the top that the workspaces can write to, besides the usual ones."""
+        """Return top-level folders to which the workspaces can write, besides the usual ones."""
 
     def plan_lines(self) -> Sequence[str]:
-        """Return what the plan says before work, such as which samples can run how."""
+        """Return lines for the plan, such as which samples can run and how."""
 
     def agent_seconds(self, id: str) -> float | None:
         """Return the time limit of the agent; None if the task sets none."""
@@ -113,4 +113,4 @@ class Environment(Protocol):
         """Put the task's own solution into the workspace, and return the command that runs it; None without one."""
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Check what the agent did, after all its processes were ended. Return details for scorers."""
+        """Check the agent's work after all its processes have ended. Return details for scorers."""

@@ -1,4 +1,4 @@
-"""The program behind `--agent`: which files of this machine it needs, and how it is started in a workspace."""
+"""The program of `--agent`: the files of this machine that it needs, and how it is started in a workspace."""
 
 import shlex
 import sys
@@ -19,13 +19,13 @@ BUILT_IN = {
 }
 """Agents without a program, by name."""
 CONTAINER_OPTIONS = ("tier", "engine", "build_network")
-"""Options of `--agent_args` that say where the task runs. The environment of the task reads them."""
+"""Options of `--agent_args` that say where the task runs. The task's environment reads them."""
 PLACEHOLDERS = ("instruction", "instruction_file", "model", "base_url", "id")
 """Names that are replaced in a command, written in braces."""
 AGENT_HOME = "/tmp/agent/home"
 INSTRUCTION_FILE = f"{AGENT_FOLDER}/instruction.md"
 ANSWER_FILE = f"{AGENT_FOLDER}/answer"
-"""The file in which a program may leave its answer. Without it, the answer is what it prints."""
+"""The file in which a program may leave its answer. If it does not exist, its output is the answer."""
 LAUNCHER = f"{AGENT_FOLDER}/launch.py"
 
 
@@ -50,7 +50,7 @@ class AgentProgram:
 
     @property
     def is_null(self) -> bool:
-        """True if nothing is run."""
+        """True if no program is run."""
         return self.name == NULL and not self.words
 
     @property

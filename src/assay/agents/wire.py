@@ -1,7 +1,7 @@
-"""What the endpoint of an agent understands: one format per API, each from a request's body to a prompt and back.
+"""The API formats that the endpoint of an agent supports, each from a request's body to a prompt and back.
 
-A format reads the JSON body of a request, and writes an answer, a stream of events, or an error. Nothing in an answer
-depends on the time or on chance, so that a program that is started again sees the same bytes again.
+A format reads the JSON body of a request, and writes an answer, a stream of events, or an error. Nothing in an
+answer depends on the time or on chance, so that a program that is started again sees the same bytes again.
 """
 
 import json
@@ -17,7 +17,7 @@ from ..core.tools import ToolCall
 
 
 class BadRequest(ValueError):
-    """The program sent a request that cannot be asked; the message says why."""
+    """Raised for a request that cannot be answered; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class WireRequest:
 
     prompt: Prompt
     model: str
-    """The model that the program named. The model of the run answers, whatever the name."""
+    """The model that the program named. The model of the run answers, whatever this name is."""
     is_stream: bool
     dropped: tuple[str, ...] = ()
     """Members of the body that have no counterpart and were not passed on."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the format needs again to write the answer."""
+    """Values that the format needs again to write the answer."""
 
 
 class WireFormat(Protocol):
     """One API that programs use to ask a model."""
 
     def read(self, body: Mapping[str, Any]) -> WireRequest:
-        """Return the request of a body. Raise `BadRequest` if it cannot be asked."""
+        """Return the request in a body. Raise `BadRequest` if it is invalid."""
 
     def answer(self, request: WireRequest, output: Output, number: int) -> Any:
         """Return the body of the answer to exchange `number` of the sample."""
@@ -55,7 +55,7 @@ def read_messages(
 ) -> tuple[Message, ...]:
     """Return the turns as messages after earlier ones.
 
-    Raise `BadRequest` for what cannot be read, or is not contained in the request.
+    Raise `BadRequest` for a turn that cannot be read, or whose media are not contained in the request.
     """
     for turn in turns:
         _refuse_references(turn)
@@ -67,14 +67,14 @@ def read_messages(
 
 
 def _with_content(message: Message) -> Message:
-    """Return the message; an empty one gets an empty text, since only the model's own turn has no content."""
+    """Return the message. If it has no content, add an empty text, because only the model's own turn may have none."""
     if message.parts is None:
         return Message(message.role, (Text(""),))
     return message
 
 
 def _refuse_references(turn: Any) -> None:
-    """Raise if a turn names media by path or URL: nothing outside the workspace is opened for a program."""
+    """Raise if a turn names media by path or URL, because no file outside the workspace is opened for a program."""
     content = turn.get("content") if isinstance(turn, Mapping) else None
     if isinstance(content, str) or not isinstance(content, Sequence):
         return
@@ -152,7 +152,7 @@ def named_calls(candidate: Candidate, number: int) -> list[ToolCall]:
 
 
 def token_counts(output: Output) -> tuple[int, int, int]:
-    """Return the tokens of the prompt, of the answer, and those of the prompt that were cached; 0 if unknown."""
+    """Return the numbers of tokens of the prompt, of the answer, and of the cached part of the prompt; 0 if unknown."""
     usage = output.usage
     if usage is None:
         return 0, 0, 0

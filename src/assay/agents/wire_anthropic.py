@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, as programs send it."""
+"""Anthropic's Messages API, as used by programs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -141,7 +141,7 @@ def _turns_of(turn: Any) -> Iterable[dict[str, Any]]:
 
 
 def _block_of(block: Any) -> dict[str, Any]:
-    """Return a block in a form that messages are read from: an image as a data URL, without cache marks."""
+    """Return a block in a form that messages can be read from: an image as a data URL, without cache marks."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, Mapping) or "type" not in block:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, as programs send them."""
+"""OpenAI's chat completions, as used by programs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -113,7 +113,7 @@ def _paired(turns: Sequence[Any]) -> list[tuple[Any, Message]]:
 
 
 def with_reasoning(turn: Any, message: Message) -> Message:
-    """Return the message with the reasoning that servers such as vLLM put beside the content."""
+    """Return the message with the reasoning that servers such as vLLM put next to the content."""
     if not isinstance(turn, Mapping) or message.role != "assistant":
         return message
     text = turn.get("reasoning_content") or turn.get("reasoning")
@@ -123,7 +123,7 @@ def with_reasoning(turn: Any, message: Message) -> Message:
 
 
 def read_response_format(value: Any) -> str | None:
-    """Return the requested form of an answer. Raise `BadRequest` for a schema, which no model option can hold."""
+    """Return the requested form of an answer. Raise `BadRequest` for a schema, which models do not support."""
     kind = value.get("type") if isinstance(value, Mapping) else value
     if kind is None or kind == "text":
         return None

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, as programs send it."""
+"""OpenAI's Responses API, as used by programs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 
 
 class ResponsesFormat:
-    """POST /v1/responses. It remembers the conversations that a later request may continue by id."""
+    """POST /v1/responses. It stores the conversations that a later request may continue by id."""
 
     def __init__(self) -> None:
         self._conversations: dict[str, tuple[Message, ...]] = {}
@@ -143,7 +143,7 @@ def _turns(value: Any) -> list[dict[str, Any]]:
 
 
 def _add_item(turns: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
-    """Add an item of a request to the turns. What the model said in several items is one turn."""
+    """Add an item of a request to the turns. Several items of the model form one turn."""
     kind = item.get("type", "message")
     if kind == "message":
         turn = {"role": item.get("role", "user"), "content": _content(item)}

@@ -1,1 +1,1 @@
-"""Benchmarks that ship with assay, each family in one file, loaded on first use."""
+"""Shipped benchmarks, each family in one module that is loaded on first use."""

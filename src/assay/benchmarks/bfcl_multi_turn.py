@@ -33,18 +33,18 @@ CATEGORIES = (
 MOST_STEPS = 21
 """Answers with calls in one turn, after which bfcl-eval ends a sample."""
 REFUSED_CALL = "call_that_is_not_plain()"
-"""What the checker runs in place of a call that is not plain: an unknown name, which fails."""
+"""The call that the checker runs instead of one that is not plain: an unknown name, which fails."""
 LARGEST = 10_000
 _SIZES = ("precision", "exponent")
 """Arguments for which a large number would keep the package computing for hours."""
 _counter = itertools.count()
 _execution = threading.Lock()
-"""The systems share the precision of a library, so one call runs at a time."""
+"""Lock: the systems share the precision of a library, so only one call runs at a time."""
 
 
 @functools.cache
 def _modules() -> tuple[Any, Any, Any]:
-    """Return the package's modules for running calls, checking samples, and its texts."""
+    """Return the package's modules for running calls and checking samples, and the one with its texts."""
     load_bfcl()
     parts = "bfcl_eval.eval_checker.multi_turn_eval"
     with importing():
@@ -101,11 +101,11 @@ class SystemTools:
     mode: str = FC
     replies = True
     takes_any_call = True
-    """The package runs any call, and its words for a wrong one are part of the measurement."""
+    """True, because the package runs any call, and its error texts are part of the measurement."""
 
     @property
     def identity(self) -> Any:
-        """What results depend on: the package and the mode."""
+        """The values on which results depend: the package and the mode."""
         return [version(), self.mode]
 
     def check(self) -> None:
@@ -115,7 +115,7 @@ class SystemTools:
             raise MissingExtra("mpmath, which BFCL's calculator uses,", "mpmath")
 
     def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
-        """Return the functions of a turn; those that were held back come later."""
+        """Return the functions of a turn. Functions that are held back come in later turns."""
         if sample is None or self.mode == PROMPT:
             return ()
         entry = sample["entry"]
@@ -136,7 +136,7 @@ def _tools_of(functions: str) -> tuple[Tool, ...]:
 
 
 class SystemSession:
-    """The simulated systems of one sample at work."""
+    """The simulated systems of one sample in use."""
 
     def __init__(self, sample: Sample, mode: str) -> None:
         self._entry = sample["entry"]
@@ -183,7 +183,7 @@ class SystemSession:
 
 
 def _late_text(functions: Any, mode: str) -> str:
-    """Return BFCL's words for functions that are added in a later turn."""
+    """Return BFCL's text for functions that are added in a later turn."""
     texts = _modules()[2]
     if mode == FC:
         return str(texts.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC)
@@ -192,7 +192,7 @@ def _late_text(functions: Any, mode: str) -> str:
 
 
 def _spoken_results(calls: Sequence[str], results: Sequence[str]) -> str:
-    """Return results as BFCL writes them into a user turn."""
+    """Return results in the form in which BFCL writes them into a user turn."""
     pairs = zip(calls, results, strict=True)
     return repr([{"role": "tool", "name": c, "content": r} for c, r in pairs])
 
@@ -205,7 +205,7 @@ class Systems:
         self._owner = f"assay{next(_counter)}x"
 
     def run(self, calls: Sequence[str]) -> list[str]:
-        """Run calls, which are plain, and return their results."""
+        """Run calls that have been checked to be plain, and return their results."""
         utils = _modules()[0]
         with _execution:
             results, _ = utils.execute_multi_turn_func_call(
@@ -231,7 +231,7 @@ def _remove_systems(owner: str) -> None:
 
 
 def function_names(entry: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of all functions of a sample, those held back included."""
+    """Return the names of all functions of a sample, including those that are held back."""
     names = {function["name"] for function in entry["function"]}
     for late in entry.get("missed_function", {}).values():
         names |= {function["name"] for function in late}
@@ -239,7 +239,7 @@ def function_names(entry: Mapping[str, Any]) -> frozenset[str]:
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call as the package writes it."""
+    """Return a call in the package's spelling."""
     values = ",".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({values})"
 

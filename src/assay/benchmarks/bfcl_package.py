@@ -39,7 +39,7 @@ _PARSERS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a checker says."""
+    """The result of a checker."""
 
     is_right: bool
     error_type: str = ""
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class Undecoded(ValueError):
-    """The text of an answer holds no calls that BFCL's decoder can read."""
+    """Raised if the text of an answer has no calls that BFCL's decoder can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Bfcl:
     type_mappings: Any
 
     def entries(self, category: str, *, with_hints: bool) -> list[dict[str, Any]]:
-        """Return the questions of a category. Hints for Java and JavaScript are part of what a model is asked."""
+        """Return the questions of a category. Hints for Java and JavaScript are part of the prompt."""
         entries: list[dict[str, Any]] = self.utils.load_dataset_entry(
             category, include_prereq=False, include_language_specific_hint=with_hints
         )
@@ -105,7 +105,7 @@ class Bfcl:
             raise Undecoded(str(error)) from error
 
     def decode_executable(self, text: str) -> list[str]:
-        """Return the calls in an answer of mode `prompt` as Python text, which nothing has run yet."""
+        """Return the calls in an answer of mode `prompt` as Python text, which has not been run."""
         _refuse_computing(text)
         try:
             calls = self.handler_utils.default_decode_execute_prompting(text)
@@ -121,7 +121,7 @@ class Bfcl:
         decoded: Any,
         ground_truth: Any,
     ) -> Verdict:
-        """Return the verdict on decoded calls, as BFCL's runner asks for it."""
+        """Return the verdict on decoded calls, computed as in BFCL's runner."""
         if not self.utils.is_function_calling_format_output(decoded):
             words = "Did not output in the specified format."
             return Verdict(False, "ast_decoder:decoder_wrong_output_format", words)
@@ -141,18 +141,18 @@ class Bfcl:
 
 
 def decoded_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Return calls as BFCL writes decoded ones. Raise `Undecoded` for arguments that are not a JSON object."""
+    """Return calls in the form of BFCL's decoded ones. Raise `Undecoded` for arguments that are not a JSON object."""
     decoded: list[dict[str, Any]] = []
     for call in calls:
         if isinstance(call.arguments, str):
-            raise Undecoded(f"arguments of {call.name} are no JSON object")
+            raise Undecoded(f"arguments of {call.name} are not a JSON object")
         decoded.append({call.name: dict(call.arguments)})
     return decoded
 
 
 @functools.cache
 def load_bfcl() -> Bfcl:
-    """Import what is needed of the package. Raise with what to install if it is missing."""
+    """Import the needed parts of the package. If it is missing, raise with the command to install it."""
     check_installed()
     with importing():
         utils = importlib.import_module("bfcl_eval.utils")
@@ -164,13 +164,13 @@ def load_bfcl() -> Bfcl:
 
 
 def check_installed() -> None:
-    """Raise with what to install if the package is missing."""
+    """Raise with the command to install the package if it is missing."""
     if importlib.util.find_spec("bfcl_eval") is None:
         raise MissingExtra("bfcl-eval, which holds BFCL's data and checkers,", PIP)
 
 
 def check_parser(category: str) -> None:
-    """Raise with what to install if answers of a category in mode `prompt` could not be read."""
+    """Raise with the command to install a parser if it is needed for answers of a category in mode `prompt`."""
     if category in _LANGUAGES and not _can_parse():
         raise MissingExtra(f"a parser for BFCL's category {category}", PARSERS_PIP)
 
@@ -182,7 +182,7 @@ def version() -> str:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Give the package what it imports, and a folder of its own for those it creates when imported."""
+    """Provide the modules that the package imports, and a separate folder for the folders it creates on import."""
     stand_ins = _stand_ins()
     before = {name: sys.modules.get(name) for name in stand_ins}
     folder_before = os.environ.get("BFCL_PROJECT_ROOT")
@@ -265,7 +265,7 @@ def _can_parse() -> bool:
 def _refuse_computing(text: str) -> None:
     """Raise `Undecoded` for a text with expressions other than sums and products of numbers.
 
-    BFCL's decoder runs such expressions as Python. What a model wrote is never run here.
+    BFCL's decoder runs such expressions as Python. Text from a model is never run here.
     """
     bare = text.strip("`\n ")
     bare = bare if bare.startswith("[") else f"[{bare}"

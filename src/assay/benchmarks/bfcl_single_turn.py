@@ -131,7 +131,7 @@ def bfcl(sample: Sample, output: Output) -> Score:
 
 
 def _decode(sample: Sample, output: Output) -> Any:
-    """Return the calls as the checker takes them. Raise `Undecoded` if there are none to read."""
+    """Return the calls in the checker's form. Raise `Undecoded` if there are none to read."""
     if sample["mode"] == PROMPT:
         return load_bfcl().decode_text(output.text, sample["category"])
     if not output.last_calls:

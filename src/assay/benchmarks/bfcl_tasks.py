@@ -15,9 +15,9 @@ CITATION = "Patil et al. 2025, The Berkeley Function Calling Leaderboard, ICML 2
 LICENCE = "Apache-2.0 (data and checkers)"
 OPTIONS = GenerateOptions(temperature=0.0, max_tokens=4096)
 MOST_ANSWERS = 200
-"""Answers of one sample with several turns. BFCL's own limit is 21 in each turn."""
+"""Most answers of one sample with several turns. BFCL's own limit is 21 in each turn."""
 MODES = {FC: "", PROMPT: "_prompt"}
-"""Modes, and what each adds to the name of a task."""
+"""Modes, with the suffix that each adds to the name of a task."""
 
 
 def _single_turn(name: str, mode: str) -> Task:
@@ -141,8 +141,8 @@ def _suites(mode: str) -> Iterator[Suite]:
     yield _suite("bfcl_multi_turn", MULTI_TURN, mode, turns, {"turns": 1.0})
     live = "BFCL v4, users' questions"
     yield _suite("bfcl_live", LIVE, mode, live, {"live": 1.0})
-    written = "BFCL v4, written questions"
-    yield _suite("bfcl_non_live", NON_LIVE, mode, written, {"non_live": 1.0})
+    title = "BFCL v4, written questions"
+    yield _suite("bfcl_non_live", NON_LIVE, mode, title, {"non_live": 1.0})
 
 
 SUITES = {suite.name: suite for mode in MODES for suite in _suites(mode)}

@@ -53,7 +53,7 @@ def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table
 
 
 def nothing(row: RowOf) -> None:
-    """Return None: many images can be right."""
+    """Return None, because many images can be right."""
     return None
 
 
@@ -145,7 +145,7 @@ class Gathered(ShardOver):
 
 
 def item_of(row: RowData) -> str | None:
-    """Return the prompt a proposition belongs to, or `None` for a row that is not a proposition."""
+    """Return the prompt to which a proposition belongs; `None` for a row that is not a proposition."""
     if (
         not isinstance(row, Mapping)
         or "proposition_id" not in row

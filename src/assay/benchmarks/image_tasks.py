@@ -77,7 +77,7 @@ def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
 
 
 def explanation_of(sample: Sample) -> str:
-    """Return what the image should show. ULMEvalKit's table spells the column in lower case."""
+    """Return the description of the expected image. ULMEvalKit's table spells the column in lower case."""
     return str(
         sample["Explanation" if "Explanation" in sample.fields else "explanation"]
     )
@@ -112,7 +112,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ImaginedRatings(JudgeRatings):
-    """Three ratings; `overall` is .8 of the lesser of fantasy and identity and .2 of aesthetics."""
+    """Three ratings; `overall` is 0.8 times the lower of fantasy and identity plus 0.2 times aesthetics."""
 
     def overall(self, ratings: Mapping[str, float]) -> float:
         """Return one value from 0 to 10."""
@@ -140,7 +140,7 @@ def kind_of(row: RowOf) -> dict[str, str]:
 
 
 def prompt_of(sample: Sample) -> str:
-    """Return what the image should show."""
+    """Return the description of the expected image."""
     return str(sample.input)
 
 

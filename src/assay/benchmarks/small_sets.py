@@ -44,7 +44,7 @@ def switch_lamp(room: Literal["kitchen", "hall"], on: bool, state: set[str]) -> 
 
 
 def lamps_as_asked(sample: Sample, output: Output) -> Score:
-    """Return 1 if exactly the lamps are lit that should be."""
+    """Return 1 if exactly the requested lamps are lit."""
     lit = ", ".join(sorted(output.state)) or "none"
     return Score(float(lit == sample.target), answer=lit)
 

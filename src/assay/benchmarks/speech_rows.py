@@ -48,13 +48,13 @@ ROUNDS = "rounds"
 
 @dataclass(frozen=True)
 class Spoken:
-    """A `DataSource.read`: opens a file or hub name and returns samples."""
+    """Opens a file or hub name and returns samples; used as `DataSource.read`."""
 
     target: tuple[str, ...] = TARGETS
     """Columns that may hold the answer; the first one present is used."""
     query: tuple[str, ...] = QUERIES
     options: bool = False
-    """True if rows have options; the target is then a letter."""
+    """True if rows have options, so that the target is a letter."""
     letters: str = ""
     """The letters of options inside the question itself, `ABCD`. Their texts are not known separately."""
     rounds: bool = False
@@ -62,9 +62,9 @@ class Spoken:
     tags: tuple[str, ...] = ()
     """Columns to break the result down by, if a row has them."""
     cluster: str = ""
-    """A column that says which rows are not independent: one speaker, one sentence."""
+    """A column whose equal values mark rows that are not independent: one speaker, one sentence."""
     repeats: bool = False
-    """True if several rows may have one id, as readings of one sentence do in FLEURS."""
+    """True if several rows may have one id, like readings of one sentence in FLEURS."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Columns of the hub's copy by the names used here: `{"choices": "option_list"}`."""
 
@@ -255,7 +255,7 @@ class HeardRounds:
 
 @dataclass(frozen=True)
 class Blind:
-    """Another template without the audio, to measure what can be guessed from the question alone."""
+    """Another template without its audio, to measure how well questions can be guessed from their text."""
 
     template: Any
 
@@ -270,7 +270,7 @@ def user_turn(
     if template.mode == TEXT:
         if not text:
             raise TemplateError(
-                "the row has no text of what is said",
+                "the row has no text of the speech",
                 where=f"sample {sample.id!r}",
                 fix="give a column `query`",
             )
@@ -313,9 +313,8 @@ def in_modes(
 ) -> tuple[Task, ...]:
     """Return one task per mode: `webq`, `webq_audio_text`, `webq_text`. The description names the mode and the check.
 
-    A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the
-    protocol ids of a task
-    whose arithmetic changed, so that old and new numbers are not confused.
+    If a task has no spoken mode, the first of its modes gets the bare name. `version` ends the protocol ids of a
+    task whose arithmetic changed, so that old and new numbers are not confused.
     """
     first = next(iter(templates))
     return tuple(

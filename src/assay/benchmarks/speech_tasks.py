@@ -33,7 +33,7 @@ from .task_rows import build_task, read_task_rows
 
 
 def words_of_option(sample: Sample, output: Output) -> Score:
-    """Score 1 if the answer has every word of the right option and no word that only a wrong one has."""
+    """Score 1 if the answer has every word of the right option and no word that only a wrong option has."""
     if sample.target is None:
         return no_target(sample)
     silence = no_answer(output)
@@ -62,7 +62,7 @@ ASK_MEMORY = "Answer in one short sentence."
 
 @dataclass(frozen=True)
 class InThisVoice:
-    """The recording, then the text to say in its voice."""
+    """The recording, then the text to say in the same voice."""
 
     instruction: str = (
         "Say the following in the voice of the recording, and nothing else:"
@@ -71,7 +71,7 @@ class InThisVoice:
     def __call__(self, sample: Sample) -> Prompt:
         if not sample.input:
             raise TemplateError(
-                "the row does not say what is to be said",
+                "the row has no text to speak",
                 where=f"sample {sample.id!r}",
                 fix="give a column `query`",
             )

@@ -53,7 +53,7 @@ def build_task(row: Row, module: str) -> Task:
 
 
 def _complete(name: str, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Row:
-    """Return a row with all it takes over from others, and with its texts filled in."""
+    """Return a row with everything that it takes from other rows, and with its texts filled in."""
     row = _inherit(rows[name], rows, shapes)
     row["name"] = name
     values = {key: row[key] for key in _FILLED if key in row}
@@ -61,7 +61,7 @@ def _complete(name: str, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> 
 
 
 def _inherit(row: Row, rows: Mapping[str, Row], shapes: Mapping[str, Row]) -> Row:
-    """Return a row on top of the rows and shapes it is `like`."""
+    """Return a row on top of the rows and shapes that its `like` names."""
     settings = dict(row)
     other = settings.pop("like", None)
     if other is None:

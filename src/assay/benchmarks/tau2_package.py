@@ -1,7 +1,7 @@
 """τ² of the installed `inspect_evals` package: its data, databases, tools and scorers, without its solvers.
 
-The package runs inside inspect_ai, whose store holds the state of a sample. Each sample here has a store of its own,
-which is made current while a tool or a scorer of the package works.
+The package runs inside inspect_ai, whose store has the state of a sample. Each sample here has its own store, which
+is made current while a tool or a scorer of the package runs.
 """
 
 import ast
@@ -24,10 +24,10 @@ PACKAGE = "inspect_evals.tau2"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Where the package has the parts of a domain."""
+    """The modules and names of a domain in the package."""
 
     instance: str
-    """The name under which the package keeps the agent's messages."""
+    """The name under which the package stores the agent's messages."""
     agent_tools: str
     """`module:list` of the agent's tools."""
     user_tools: str = ""
@@ -63,7 +63,7 @@ READ_ONLY = frozenset({"calculate", "transfer_to_human_agents"})
 
 
 def check_installed() -> None:
-    """Raise with what to install if a package is missing."""
+    """Raise with the command to install a missing package."""
     for name in PIP.split():
         if importlib.util.find_spec(name) is None:
             raise MissingExtra(f"{name}, which τ² needs,", PIP)
@@ -88,7 +88,7 @@ def inspect_module(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PackageTool:
-    """A tool of the package: as a model sees it, and the function that runs it."""
+    """A tool of the package: its description for a model, and the function that runs it."""
 
     tool: Tool
     function: Any
@@ -119,7 +119,7 @@ def user_tools(domain: str) -> dict[str, PackageTool]:
 
 
 async def run_call(tools: Mapping[str, PackageTool], call: ToolCall) -> tuple[str, str]:
-    """Return the text of a call's result as inspect_ai shows it, and the kind of its failure if it failed."""
+    """Return the text of a call's result as in inspect_ai, and the kind of its failure if it failed."""
     calls = inspect_module("model._call_tools")
     arguments = call.arguments
     if isinstance(arguments, str):
@@ -147,7 +147,7 @@ async def run_call(tools: Mapping[str, PackageTool], call: ToolCall) -> tuple[st
 
 
 def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
-    """Return tools as inspect_ai describes them to its parser of arguments."""
+    """Return the descriptions of tools that inspect_ai's parser of arguments needs."""
     kind = inspect_module("tool").ToolInfo
     definition = inspect_module("tool").ToolDef
     described = []
@@ -159,7 +159,7 @@ def _described(tools: Mapping[str, PackageTool]) -> list[Any]:
 
 
 def policy(domain: str) -> str:
-    """Return the policy of a domain, as the agent reads it."""
+    """Return the policy of a domain for the agent."""
     function = part(f"{domain}.agents:get_domain_policy")
     return str(function(workflow=False) if domain == "telecom" else function())
 
@@ -228,13 +228,13 @@ class CopiedMembers(dict[str, Any]):
 
 @functools.cache
 def pristine_database(domain: str) -> Any:
-    """Return the database of a domain before anything changed it."""
+    """Return the database of a domain in its original state."""
     file = part("utils:TAU2_DATA_DIR") / "domains" / domain / "db.json.gz"
     return part(DOMAINS[domain].database).load(str(file))
 
 
 def fresh_database(domain: str) -> Any:
-    """Return a database that can be changed without changing the pristine one."""
+    """Return a database that can be changed without changing the original one."""
     pristine = pristine_database(domain)
     tables = {
         name: CopiedMembers(getattr(pristine, name))
@@ -244,7 +244,7 @@ def fresh_database(domain: str) -> Any:
 
 
 def same_databases(first: Any, second: Any) -> bool:
-    """Return True if two databases are equal as the package compares them, by their JSON."""
+    """Return True if two databases are equal by the package's comparison of their JSON."""
     for name in type(first).model_fields:
         left = getattr(first, name)
         right = getattr(second, name)
@@ -262,7 +262,7 @@ def as_json(member: Any) -> str:
 
 
 class SampleStore:
-    """The state of one sample, as the package's tools and scorers read it."""
+    """The state of one sample for the package's tools and scorers."""
 
     def __init__(self, domain: str, task: Any) -> None:
         self._module = inspect_module("util._store")
@@ -277,7 +277,7 @@ class SampleStore:
             toolkit(domain, self.database)
 
     def use(self) -> None:
-        """Make this store the current one, in the task or thread that runs now."""
+        """Make this store the current one in the running task or thread."""
         self._module.init_subtask_store(self.store)
 
     def _begin_telecom(self) -> None:
@@ -305,7 +305,7 @@ def toolkit(domain: str, database: Any, instance: str | None = None) -> Any:
 
 
 def expected_database(domain: str, actions: Sequence[Any]) -> Any:
-    """Return the database after the right actions, in a store of its own."""
+    """Return the database after the right actions, in a separate store."""
     module = inspect_module("util._store")
     module.init_subtask_store(module.Store())
     database = fresh_database(domain)

@@ -31,7 +31,7 @@ from .tau2_package import (
 
 CITATION = "Barres et al. 2025, τ²-bench, arXiv 2506.07982"
 MOST_ANSWERS = 400
-"""Answers of the agent in one sample. The package's own limit is 100 exchanges with the user."""
+"""Most answers of the agent in one sample. The package's own limit is 100 exchanges with the user."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Tau2Service:
     replies = True
     needs = (USER,)
     takes_any_call = True
-    """The package says itself what is wrong with a call."""
+    """True, because the package itself reports wrong calls."""
 
     @property
     def identity(self) -> Any:
-        """What results depend on."""
+        """The values on which results depend."""
         return [self.domain, version()]
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ class Tau2Service:
 
 
 class Tau2Session:
-    """One sample of a domain at work."""
+    """One sample of a domain in progress."""
 
     def __init__(self, domain: str, context: SampleContext) -> None:
         sample = context.sample
@@ -148,7 +148,7 @@ class Tau2Session:
     async def reply(
         self, messages: Sequence[Message], output: Output
     ) -> Sequence[Message] | None:
-        """Return what the customer says to an answer, or None if the conversation is over."""
+        """Return the customer's reply to an answer; None if the conversation is over."""
         if self._talk.has_ended:
             return None
         self._talk.hear(output.text)
@@ -166,13 +166,13 @@ class Tau2Session:
 
 
 class Tau2State:
-    """What scorers read of a sample: the databases, and what was said and called."""
+    """The state of a sample for scorers: the databases, the messages and the calls."""
 
     def __init__(self, store: SampleStore, talk: UserTalk) -> None:
         self.store = store
         self.talk = talk
         self.said: list[str] = []
-        """What the agent said to the customer."""
+        """The agent's messages to the customer."""
         self.agent_calls: list[ToolCall] = []
         self.user_calls: list[ToolCall] = []
 
@@ -232,7 +232,7 @@ async def _by_package(
 
 
 def _assistant_messages(models: Any, calls: Sequence[ToolCall]) -> list[Any]:
-    """Return calls as messages of inspect_ai. Unreadable arguments are none."""
+    """Return calls as messages of inspect_ai. Unreadable arguments become empty ones."""
     kind = inspect_module("tool").ToolCall
     messages = []
     for number, call in enumerate(calls):

@@ -74,7 +74,7 @@ LETTERS_WEIGHED = Measure(
     scorers=({"name": "choice_likelihood", "continuation": "letter"},),
     needs=frozenset({"likelihood"}),
 )
-"""The letters after "Question: … Answer:", as the numbers of MMLU are published."""
+"""The letters after "Question: … Answer:", which is how the published numbers of MMLU are measured."""
 
 
 STEPS = "Let's think step by step."
@@ -174,7 +174,7 @@ def mbpp_question(sample: Sample) -> Prompt:
 def pick_published(
     sample: Sample, pool: Sequence[Sample], num: int, rng: Any
 ) -> list[Sample]:
-    """Return the paper's examples, else the first of the data that are not the question."""
+    """Return the paper's examples, or else the first samples of the data other than the question."""
     others = [candidate for candidate in pool if candidate.id != sample.id]
     published = [candidate for candidate in others if candidate.id in MBPP_SHOTS]
     return (published if len(published) >= num else others)[:num]

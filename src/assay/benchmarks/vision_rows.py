@@ -26,13 +26,13 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 @dataclass(frozen=True)
 class Table:
-    """A `DataSource.read`: opens a file or hub name and returns samples."""
+    """Opens a file or hub name and returns samples; used as `DataSource.read`."""
 
     options: Literal["none", "some", "all"] = "none"
-    """Which rows have options; the target is then the letter of one."""
+    """Which rows have options; the target of these rows is a letter."""
     group: Callable[[RowOf], str | None] | None = None
     cluster: Callable[[RowOf], str | None] | None = None
-    """Groups rows that are not independent, such as rows that share an image."""
+    """Returns a key that is equal for rows that are not independent, such as rows that share an image."""
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
     """Breakdowns in addition to the usual columns."""
     target: Callable[[RowOf], Any] | None = None
@@ -40,7 +40,7 @@ class Table:
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
     """Returns the rows to ask for each row of the file: none to skip it, several to ask it under several headings."""
     lender: Fallback | None = None
-    """Returns the index of the row whose image a row with an empty cell shows."""
+    """Returns the index of the row whose image is used for a row with an empty cell."""
     shows_images: bool = True
     """True if a row without an image is a fault."""
     question: str = ""
@@ -237,7 +237,7 @@ def whole_number(cell: Any) -> int | None:
 
 
 def image_of(row: RowOf) -> str | None:
-    """Return the image's file name, which rows about one image share."""
+    """Return the image's file name, which is equal for rows about the same image."""
     if is_blank(row.get("image_path")):
         return None
     return str(row["image_path"])

@@ -43,7 +43,7 @@ SELECT = Choices(
 
 
 def question_group(row: Mapping[str, Any]) -> str | None:
-    """Return the question a row is a rotation of."""
+    """Return the question of which a row is a rotation."""
     if row.get("g_index") not in (None, ""):
         return str(row["g_index"])
     index = whole_number(row.get("index"))
@@ -53,7 +53,7 @@ def question_group(row: Mapping[str, Any]) -> str | None:
 
 
 def first_rotation(row: Mapping[str, Any]) -> str | None:
-    """Return the row whose image a rotated row without an image shows."""
+    """Return the row whose image is used for a rotated row without an image."""
     index = whole_number(row.get("index"))
     if index is not None and index >= ROTATION:
         return str(index % ROTATION)
@@ -202,7 +202,7 @@ def annotators(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def one_for_ten(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the annotators' answers; a single one counts as the answer of all ten."""
+    """Return the annotators' answers. A single one counts as the answer of all ten."""
     answers = annotators(row)
     if len(answers) == 1:
         return answers * ANNOTATORS
@@ -272,7 +272,7 @@ INDEX_PARTS = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
-    """Return what the two questions about an image share: its path within the category, else the even index."""
+    """Return the key that the two questions about an image share: its path within the category, else the even index."""
     image = image_of(row)
     if image:
         return f"{row.get('category', '')}/{image}"
@@ -283,7 +283,7 @@ def pair_of(row: Mapping[str, Any]) -> str | None:
 
 
 def first_of_pair(row: Mapping[str, Any]) -> str | None:
-    """Return the row whose image the second question of a pair is about."""
+    """Return the row whose image is used for the second question of a pair."""
     index = whole_number(row.get("index"))
     if index is not None and index % 2:
         return str(index - 1)
@@ -291,7 +291,7 @@ def first_of_pair(row: Mapping[str, Any]) -> str | None:
 
 
 def by_category(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the row once for each category it belongs to."""
+    """Return the row once for each category to which it belongs."""
     categories = [
         name.strip()
         for name in str(row.get("category") or "").split(",")

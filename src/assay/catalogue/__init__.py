@@ -1,6 +1,6 @@
 """Everything that ships with assay, by name: `name: (module:attribute, one line)`.
 
-Plain data, so that listing a thousand names imports none of them.
+This is plain data, so that listing a thousand names imports none of them.
 """
 
 from .benchmark_names import BENCHMARKS
@@ -59,7 +59,7 @@ MODELS = under("assay.models", {
     "renderer": ("specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
     "worker": (
         "workers:Worker",
-        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
+        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a separate process, for --judge ROLE=",
     ),
     "sandbox": (
         "sandboxed:SandboxModel",

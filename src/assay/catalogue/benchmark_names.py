@@ -1,4 +1,4 @@
-"""The benchmarks that ship, by name and modality: plain data, none of them is imported."""
+"""The shipped benchmarks by name and modality. This is plain data: none of them is imported."""
 
 from collections.abc import Mapping
 
@@ -107,7 +107,7 @@ VISION = in_module("assay.benchmarks.vision_tasks", {
 
 AUDIO, BOTH, WRITTEN = "audio", "audio+text", "text"
 SUFFIXES = {AUDIO: "", BOTH: "_audio_text", WRITTEN: "_text"}
-"""What a mode adds to the name of a benchmark; the first of its modes has the bare name."""
+"""The suffix that each mode adds to a benchmark's name. The first of its modes has the bare name."""
 
 
 def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _modes(name: str, summary: str, checked: str, *modes: str) -> dict[str, str]
 def _heard(
     name: str, summary: str, checked: str = "normalized as published"
 ) -> dict[str, str]:
-    """Return the tasks of a benchmark whose text would give the answer away."""
+    """Return the tasks of a benchmark whose text would reveal the answer."""
     return _modes(name, summary, checked, AUDIO, BOTH)
 
 
@@ -178,7 +178,7 @@ IMAGE = in_module("assay.benchmarks.image_tasks", {
     "imagine_bench": "ImagineBench: a judge's three ratings, by kind (arithmetic as published)",
     "imagine_bench_ulmeval": "ImagineBench, weighted as in ULMEvalKit (arithmetic as published)",
     "clip_score": "CLIPScore of images and their prompts, 0 to 2.5 (as published)",
-    "clip_score_torchmetrics": "CLIPScore as torchmetrics has it, 0 to 100 (as published)",
+    "clip_score_torchmetrics": "CLIPScore as in torchmetrics, 0 to 100 (as published)",
     "fid": "FID of the images of a set of prompts, Inception features (formula as published)",
     "fid_clip": "Fréchet distance of the same on CLIP features (formula as published)",
     "edit_lpips": "Edits with a known result: LPIPS (as published)",

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 PLUGIN_NAME = re.compile(r"\w[\w-]*")
-"""What a component may be called. A path, a URL or `file.py:name` is never a plugin."""
+"""Pattern of a component's name. A path, a URL or `file.py:name` is never a plugin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The scorers that ship, by name: `name: (module:attribute, one line)`."""
+"""The shipped scorers by name: `name: (module:attribute, one line)`."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ SCORERS = under("assay.scorers", {
     "answered": ("answered:answered", "there is an answer at all; what --predict_only reports"),
     "exact_match": ("text.match:ExactMatch", "the answer equals a target"),
     "quasi_exact": ("text.match:QuasiExactMatch", "equal after SQuAD normalisation"),
-    "includes": ("text.match:Includes", "a target stands in the answer as words of its own"),
+    "includes": ("text.match:Includes", "a target is in the answer as separate words"),
     "regex": ("text.match:Regex", "a pattern finds the answer, or matches it"),
     "f1": ("text.tokens_f1:TokenF1", "overlap of words with the best target"),
     "choice": ("choice.choice:Choice", "the chosen letter, read by the rule stack"),
@@ -76,7 +76,7 @@ SCORERS = under("assay.scorers", {
     "yes_probability": ("choice.yes_probability:YesProbability", "yes or no with the probability of yes"),
     "caption": ("vision.caption:Caption", "BLEU, ROUGE-L and CIDEr-D counts of a caption"),
     "meteor": ("text.meteor:Meteor", "METEOR 1.5 of a caption; needs Java and pycocoevalcap"),
-    "meteor_nltk": ("text.meteor_nltk:MeteorNltk", "METEOR as nltk has it; needs nltk and its WordNet data"),
+    "meteor_nltk": ("text.meteor_nltk:MeteorNltk", "METEOR as in nltk; needs nltk and its WordNet data"),
     "spice": ("vision.spice:Spice", "SPICE of captions; needs Java, pycocoevalcap and CoreNLP's jars"),
     "box_iou": ("vision.boxes:BoxIou", "overlap of a named box with the right one"),
     "image_similarity": ("image.image_similarity:ImageSimilarity", "PSNR and SSIM"),

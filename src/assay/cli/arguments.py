@@ -16,6 +16,8 @@ from ..core.errors import AssayError, UsageError, nearest, raise_all
 from ..core.spec import scalar
 
 _NAMED_FILE = re.compile(r"(.+\.\w+)[:|@]")
+_JSON_VALUE = re.compile(r"[^=,]*=\s*[\[{]")
+"""The name of an option and the first character of its value: `rounds=[`."""
 MOST_COMMAS = 8
 """Commas examined in one file name. A list of ids may have thousands."""
 CLOSE_OPTION = 0.75
@@ -190,14 +192,32 @@ def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _split_pairs(piece: str) -> list[str]:
-    """Split pairs at commas. A comma inside a value is kept if no `name=` follows it."""
+    """Split pairs at commas. A comma inside a value is kept if no `name=` follows it, and inside of JSON always."""
     pairs: list[str] = []
-    for part in piece.split(","):
+    start = 0
+    while start < len(piece):
+        end = piece.find(",", _end_of_json(piece, start))
+        if end < 0:
+            end = len(piece)
+        part = piece[start:end]
         if "=" in part or not pairs:
             pairs.append(part)
         else:
             pairs[-1] += f",{part}"
+        start = end + 1
     return [pair for pair in pairs if pair.strip()]
+
+
+def _end_of_json(piece: str, start: int) -> int:
+    """Return where the value of the pair at `start` ends if it is a list or an object of JSON; else `start`."""
+    match = _JSON_VALUE.match(piece, start)
+    if match is None:
+        return start
+    try:
+        _, end = json.JSONDecoder().raw_decode(piece, match.end() - 1)
+    except (ValueError, RecursionError):
+        return start
+    return end
 
 
 def flatten_list(values: Sequence[str] | None) -> list[str]:
@@ -223,7 +243,7 @@ def _split_names(text: str) -> list[str]:
 
 
 def _end_of_path(parts: Sequence[str], start: int) -> int:
-    """Return where the longest existing path that begins at `start` ends; `start + 1` if none has a comma."""
+    """Return the index after the longest existing path that begins at `start`; `start + 1` if none has a comma."""
     shortest = start + 1
     longest = min(len(parts), shortest + MOST_COMMAS)
     for end in range(longest, shortest, -1):
@@ -235,7 +255,7 @@ def _end_of_path(parts: Sequence[str], start: int) -> int:
 
 
 def _paths_in(name: str) -> list[str]:
-    """Return what may be the path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
+    """Return the possible path in `file.jsonl`, `file.jsonl|5`, `file.py:attribute` and `file.py@protocol`."""
     named = _NAMED_FILE.match(name)
     if named is None:
         return [name]

@@ -29,7 +29,7 @@ ALL = "all"
 
 
 def command(arguments: Sequence[str]) -> int:
-    """List the batches of a run, or cancel or forget those that are still waited for."""
+    """List the batches of a run, or cancel or forget its open batches."""
     p = Parser(
         prog="assay batches",
         description="List the batches that `assay run --batch_api` sent. Rerun that command to wait\nfor them.",
@@ -112,7 +112,7 @@ def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
 
 
 def _forget(log: BatchLog, batches: Sequence[LoggedBatch]) -> int:
-    """Record that batches are not waited for any more."""
+    """Record that batches are no longer awaited."""
     lines = []
     for batch in batches:
         log.note(batch, "dropped")
@@ -125,7 +125,7 @@ def _forget(log: BatchLog, batches: Sequence[LoggedBatch]) -> int:
 
 
 def _cancel(folder: Path, batches: Sequence[LoggedBatch]) -> int:
-    """Cancel batches at their service. The next run collects what was answered before."""
+    """Cancel batches at their service. The next run collects the answers that are already there."""
     from ..runner.resume.recorded import recorded_run
 
     recorded = recorded_run(folder, {})

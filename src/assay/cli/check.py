@@ -22,14 +22,14 @@ from .run_flags import add_some, settings_of
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template
 
 OPTIONS = ("columns", "model_args", "measure", "judges", "judge_args")
-"""Options of a run that a trial accepts too."""
+"""Options of a run that a trial accepts as well."""
 KINDS = ("benchmark", "model", "scorer", "template")
 EXAMPLE_ROW = {"question": "What is 2 + 2?", "answer": "4"}
 _VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print what is tried, and return 0 when nothing is wrong."""
+    """Print what is tried, and return 0 if nothing is wrong."""
     p = Parser(
         prog="assay check",
         description="Try a file with three samples and explain its first fault.",
@@ -43,7 +43,7 @@ def command(arguments: Sequence[str]) -> int:
         dest="kind",
         choices=KINDS,
         default=None,
-        help="what it is, where that cannot be told",
+        help="what it is, if that is unclear",
     )
     p.add_argument(
         "--data", default=None, help="rows to try a benchmark or a template with"
@@ -152,7 +152,7 @@ def _tasks(reference: str, file: Path) -> list[Task]:
 
 
 def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
-    """Return the tasks of a file written for another system, which cannot be loaded as it is."""
+    """Return the tasks of a file written for another system, which cannot be loaded as a module of Python."""
     try:
         for recognise in registry.recognisers():
             tasks: Sequence[Task] | None = recognise(reference, RunOptions())
@@ -164,7 +164,7 @@ def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
 
 
 def kind_of(thing: Any) -> str | None:
-    """Return the kind of a file or of one object in it, judged by what it defines."""
+    """Return the kind of a file or of one object in it, judged by its definitions."""
     if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
         return "benchmark"
     if isinstance(thing, ModuleType):

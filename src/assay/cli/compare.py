@@ -25,7 +25,7 @@ def command(arguments: Sequence[str]) -> int:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders or results of other tools: the baseline, then what is compared with it",
+        help="run folders or results of other tools: the baseline, then the runs to compare with it",
     )
     p.add_argument(
         "--flips",

@@ -56,7 +56,7 @@ complete -c assay -f -a '(__assay_words)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FILES = "--files--"
-"""Printed where the user may also type a file name."""
+"""Printed if the user may also type a file name."""
 NAMES_AFTER = {
     "--scorer": "scorers",
     "--scorers": "scorers",
@@ -110,14 +110,14 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def complete(typed: Sequence[str]) -> list[str]:
-    """Return what the last word of a command may become; `--files--` is among it where a file may be named."""
+    """Return the completions of the last word of a command; `--files--` is among them if a file may be named."""
     *before, current = typed or [""]
     words = _words(before, current)
     return sorted({word for word in words if word.startswith(current) or word == FILES})
 
 
 def _words(before: Sequence[str], current: str) -> Iterable[str]:
-    """Return all words that fit at a position, whatever was typed of them."""
+    """Return all words that fit at a position, whatever part of them is typed."""
     from .main import ALIASES, VERBS
 
     if not before:
@@ -147,7 +147,7 @@ def _words(before: Sequence[str], current: str) -> Iterable[str]:
 def _after_option(
     before: Sequence[str], actions: Sequence[argparse.Action]
 ) -> list[str] | None:
-    """Return what may follow an option; None if the word before is none that takes a value."""
+    """Return the words that may follow an option; None if the previous word is not an option that takes a value."""
     option = before[-1]
     for action in actions:
         if option not in action.option_strings or action.nargs == 0:
@@ -169,7 +169,7 @@ def _names(kind: str) -> list[str]:
 
 
 def _actions(verb: str) -> Sequence[argparse.Action]:
-    """Return the options and arguments of a verb; none for a verb that leaves them to another program."""
+    """Return the options and arguments of a verb; none for a verb that passes them to another program."""
     try:
         with parsers_only():
             import_module(f".{verb}", __package__).command([])

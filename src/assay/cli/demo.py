@@ -1,8 +1,8 @@
 """`assay demo`: one real number for each modality, from models that come as packages.
 
-It needs no key and no download. The modalities are text, speech in (two recognisers, compared on the same
-clips), speech out (a synthesiser, transcribed by a recogniser), image in and image out. All models but the
-first are specialists, and the last lines say what each of them is.
+It needs no key and no download. The modalities are text, speech in (two recognisers, compared on the same clips),
+speech out (a synthesiser, transcribed by a recogniser), image in and image out. All models but the first are
+specialists, and the last lines describe each of them.
 """
 
 import json

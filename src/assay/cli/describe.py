@@ -35,7 +35,7 @@ def described(reference: str) -> Iterator[str]:
 
 
 def shipped_at(target: str) -> str:
-    """Return `file:line` of the definition of `module:attribute`. Plain values do not know it themselves."""
+    """Return `file:line` of the definition of `module:attribute`, which plain values do not store."""
     module, _, attribute = target.partition(":")
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

@@ -101,7 +101,7 @@ def _print_note(console: Any, line: str, width: int | None) -> None:
 
 
 def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
-    """Return the usage of the run and, where it reused answers, of the earlier runs in its folder."""
+    """Return the usage of the run and, if it reused answers, of the earlier runs in its folder."""
     from ..runner.resume.spent import tokens_in_journal
 
     if not any(cell.get("reused") for cell in result.usage.values()):
@@ -111,7 +111,7 @@ def _usage_of_all_runs(result: RunResult) -> dict[str, Any]:
 
 
 def _why_nothing_was_scored(result: RunResult) -> str | None:
-    """Return the line that says why a run was stopped, if it was before anything could be scored."""
+    """Return the line that says why a run was stopped, if that was before anything could be scored."""
     if result.status != "failed" or any(row.n for row in result.results):
         return None
     return next((note for note in result.notes if note.startswith("stopped")), None)
@@ -162,7 +162,7 @@ def next_steps(result: RunResult) -> Sequence[str]:
     command = typed_command()
     folder = shlex.quote(str(result.folder))
     again = (
-        ("the same command again goes on where it stopped",)
+        ("the same command again continues where it stopped",)
         if result.status == "interrupted"
         else ()
     )
@@ -185,7 +185,7 @@ def typed_command() -> str:
 
 
 def say_damage(reader: RunReader) -> int:
-    """Print what is damaged in a run to stderr, one line each. Return the exit code."""
+    """Print the damage of a run to stderr, one line each. Return the exit code."""
     from ..report import printable
 
     for line in reader.damage_lines():

@@ -41,7 +41,7 @@ SHOWN_AT_MOST = 6000
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The first prompt as the model reads it, if the model can tell."""
+    """The first prompt as the model receives it, if the model can tell."""
 
     text: str | None = None
     faults: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ def _without_middle(text: str) -> str:
 
 
 def rendered_by(cell: PlannedTask, prompt: Prompt) -> Rendered:
-    """Return how a model with its own tokenizer reads a prompt, and any faults of its template."""
+    """Return how a model with its own tokenizer renders a prompt, and any faults of its template."""
     show = getattr(cell.model, "shown", None)
     if show is None:
         return Rendered()

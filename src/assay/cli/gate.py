@@ -1,4 +1,4 @@
-"""`assay gate`: whether a run may pass, by a policy and an earlier run; for CI."""
+"""`assay gate`: decide whether a run passes, by a policy and an earlier run; for CI."""
 
 import json
 import os
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"pass": 0, "fail": 4, "inconclusive": 5}
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The file whose text GitHub shows beneath a job."""
+"""The file whose text GitHub shows below a job."""
 COLOURS = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 MARKS = {"pass": "✅ PASS", "fail": "❌ FAIL", "inconclusive": "❔ INCONCLUSIVE"}
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print the verdict; return 0 for a pass, 4 for a failure, 5 if it is not decided."""
+    """Print the verdict; return 0 for a pass, 4 for a failure, 5 if it is undecided."""
     p = Parser(
         prog="assay gate",
         description="Decide by 95 % intervals whether a run passes: no task may be worse than the\n"
@@ -94,7 +94,7 @@ def _print(
     decision: str = "",
     indent: str = "",
 ) -> None:
-    """Print one line, wrapped between words; the word of the decision in its colour."""
+    """Print one line, wrapped between words, with the word of the decision in its colour."""
     from rich.text import Text
 
     from ..report.grid import wrap_line
@@ -115,7 +115,7 @@ def json_of(verdict: "Verdict") -> str:
 
 
 def markdown_of(verdict: "Verdict") -> str:
-    """Return the verdict as a job summary; names are text in it, never markup."""
+    """Return the verdict as a job summary. Names in it are text, never markup."""
     from ..report import markdown_text
 
     lines = [f"### {MARKS[verdict.decision]}: {markdown_text(verdict.run)}", ""]

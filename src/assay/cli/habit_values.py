@@ -65,14 +65,14 @@ def generation_options(values: Mapping[str, Any], flag: str) -> dict[str, Any]:
 
 
 def unescape(text: str) -> str:
-    r"""Return a typed stop string with `\n` replaced by a line end."""
+    r"""Return a typed stop string with `\n` replaced by a line break."""
     if "\\" in text:
         return text.encode().decode("unicode_escape")
     return text
 
 
 def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
-    """Return tasks as assay names them: `file.py@task` is `file.py:task`; a name may be defined in `--include_path`."""
+    """Return tasks under assay's names: `file.py@task` is `file.py:task`; a name may be defined in `--include_path`."""
     if folder is not None and not Path(folder).expanduser().is_dir():
         raise UsageError(
             f"--include_path {folder} is not a folder",
@@ -125,7 +125,7 @@ def _file_of(name: str, folder: Path) -> Path | None:
 
 
 def batch_size(text: str) -> int | str:
-    """Return a number, or `auto`, which uses the memory there is. lm-eval's `auto:N` is also accepted."""
+    """Return a number, or `auto`, which depends on the available memory. lm-eval's `auto:N` is also accepted."""
     if text.lower().partition(":")[0] == "auto":
         return "auto"
     return _whole(text, "a whole number, or auto")

@@ -1,7 +1,7 @@
-"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the answer names assay's flag.
+"""Flags of lm-eval, inspect_ai and evalscope: each one works, or the error names assay's flag.
 
-The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that
-describe what assay always does are accepted with a note. All others are refused with advice.
+The table is applied before argparse reads the command. Flags with the same meaning are renamed. Flags that describe
+what assay always does are accepted with a note. All others are refused with advice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ class Habit:
     note: str = ""
     """A note for the user if the flag is accepted and changes nothing."""
     answer: str = ""
-    """What to type instead, if the flag is refused."""
+    """The advice if the flag is refused."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ KEYS = (
     " export OPENAI_API_KEY=… (-a api_key_env=NAME names another variable)"
 )
 TASK_ARGS = "a task has no arguments: --limit, --num_fewshot, --template, --split, … change it (`assay run --help`)"
-SOLVER = "what is asked is the task's template: --template NAME, Jinja text or file.py:function"
+SOLVER = "the task's template makes the prompt: --template NAME, Jinja text or file.py:function"
 
 RENAMED: Mapping[str, str] = {
     "use_cache": "--cache",

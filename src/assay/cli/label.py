@@ -20,11 +20,11 @@ from .arguments import Parser, write_text
 
 COLUMNS = ("task", "model", "id", "epoch", "value", "by", "at", "note")
 UNNAMED = "imported"
-"""The annotator's name for labels from a file that does not give one."""
+"""The annotator's name for labels from a file without annotators."""
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print what the labels say about the scorer, or export or import them."""
+    """Print what the labels show about the scorer, or export or import them."""
     p = Parser(
         prog="assay label",
         description="Report the labels that people gave in `assay view` (page Label): how far they\n"
@@ -169,7 +169,7 @@ def _cell_of(
     raise UsageError(
         f"{count} of the run is {plain['id']!r}",
         where=where,
-        fix="name task and model in columns of their own",
+        fix="name task and model in separate columns",
     )
 
 
@@ -184,7 +184,7 @@ def _print_summary(reader: RunReader) -> int:
 
 
 def _summary_text(cell: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """Return what the labels of one task × model say, in one line."""
+    """Return one line about the labels of one task × model."""
     if not summary["labelled"]:
         return "no labels; give some with `assay view` (Label) or --import"
     metric = cell["metric"]

@@ -1,4 +1,4 @@
-"""The command line: `assay VERB …`. Each verb is a file of its own, imported when it is used."""
+"""The command line: `assay VERB …`. Each verb is a separate module, imported when it is used."""
 
 import errno
 import os
@@ -61,8 +61,6 @@ ANSWERS = {
     "models": "`assay ls models`",
 }
 """Verbs of other tools, and what to use in assay."""
-OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
-"""Verbs that run a script of another system."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Message for an output file that accepts no more data."""
 
@@ -120,13 +118,28 @@ def _is_full(error: BaseException) -> bool:
 
 
 def _let_go_of_stdout() -> None:
-    """Close stdout, so that Python does not try again at exit to write what failed."""
+    """Close stdout, so that Python does not try to flush it again at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     except (OSError, ValueError):
         return  # no file behind it, as in a notebook
+
+
+def _call(verb: str, words: list[str]) -> int:
+    """Import a command and call it. Raise if there is no command of that name."""
+    from ..core.errors import UnknownName, UsageError
+
+    if verb in ANSWERS:
+        raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
+    if verb not in VERBS:
+        names = [*VERBS, *ALIASES]
+        raise UnknownName("command", verb, names, hint="`assay --help` lists them")
+    command = import_module(f".{verb}", __package__).command
+    if verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+        words = [word for word in words if word != "--debug"]
+    return int(command(words))
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -152,32 +165,18 @@ def _run(arguments: list[str] | None) -> int:
         )  # bare flags mean a run, as other harnesses have it
     if "--debug" not in words:
         warnings.formatwarning = _note
-    from ..core.errors import AssayError, UnknownName, UsageError, users_line
+    from ..core.errors import AssayError, users_line
 
     try:
-        if verb in ANSWERS:
-            raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
-        if verb not in VERBS:
-            raise UnknownName(
-                "command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them"
-            )
-        command = import_module(f".{verb}", __package__).command
-        # What follows `assay python SCRIPT` belongs to the script.
-        return int(
-            command(
-                words[1:]
-                if verb == "python"
-                else [a for a in words[1:] if a != "--debug"]
-            )
-        )
+        return _call(verb, words[1:])
     except AssayError as error:
         return _ended(error, error.exit_code, str(error).split("\n"), verb, words)
     except KeyboardInterrupt as error:
         return _ended(error, 130, ["interrupted"], verb, words)
     except SystemExit as error:
         location = users_line(error, libraries=False)
-        if not location or verb in OTHERS:
-            raise  # `--help`, or a script of another system that says how it ended
+        if not location or verb == "python":
+            raise  # `--help`, or a script, which says itself how it ended
         line = f"called sys.exit({error.code!r}){location}; fix: raise an error there, or return"
         return _ended(error, 1, [line], verb, words)
     except BrokenPipeError:
@@ -212,7 +211,7 @@ def _again(words: list[str]) -> list[str]:
 def _ended(
     error: BaseException, exit_code: int, lines: list[str], verb: str, words: list[str]
 ) -> int:
-    """Print why a command failed, also as JSON with `--json`, and return its exit code."""
+    """Print why a command failed, with `--json` also as JSON, and return its exit code."""
     from .tracebacks import shown_traceback, without_secrets
 
     lines = [without_secrets(line, words) for line in lines]

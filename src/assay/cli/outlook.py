@@ -1,7 +1,7 @@
 """Forecast tokens, time and money of a run before it starts, each as a range.
 
 Ranges come from the prompts and from earlier runs in the parent folder: how many tokens a request of this task
-took, and how fast the model was. What no earlier run shows stays unknown instead of being guessed.
+took, and how fast the model was. Values that no earlier run shows stay unknown instead of being guessed.
 """
 
 import math
@@ -68,7 +68,7 @@ class Outlook:
     answered: int
     """The number of answers that the run folder already has."""
     unknown: tuple[str, ...]
-    """What the ranges leave out, each in a few words."""
+    """What the ranges do not include, each in a few words."""
 
     def lines(self, folder: str) -> Iterator[str]:
         """Return the lines to print below the counts."""
@@ -204,7 +204,7 @@ def _tokens(prompt: Prompt) -> Estimate:
 def _output(
     left: float, requests: float, most: float | None, same: Sequence[Earlier]
 ) -> tuple[float, float | None]:
-    """Return the output tokens at least and at most, from earlier runs or else from `max_tokens`."""
+    """Return the lowest and highest number of output tokens, from earlier runs or else from `max_tokens`."""
     limit = math.inf if most is None else most
     rates = []
     for run in same:
@@ -256,7 +256,7 @@ def _unknown(
 
 
 def earlier_runs(beside: Path, task: str, model: str) -> list[Earlier]:
-    """Return what earlier runs in a folder show about a model: runs of the same task first, newest first."""
+    """Return what earlier runs in a folder show about a model; runs of the same task first, newest first."""
     try:
         summaries = sorted(
             beside.glob("*/summary.json"),

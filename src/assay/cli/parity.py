@@ -1,7 +1,7 @@
-"""`assay parity`: whether an answer changes with what else is asked at the same time.
+"""`assay parity`: whether an answer depends on the other requests that are processed with it.
 
-The same samples are asked one by one and in batches, in order and in reverse. If the first differing token was
-chosen by a hair, any rounding decides it; such ties are counted separately.
+The same samples are asked one by one and in batches, in order and in reverse. If two tokens were almost equally
+probable where answers first differ, any rounding decides; such ties are counted separately.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from .run_flags import GENERATION, add_some, settings_of
 
 TIE = 1e-4
 DRIFT = 1e-3
-"""Differences of log-likelihoods above this are more than rounding."""
+"""Larger differences of log-likelihoods are more than rounding."""
 EXIT_DRIFT = 4
 OPTIONS = ("model_args", "data", "num_fewshot", "seed", *GENERATION)
 
@@ -77,7 +77,7 @@ class Parity:
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Compare the ways of asking. Return 0 if no answer drifted, 4 if one did."""
+    """Compare the ways of asking. Return 0 if no answer changed, 4 if one did."""
     p = Parser(
         prog="assay parity",
         description="Ask the same samples at batch size 1 and at other sizes; report answers that\nchange.",
@@ -251,7 +251,7 @@ def _is_tie(
     one: Output,
     many: Output,
 ) -> bool:
-    """Return True if the first differing token was chosen by a hair. Known only if the model reports tokens."""
+    """Return True if the first differing token was almost a tie. This is known only if the model reports tokens."""
     if (
         not model.abilities.logprobs
         or request.options.n != 1

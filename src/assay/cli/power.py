@@ -102,7 +102,7 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _check(options: "object") -> None:
-    """Raise if a value cannot be a count, a share or a difference; report all such values at once."""
+    """Raise if a value cannot be a count, a share or a difference. All such values are reported at once."""
     values = vars(options)
     faults: list[AssayError] = []
     for n in values["n"] or ():
@@ -154,7 +154,8 @@ def _check(options: "object") -> None:
     if values["run"] is None and values["baseline"] is not None:
         faults.append(
             UsageError(
-                "--baseline needs a run beside it", fix="assay power RUN --baseline RUN"
+                "--baseline needs a run to compare",
+                fix="assay power RUN --baseline RUN",
             )
         )
     if values["run"] is None and not any(

@@ -1,8 +1,8 @@
-"""`assay python script.py …`: run a script with the modules of the dialects it imports.
+"""`assay python script.py …`: run a script with the modules of the dialects that it imports.
 
-Naming the script is the consent to run it. Its imports decide which dialects it needs. assay's modules take
-precedence over a checkout or an installed package of the same name, which supplies the rest. A module of the
-user that only has the same name is hidden only with `--dialect`.
+By naming the script, the user agrees to run it. Its imports decide which dialects it needs. assay's modules take
+precedence over a checkout or an installed package of the same name, which supplies the rest. A module of the user
+that only has the same name is hidden only with `--dialect`.
 """
 
 import importlib
@@ -88,7 +88,7 @@ def _taken_out(words: list[str]) -> list[str]:
 
 
 def _register(file: Path, dialect_name: str | None) -> None:
-    """Run a file of a dialect, so that the script can use what it registers."""
+    """Run a file of a dialect, so that the script can use the names it registers."""
     dialect = dialect_of(str(file), dialect_name)
     if not file.is_file() or dialect is None:
         fault = (
@@ -129,7 +129,7 @@ def names_for(
 
 
 def home_of(script: Path, dialects: Iterable[str]) -> Path:
-    """Return the folder where a script's own modules start: its folder, or the enclosing tree of a dialect."""
+    """Return the folder of a script's own modules: its folder, or the enclosing tree of a dialect."""
     for dialect in dialects:
         claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
         if hasattr(claims, "home_of"):
@@ -139,7 +139,7 @@ def home_of(script: Path, dialects: Iterable[str]) -> Path:
 
 
 def _covers(name: str, imported: str) -> bool:
-    """Return True if an import asks for a provided module, something in it, or the package that contains it."""
+    """Return True if an import needs a provided module, something in it, or the package that contains it."""
     return (
         imported == name
         or imported.startswith(f"{name}.")

@@ -48,7 +48,7 @@ def remarks_on(
     scorers: Sequence[tuple[str, Any]],
     template: Any,
 ) -> Iterator[str]:
-    """Yield notes on what may be a mistake but need not be one."""
+    """Yield notes on possible mistakes."""
     targets = {repr(row.target) for row in rows}
     if len(rows) >= LEAST_ALIKE and len(targets) == 1 and rows[0].target is not None:
         shuffle = ""
@@ -91,7 +91,9 @@ def unused_columns(
         columns.messages,
         columns.turns,
     }
-    parts |= {columns.group, columns.cluster, columns.weight}
+    parts |= {columns.group, columns.cluster, columns.weight, columns.tools}
+    if columns.tools:
+        parts |= {"tool_choice", "parallel_tool_calls"}
     parts |= {*columns.option_cells, *columns.tags}
     parts |= {name for name, _ in columns.media}
     parts |= {

@@ -132,7 +132,7 @@ def read_command(
 
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
-    """Raise the faults of a command together with those that planning the rest of it finds."""
+    """Raise the faults of a command together with those found by planning the rest of it."""
     from ..runner.plan.planning import make_plan
     from ..runner.plan.settings import collecting, run_faults
 
@@ -153,7 +153,7 @@ def _collect_rarely() -> None:
 
 @contextlib.contextmanager
 def stdout_for_people(is_json: bool) -> Iterator[Any]:
-    """Send what user code prints to stderr with `--json`. Only the JSON document goes to stdout."""
+    """With `--json`, send everything that user code prints to stderr. Only the JSON document goes to stdout."""
     stdout = sys.stdout
     if not is_json:
         yield stdout
@@ -186,7 +186,8 @@ def options_from(
 
     With a list for faults, collect them there and leave out the faulty options; otherwise raise.
     """
-    from ..runner.options import PartlyRead, RunOptions
+    from ..runner.option_fields import PartlyRead
+    from ..runner.options import RunOptions
     from ..runner.plan.settings import collecting
 
     errors: list[AssayError] = []
@@ -244,7 +245,7 @@ def _with_environment(base: Any, faults: list[AssayError]) -> Any:
 
 
 def _device(device: str, models: Sequence[str]) -> dict[str, str]:
-    """Apply `--device` to models that have a choice. Name the models that do not."""
+    """Apply `--device` to models that have a choice. Report the models that do not."""
     from ..models.other_names import takes_device
     from ..runner.options import DEFAULT_MODEL
 

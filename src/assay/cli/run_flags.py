@@ -1,4 +1,4 @@
-"""The options of a run as flags and environment variables, made from the one list in `runner.options`."""
+"""The options of a run as flags and environment variables, generated from the list in `runner.options`."""
 
 import argparse
 import dataclasses
@@ -182,7 +182,7 @@ def changes_of(
 
 
 def _whole(name: str, value: Any) -> Any:
-    """Return an option's value from everything typed for it, once or several times."""
+    """Return an option's value from everything that was typed for it, once or several times."""
     flag = FLAGS[name]
     if flag.reads == "names":
         return tuple(flatten_list(value))
@@ -210,7 +210,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _price(name: str, value: Any) -> Any:
-    """Return a price of tokens as a number; other options are typed by the model's annotations."""
+    """Return a price of tokens as a number. The types of other options come from the model's annotations."""
     if not name.startswith("price_") or not isinstance(value, str):
         return value
     from ..runner.counts.spending import PRICES

@@ -1,4 +1,4 @@
-"""Prompts and answers on the terminal. Text of models and data is shown and never interpreted."""
+"""Prompts and answers on the terminal. Text of models and data is printed without being interpreted."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -131,7 +131,7 @@ def answer_lines(
     spans: Sequence[tuple[int, int] | None] = (),
     marks: tuple[str, str] = ("", ""),
 ) -> Iterator[str]:
-    """Return what a model answered: candidates with marked spans, likelihoods, or the error."""
+    """Return a model's answer: candidates with marked spans, likelihoods, or the error."""
     if output.get("error"):
         error = output["error"]
         yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"

@@ -1,4 +1,4 @@
-"""Answers that `assay check` scores: the right one and a wrong one, in every form a scorer may read."""
+"""Answers for the scorers in `assay check`: a right one and a wrong one, in every form that a scorer may read."""
 
 import io
 import math
@@ -42,8 +42,8 @@ def scripted_answers(
 ) -> list[Scripted]:
     """Return the target and a wrong answer, as media or likelihoods if the task asks for these.
 
-    `prompts` has the prompt of each round: every round of a dialogue gets the same answer. With tools, the target comes
-    after a call of each tool, and the wrong answer without calls.
+    `prompts` has the prompt of each round: every round of a dialogue gets the same answer. With tools, the target
+    comes after a call of each tool, and the wrong answer comes without calls.
     """
     prompt = prompts[-1]
     if prompt.continuations is not None or prompt.rolling:

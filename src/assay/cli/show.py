@@ -303,7 +303,7 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
 
 
 def _is_here(task: Task, data: str | None) -> bool:
-    """Return True if the rows are on this machine. A path named by the user must have them."""
+    """Return True if the rows are on this machine. If the user named a path, it must have them."""
     from ..runner.tasks.locate import find_data
 
     try:

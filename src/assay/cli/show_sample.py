@@ -1,4 +1,4 @@
-"""One sample on the terminal: prompt, answer, what was read in it, verdicts, and the judge's prompt."""
+"""One sample on the terminal: prompt, answer, extracted answer, verdicts, and the judge's prompt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
 READ_AT_MOST = 200
-"""Characters to show of what a scorer read in an answer. The answer itself is printed above it."""
+"""Most characters to show of the text that a scorer extracted. The answer itself is printed above it."""
 WHY = ("rule", "reason", "reply", "replies", "error")
 """Words for reasons in the details of a verdict."""
 REPLIES = ("reply", "replies")
@@ -67,7 +67,7 @@ def sample_lines(
 
 
 def _agent_lines(details: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how an agent program ended, and the names of the files it left; nothing for answers of a model."""
+    """Yield how an agent program ended, and the names of its files; nothing for answers of a model."""
     if "exit_code" not in details:
         return
     facts = [
@@ -149,7 +149,7 @@ def _round_lines(
     spans: Sequence[tuple[int, int] | None],
     marking: Marking,
 ) -> Iterator[str]:
-    """Return prompt and answer of a round; of a later round, only what follows the earlier prompt and answer."""
+    """Return prompt and answer of a round; for a later round, only the messages after the earlier prompt and answer."""
     prompt = line.get("prompt", ())
     if before:
         earlier = [
@@ -190,7 +190,7 @@ def _media_lines(blobs: Blobs, line: Mapping[str, Any]) -> Iterator[str]:
 def verdict_lines(
     verdict: Mapping[str, Any], most: int | None = LINES_IN_A_LIST
 ) -> Iterator[str]:
-    """Return what one scorer decided, and why."""
+    """Return the verdict of one scorer, and its reasons."""
     details = verdict.get("details") or {}
     values = (
         ", ".join(f"{name} {value}" for name, value in verdict["values"].items())
@@ -219,7 +219,7 @@ def verdict_lines(
 def _helper_lines(
     verdict: Mapping[str, Any], record: Record, most: int | None
 ) -> Iterator[str]:
-    """Return what judges and other helper models were asked for a verdict, and their replies."""
+    """Return the questions to judges and other helper models for a verdict, and their replies."""
     questions = (verdict.get("details") or {}).get("asked") or ()
     keys = {
         str(call[1])

@@ -1,7 +1,7 @@
-"""Try summarizers on the verdicts of a trial, to find their errors before a run is paid for."""
+"""Try summarizers on the verdicts of a trial, to find their errors before a run costs anything."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..report import format_value, printable
 from ..runner.scoring.scoring import Scoring
 from ..runner.tasks.components import build_summarizer
 from ..summarizers.adapt import Adapted
+from ..summarizers.formula import UnknownCount
 from .explain import explained
 
 MODEL = "scripted"
@@ -41,34 +42,51 @@ def trial_record(
     )
 
 
-def try_summarizers(
-    task: Task, name: str, scorer: Any, records: Sequence[ScoreRecord], file: Path
-) -> Iterator[str]:
-    """Yield the results of summarizers on the scripted right answers. Raise if a user's own summarizer fails.
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The verdicts of one scorer in a trial."""
 
-    A shipped summarizer may need more answers than a trial has, so its failure is only a note.
+    name: str
+    scorer: Any
+    records: Sequence[ScoreRecord]
+    answers: str
+    """Which answers they are about: `for the targets`."""
+
+
+def try_summarizers(task: Task, tried: Sequence[Tried], file: Path) -> Iterator[str]:
+    """Yield the results of summarizers on scripted answers. Raise if a user's own summarizer fails.
+
+    A shipped summarizer may need more answers than a trial has, so its failure is only a note, unless it uses a name
+    that no scorer gives.
     """
-    if not records:
-        return
-    for entry in task.summarizers or getattr(scorer, "summarizers", ("mean",)):
-        if entry != "mean":
-            yield from _try(
-                entry, task, Scoring.of(name, scorer, task.name, MODEL), records, file
-            )
+    beside = {each.name: _repeated(each.records, task) for each in tried}
+    for each in tried:
+        if not each.records:
+            continue
+        for entry in task.summarizers or getattr(each.scorer, "summarizers", ("mean",)):
+            if entry != "mean":
+                yield from _try(entry, task, each, beside, file)
+
+
+def _repeated(records: Sequence[ScoreRecord], task: Task) -> list[ScoreRecord]:
+    """Return each record once for every answer that a run would ask of its sample."""
+    repeats = max(1, task.epochs * (task.options.n or 1))
+    answers = []
+    for record in records:
+        for epoch in range(repeats):
+            answers.append(replace(record, epoch=epoch))
+    return answers
 
 
 def _try(
     entry: Any,
     task: Task,
-    scoring: Scoring,
-    records: Sequence[ScoreRecord],
+    tried: Tried,
+    beside: Mapping[str, Sequence[ScoreRecord]],
     file: Path,
 ) -> Iterator[str]:
-    repeats = max(1, task.epochs * (task.options.n or 1))
-    answers = []
-    for r in records:
-        for epoch in range(repeats):
-            answers.append(replace(r, epoch=epoch))
+    scoring = Scoring.of(tried.name, tried.scorer, task.name, MODEL)
+    answers = beside[tried.name]
     try:
         name, summarizer = build_summarizer(entry, f"task {task.name!r}")
     except Exception as error:
@@ -78,27 +96,39 @@ def _try(
         MODEL,
         task.protocol,
         scoring.name,
-        len(records),
+        len(tried.records),
         0,
         scoring.higher_is_better,
         scoring.bounds,
         {"reducer": task.reducer},
         scoring.scale if scoring.scale.names else None,
+        beside,
     )
     is_own = isinstance(summarizer, Adapted)
     try:
         results = list(summarizer(answers, context))
     except Exception as error:
-        if is_own:
+        if is_own or (isinstance(error, UnknownCount) and _has_scored(beside)):
             raise explained(error, file) from error
-        yield printable(f"note: summarizer {name} on {scoring.name}: {error}")
+        reason = str(error)
+        if isinstance(error, UnknownCount):
+            reason += "; no scripted answer could be scored"
+        yield printable(f"note: summarizer {name} on {scoring.name}: {reason}")
         return
     for result in results:
         value = format_value(result.value)
-        line = f"summarizer {name} on {scoring.name}: {result.metric} {value} for the targets"
+        line = f"summarizer {name} on {scoring.name}: {result.metric} {value} {tried.answers}"
         yield printable(line)
     if is_own:
         yield from _try_failure(name, summarizer, answers, context)
+
+
+def _has_scored(beside: Mapping[str, Sequence[ScoreRecord]]) -> bool:
+    """Return True if every scorer could read an answer, so that its names are known."""
+    return all(
+        any(record.outcome == Outcome.SCORED.value for record in records)
+        for records in beside.values()
+    )
 
 
 def _try_failure(
@@ -107,7 +137,7 @@ def _try_failure(
     answers: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> Iterator[str]:
-    """Yield a note if a summarizer fails where a sample has no answer, as in a run that loses some."""
+    """Yield a note if a summarizer fails when a sample has no answer, as in a run that loses some."""
     lost = replace(
         answers[-1],
         id="lost",

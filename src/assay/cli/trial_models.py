@@ -1,4 +1,4 @@
-"""Helper models in a trial: the judges of `--judge`, or a substitute that shows what it would be asked."""
+"""Helper models in a trial: the judges of `--judge`, or a substitute that shows its question."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from ..scorers.given_models import GivenModel, ModelsByRole
 
 
 class WouldAsk(BaseException):
-    """Raised instead of a reply, with the question to a model that was not given.
+    """Raised instead of a reply, with the question, if the model was not given.
 
-    It is not an `Exception`, so that a scorer which catches those does not hide it.
+    It is not an `Exception`, so that a scorer that catches those does not hide it.
     """
 
     def __init__(self, role: str, prompt: Prompt) -> None:
@@ -23,7 +23,7 @@ class WouldAsk(BaseException):
 
 
 class TrialModel(GivenModel):
-    """A helper model that is asked in a trial. Nothing is recorded."""
+    """A helper model for a trial. Nothing is recorded."""
 
     def __init__(self, role: str, model: Model | None) -> None:
         self.role, self.model = role, model
@@ -31,7 +31,7 @@ class TrialModel(GivenModel):
     async def answer(
         self, prompt: Prompt, options: GenerateOptions | None = None
     ) -> Output:
-        """Return the model's answer. Raise `WouldAsk` if none was given."""
+        """Return the model's answer. Raise `WouldAsk` if no model was given."""
         if self.model is None:
             raise WouldAsk(self.role, prompt)
         chosen = options or prompt.options or DEFAULT_OPTIONS
@@ -48,14 +48,14 @@ class TrialModels:
         self._built: dict[str, Model | None] = {}
 
     def give(self, scorer: Any) -> Any:
-        """Return the scorer with a model for each role that it names."""
+        """Return the scorer with a helper model for each of its roles."""
         roles = tuple(getattr(scorer, "needs", ()))
         if not roles:
             return scorer
         return replace(scorer, models=self.models(roles))
 
     def models(self, roles: Sequence[str]) -> Mapping[str, TrialModel]:
-        """Return a model for each role; one without a model only shows what it would be asked."""
+        """Return a model for each role. For a role without a model, a substitute only shows its question."""
         return ModelsByRole(
             {role: TrialModel(role, self._model(role)) for role in roles}
         )

@@ -1,4 +1,4 @@
-"""Try things: three samples through a task, one prompt to a model, three answers to a scorer.
+"""Try things: three samples in a task, one prompt for a model, three answers for a scorer.
 
 Each trial yields lines to print and raises at the first fault.
 """
@@ -39,20 +39,20 @@ from .explain import Fault, explained, place_of
 from .row_trials import dialogue_prompts, remarks_on, why_unscored
 from .samples import answer_lines, prompt_lines
 from .scripted_answers import WRONG_ANSWER, WRONG_LABEL, Scripted, scripted_answers
-from .summary_trials import trial_record, try_summarizers
+from .summary_trials import Tried, trial_record, try_summarizers
 from .trial_models import TrialModels, WouldAsk
 
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
 ROWS_SCORED = 200
-"""Rows whose own target must get a verdict."""
+"""Number of rows whose own target must get a verdict."""
 ANY_MODEL = Abilities(likelihood=True, logprobs=True, tools=True)
 """A model that supports every measure, so that a task's first measure is tried."""
 
 
 @dataclass
 class Trial:
-    """What scorers are tried with: the faulty file, the helper models, and one event loop for all calls."""
+    """Everything needed to try scorers: the user's file, the helper models, and one event loop for all calls."""
 
     file: Path
     run: RunOptions = field(default_factory=RunOptions)
@@ -100,7 +100,7 @@ def _check_numbers(score: Score, where: str) -> None:
 
 
 def try_task(task: Task, file: Path, run: RunOptions) -> Iterator[str]:
-    """Try three samples: print the prompt, and what each scorer says about a right and a wrong answer."""
+    """Try three samples: print the prompt, and each scorer's verdict on a right and a wrong answer."""
     trial = Trial(file, run)
     try:
         yield from _try_task(task, trial)
@@ -114,7 +114,7 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
 
     file = trial.file
     if task.driver is not None:
-        yield f"task {printable(task.name)}: drives the model by itself, so it was not tried"
+        yield f"task {printable(task.name)}: calls the model itself, so it was not tried"
         return
     faults: list[AssayError] = []
     try:
@@ -164,17 +164,14 @@ def _try_task(task: Task, trial: Trial) -> Iterator[str]:
     for scorer in tried:
         yield from scorer.try_all()
     _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, trial)
-    for scorer in tried:
-        yield from try_summarizers(
-            task, scorer.name, scorer.scorer, scorer.records, file
-        )
+    yield from try_summarizers(task, [scorer.tried() for scorer in tried], file)
     yield from remarks_on(
         task, prepared.samples, usable, prompts, scorers, prepared.template
     )
 
 
 def _by_measure(task: Task, run: RunOptions) -> tuple[Task, list[str]]:
-    """Return the task by the measure that is tried, and a line that names it."""
+    """Return the task by the measure that is tried, and a line that names the measure."""
     from ..runner.tasks.measure import measured
 
     if not task.measures and run.measure is None:
@@ -205,7 +202,7 @@ def _need_targets(
 
 
 def _score_targets(samples: Sequence[Sample], prepared: Any, trial: Trial) -> None:
-    """Score the targets of further rows: one without a verdict would be lost in a run."""
+    """Score the targets of further rows, because a row without a verdict would be lost in a run."""
     quick = [
         TriedScorer(name, scorer, None, trial)
         for name, scorer in prepared.scorers
@@ -246,7 +243,8 @@ class TriedScorer:
         self._trial = trial
         self._tools = tools
         self.records: list[ScoreRecord] = []
-        """Its verdicts on right answers, for summarizers."""
+        """Its verdicts on right answers, or on wrong ones where no answer is right, for summarizers."""
+        self._labels: set[str] = set()
         self._rows: list[tuple[Sample, Output]] = []
         self._roles = tuple(getattr(scorer, "needs", ()))
         self._is_shown = False
@@ -254,7 +252,7 @@ class TriedScorer:
     def try_on(
         self, sample: Sample, prompts: Sequence[Prompt], number: int
     ) -> Iterator[str]:
-        """Yield what the scorer says about scripted answers to one sample."""
+        """Yield the scorer's verdicts on scripted answers to one sample."""
         if self._tools is not None and not self._tools.are_functions:
             yield f"  {self.name}: scores what tools do, so it was not tried"
             return
@@ -285,11 +283,17 @@ class TriedScorer:
         self.records += [
             trial_record(score, sample, self.name, number) for score in scores[:1]
         ]
+        self._labels.update(label for label, _ in answers[:1])
+
+    def tried(self) -> Tried:
+        """Return its verdicts, for summarizers."""
+        answers = WRONG_LABEL if self._labels == {WRONG_LABEL} else "for the targets"
+        return Tried(self.name, self.scorer, self.records, answers)
 
     def verdict(self, sample: Sample, answer: Scripted) -> Score:
         """Return the verdict on a scripted answer.
 
-        Raise if there is none on the target, unless a judge is missing.
+        Raise if there is no verdict on the target, unless a judge is missing.
         """
         label, output = answer
         if self._roles:
@@ -307,7 +311,7 @@ class TriedScorer:
             raise Fault(
                 f"{self.name} got no verdict on sample {printable(sample.id)}: {printable(reason)}{reply_text}",
                 where=where,
-                fix="look at what the judge is told and how its reply is read",
+                fix="check the judge's prompt and how its reply is read",
             )
         if label == WRONG_LABEL and score.outcome is not Outcome.DATA_ERROR:
             return score
@@ -331,7 +335,7 @@ class TriedScorer:
         yield f"  {self.name}: not tried without --judge {named}"
 
     def try_all(self) -> Iterator[str]:
-        """Yield what a scorer of all samples says about the targets. Shipped ones may need more samples."""
+        """Yield the result of a set-level scorer for the targets. Shipped ones may need more samples."""
         if not self._rows:
             return
         if type(self.scorer).__module__.startswith("assay.") or self._roles:
@@ -455,7 +459,7 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
 
 
 def _abilities_line(model: Any) -> str:
-    """Return the inputs and outputs that a model declares. A function without a declaration is given anything."""
+    """Return the inputs and outputs that a model declares. A function without a declaration gets any input."""
     abilities = model.abilities
     declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
     takes = ", ".join(sorted(abilities.accepts))

@@ -17,7 +17,7 @@ OPTIONS = ("scorers", "data", "trust_code")
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Print a line for each check. Return 0 only if everything was checked and is sound."""
+    """Print a line for each check. Return 0 only if everything was checked and is correct."""
     p = Parser(
         prog="assay verify",
         description="Check each line of the journal, the media of answers, and summary.json against\n"
@@ -72,7 +72,7 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
     elif not reader.is_finished:
         yield (
             "not checked",
-            "the run is not finished: the same `assay run` goes on with it",
+            "the run is not finished: the same `assay run` continues it",
         )
         return
     elif not any(
@@ -83,7 +83,7 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _known_damage(reader: RunReader) -> tuple[str, str]:
-    """Return what became of damaged lines that a later command has seen."""
+    """Return what happened to damaged lines that a later command has reported."""
     lost = reader.lost_answers()
     if lost:
         answers = "1 answer is" if lost == 1 else f"{lost:,} answers are"
@@ -94,7 +94,7 @@ def _known_damage(reader: RunReader) -> tuple[str, str]:
     if reader.summary.get("status") == "partial":
         return (
             "damaged",
-            f"{reader.index.damage}, and the run is not complete; the same `assay run` goes on with it",
+            f"{reader.index.damage}, and the run is not complete; the same `assay run` continues it",
         )
     return "ok", f"{reader.index.damage}; its samples were asked or scored again"
 

@@ -17,7 +17,7 @@ def command(arguments: Sequence[str]) -> int:
         idle = idle_flags(arguments)
         if idle:
             print(
-                f"note: {', '.join(idle)}: assay decides that by itself",
+                f"note: {', '.join(idle)}: assay decides this itself",
                 file=sys.stderr,
             )
         codes = finish_all(evaluate(arguments, watcher(is_json)), stdout, is_json)

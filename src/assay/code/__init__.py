@@ -1,1 +1,1 @@
-"""What code depends on: users' files, the files and data they use, and digests of code, state and samples."""
+"""The files and values on which code depends: users' files, their imports and data, and digests of code and state."""

@@ -1,7 +1,8 @@
 """Detect scores that are outdated because their sample changed.
 
-A scorer may read all of a sample. So a corrected answer, tag or reference column outdates the old score, though the
-question, and hence the model's answer, stays. A score line has the scorer's digest followed by the sample's.
+A scorer may read all of a sample. So a corrected answer, tag or reference column makes the old score outdated,
+although the question, and hence the model's answer, stays the same. A score line has the scorer's digest followed
+by the sample's.
 """
 
 import os

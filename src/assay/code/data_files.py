@@ -1,8 +1,9 @@
-"""Data files that users' modules read while they are imported, such as settings beside them.
+"""Data files that users' modules read while they are imported, such as settings next to them.
 
-While a file is loaded, an audit hook records the files its modules open for reading; their contents count as its own.
-A function that was not loaded here, such as one of a script that imports assay, is identified by the plain data it
-names instead. API keys do not count, because another key is the same model; nor does the path of a file.
+While a file is loaded, an audit hook records the files that its modules open for reading; their contents are part
+of its digest. A function that was not loaded here, such as one of a script that imports assay, is identified by the
+plain data it names instead. API keys do not count, because another key means the same model; nor does the path of a
+file.
 """
 
 import hashlib
@@ -131,7 +132,7 @@ def _note_module(code: Any) -> None:
 
 
 def _note_file(path: Any, mode: Any, flags: int) -> None:
-    """Assign an opened file to the innermost module that is being run, if that is a user's."""
+    """Assign an opened file to the innermost module that is being run, if it is a user's module."""
     if isinstance(path, int):
         return
     full_path = os.path.abspath(os.fsdecode(path))
@@ -150,7 +151,7 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
 
 
 def _secrets_in(module: str) -> tuple[str, ...]:
-    """Return the texts that a module keeps under the name of a secret."""
+    """Return the texts that a module stores under a secret's name."""
     spaces = [
         getattr(module_object, "__dict__", {})
         for module_object in list(sys.modules.values())

@@ -1,10 +1,9 @@
 """Fingerprints: digests of the code and the state of a component, which change if either changes.
 
-A user's code is identified by the bytes of its file and of all the user's files it imports
-(`sources`): any edit counts.
-An object is identified by its class and attributes, a partial by its arguments, a closure by its values. The order of
-sets and mappings does not count. A field with `compare=False` is left out, because it is not part
-of the object's value.
+A user's code is identified by the bytes of its file and of all the user's files it imports (`sources`): any edit
+counts. An object is identified by its class and attributes, a partial by its arguments, a closure by its values.
+The order of sets and mappings does not count. A field with `compare=False` is left out, because it is not part of
+the object's value.
 """
 
 import enum
@@ -222,7 +221,7 @@ class _Describing:
 
     @cached_property
     def _named(self) -> tuple[frozenset[int], list[tuple[str, frozenset[int]]]]:
-        """All ids of values in users' loaded files, and each of these files with its ids."""
+        """Return all ids of values in users' loaded files, and each of these files with its ids."""
         by_file = []
         every: set[int] = set()
         for module in list(sys.modules.values()):

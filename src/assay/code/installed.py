@@ -29,7 +29,7 @@ def library_of(file: str | Path) -> str | None:
 def _target_folders(
     search_path: tuple[str, ...],
 ) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the folders of Python's path that pip installed into, each with the names it put there."""
+    """Return the folders in Python's path into which pip installed packages, each with the names it put there."""
     targets = []
     for folder in dict.fromkeys(search_path):
         if not folder:

@@ -50,12 +50,8 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         def current(file: Path, *more: Any) -> T:
             now = file.stat()
-            state = (
-                now.st_mtime_ns,
-                now.st_size,
-                now.st_ctime_ns,
-                now.st_ino,
-            )  # A copy may keep time and size.
+            # A copy may keep time and size.
+            state = (now.st_mtime_ns, now.st_size, now.st_ctime_ns, now.st_ino)
             return memory(file.absolute(), state, *more)
 
         return current
@@ -66,7 +62,9 @@ def until_changed(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
     """Return the digest of a file and of everything it imports; `libraries=False` leaves out library versions."""
     # While a process runs, its user's files may change, but assay's do not.
-    return (_digest_of_own if is_own(file) else _digest_behind)(str(file), libraries)
+    if is_own(file):
+        return _digest_of_own(str(file), libraries)
+    return _digest_behind(str(file), libraries)
 
 
 def _digest_behind(file: str, libraries: bool) -> str:
@@ -90,26 +88,40 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
     Of assay's own files only those of the same folder count. A library's file counts only itself.
     """
     start = file.resolve()
-    files, libraries, waiting = {start}, set(), [start]
     library = library_of(start)
     if library is not None:
-        return files, {library}
-    package = start.parent if is_own(start) else None
-    spec_of = cache(
-        neighbours.found
-    )  # Look up each top-level name once, because a lookup searches all of Python's path.
+        return {start}, {library}
+    if is_own(start):
+        return _behind_own(start), set()
+
+    # Look up each top-level name once, because a lookup searches all of Python's path.
+    spec_of = cache(neighbours.found)
     look_up = cache(lambda folder, top: _look_up(folder, top, spec_of(top)))
+    files = {start}
+    libraries: set[str] = set()
+    waiting = [start]
     while waiting:
         current = waiting.pop()
-        for name, path in (
-            _own_imports(current) if package else _imports(current, look_up)
-        ):
-            if package is None and not is_users(path):
+        for name, path in _imports(current, look_up):
+            if not is_users(path):
                 libraries.add(name.partition(".")[0])
-            elif path not in files and (package is None or package in path.parents):
+            elif path not in files:
                 files.add(path)
                 waiting.append(path)
     return files, libraries - {""}
+
+
+def _behind_own(start: Path) -> set[Path]:
+    """Return one of assay's own files with those of its folder that it imports, directly or not."""
+    files = {start}
+    waiting = [start]
+    while waiting:
+        current = waiting.pop()
+        for _, path in _own_imports(current):
+            if path not in files and start.parent in path.parents:
+                files.add(path)
+                waiting.append(path)
+    return files
 
 
 def leave_inits_out(package: Path) -> None:
@@ -118,9 +130,10 @@ def leave_inits_out(package: Path) -> None:
 
 
 def _is_run(file: Path) -> bool:
-    return file.is_file() and (
-        file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents)
-    )
+    """Return True if importing a file runs it."""
+    if not file.is_file():
+        return False
+    return file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents)
 
 
 @lru_cache(maxsize=8192)
@@ -142,8 +155,10 @@ def version_of(library: str) -> str:
 
     try:
         about = metadata.distribution(library)
-        head = (about.read_text("METADATA") or "").partition("\n\n")[0]
-        stated = _VERSION.search(head)  # The rest is long and not needed.
+        text = about.read_text("METADATA") or ""
+        # What follows the empty line is long and not needed.
+        head = text.partition("\n\n")[0]
+        stated = _VERSION.search(head)
         return stated[1] if stated else about.version
     except (metadata.PackageNotFoundError, ValueError):
         file = neighbours.file_of(neighbours.found(library))
@@ -151,7 +166,7 @@ def version_of(library: str) -> str:
 
 
 def _imports(file: Path, look_up: LookUp) -> Iterator[tuple[str, Path]]:
-    """Yield each name a file imports with the files it leads to, without the standard library."""
+    """Yield each name that a file imports with the files it leads to, without the standard library."""
     names, is_open = _imported_names(file)
     for name in names:
         if name.partition(".")[0] not in sys.stdlib_module_names:
@@ -178,27 +193,34 @@ def _imported_names(file: Path) -> tuple[tuple[str, ...], bool]:
     """
     tree: ast.Module | None = None
     if is_own(file):
-        tree = ast.parse(
-            "\n".join(_OWN_IMPORT.findall(file.read_text(encoding="utf-8")))
-        )
+        text = file.read_text(encoding="utf-8")
+        statements = _OWN_IMPORT.findall(text)
+        tree = ast.parse("\n".join(statements))
     elif file.suffix == ".py":
         tree = parsed(file)
+    if tree is None:
+        return (), False
+
     names: dict[str, None] = {}
     is_open = False
-    for node in ast.walk(tree) if tree is not None else ():
-        names.update((name, None) for name in names_imported(node))
-        if isinstance(node, ast.Call):
-            callee = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-            first = node.args[0] if node.args else None
-            if (
-                callee in _BY_NAME
-                and isinstance(first, ast.Constant)
-                and isinstance(first.value, str)
-            ):
-                names[first.value] = None
-            elif callee in _BY_NAME or callee in _BY_PATH:
-                is_open = True
+    for node in ast.walk(tree):
+        names.update(dict.fromkeys(names_imported(node)))
+        if not isinstance(node, ast.Call):
+            continue
+        callee = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+        name = _text_of(node.args[0]) if node.args else None
+        if callee in _BY_NAME and name is not None:
+            names[name] = None
+        elif callee in _BY_NAME or callee in _BY_PATH:
+            is_open = True
     return tuple(names), is_open
+
+
+def _text_of(node: ast.expr) -> str | None:
+    """Return a literal text, or None for any other expression."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return None
 
 
 def names_imported(node: ast.AST) -> list[str]:
@@ -209,32 +231,33 @@ def names_imported(node: ast.AST) -> list[str]:
         return []
     base = f"{'.' * node.level}{node.module or ''}"
     joint = "." if node.module else ""
-    # Each of the names may be a module.
-    return [
-        base,
-        *(f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*"),
-    ]
+    names = [base]
+    for alias in node.names:
+        # Each of the names may be a module.
+        if alias.name != "*":
+            names.append(f"{base}{joint}{alias.name}")
+    return names
 
 
 def parsed(file: Path) -> ast.Module | None:
     """Return the read-only syntax tree of a Python file, or `None` if it cannot be read or is not Python."""
     try:
-        return _kept_tree(file) if file.stat().st_size < LARGEST_KEPT else _tree(file)
+        if file.stat().st_size < LARGEST_KEPT:
+            return _kept_tree(file)
+        return _tree(file)
     except (SyntaxError, ValueError, OSError, RecursionError):
         return None
 
 
 def _tree(file: Path) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # Python reports odd syntax when the file is run.
+        # Python reports odd syntax when the file is run.
+        warnings.simplefilter("ignore")
         return ast.parse(file.read_bytes())
 
 
-_kept_tree = until_changed(16)(
-    _tree
-)  # Several functions inspect each file of a run, one after another.
+# Several functions inspect each file of a run, one after another.
+_kept_tree = until_changed(16)(_tree)
 
 
 def _files_of(name: str, folder: Path, look_up: LookUp) -> list[Path]:
@@ -274,11 +297,9 @@ def _look_up(
     file = neighbours.file_of(spec)
     files = [file.resolve()] if file is not None and _is_run(file) else []
     locations = spec.submodule_search_locations if spec is not None else None
-    folders = (
-        [_followed(Path(location)) for location in locations or ()]
-        if file or locations
-        else [folder / top]
-    )
+    if not file and not locations:
+        return files, [folder / top]
+    folders = [_followed(Path(location)) for location in locations or ()]
     return files, folders
 
 

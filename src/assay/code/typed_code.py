@@ -1,9 +1,8 @@
 """Code without a file: functions and classes of notebook cells, `python -c`, `python -i` and stdin.
 
-It is identified by its bytecode, which comments and blank lines do not change, and by the values it names: constants,
-globals, defaults, closure values, and the functions of the same session that it calls. A value that
-is not plain data is
-identified by its class. Values with a secret's name are left out.
+It is identified by its bytecode, which comments and blank lines do not change, and by the values it names:
+constants, globals, defaults, closure values, and the functions of the same session that it calls. A value that is
+not plain data is identified by its class. Values with a secret's name are left out.
 """
 
 import dis
@@ -35,12 +34,12 @@ def file_of(kind: Any) -> str:
 
 
 def digest_of_code(thing: Any) -> str:
-    """Return the digest of a function or a class, and of what it names."""
+    """Return the digest of a function or a class, and of the values it names."""
     return digest_of(_Described().of(thing))
 
 
 def digest_of_state(thing: Any) -> str:
-    """Return the digest of what a closure, a method's object or a callable object holds; empty if nothing."""
+    """Return the digest of the values in a closure, a method's object or a callable object; empty if there are none."""
     is_function = isinstance(thing, FunctionType)
     values = (
         list(_lasting(thing).values())
@@ -156,7 +155,7 @@ def _changed_attributes(kind: type) -> set[str]:
 
 
 _accumulators: dict[int, Any] = {}
-"""Containers that were empty when first seen, kept alive: logs and caches, which a run fills."""
+"""Containers that were empty when first seen, such as logs and caches that a run fills; kept alive."""
 
 
 class _Described:
@@ -167,7 +166,7 @@ class _Described:
         self._left = MOST_VALUES
 
     def of(self, thing: Any) -> Any:
-        """Return an object as JSON can write it."""
+        """Return an object in a form that JSON can write."""
         if thing is None or type(thing) in (int, float, bool):
             return thing
         if type(thing) is str:

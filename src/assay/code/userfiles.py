@@ -1,8 +1,7 @@
 """Users' files: `file.py`, or `file.py:name` for one object in it.
 
-Naming a file is consent to run it. Each file is loaded once, under a unique module name, with its
-folder importable, so
-that it may import its neighbours. A file that fails leaves nothing half-loaded.
+By naming a file, the user agrees to run it. Each file is loaded once, under a unique module name, with its folder
+importable, so that it may import its neighbours. A file that fails leaves nothing half-loaded.
 """
 
 import hashlib
@@ -102,7 +101,7 @@ def load_file(path: str | Path) -> ModuleType:
 
 
 def load_attribute(reference: str) -> Any:
-    """Return the object that `file.py:name` points at."""
+    """Return the object to which `file.py:name` refers."""
     path, attribute = split_reference(reference)
     module = load_file(path)
     if attribute is None:
@@ -120,7 +119,7 @@ def load_attribute(reference: str) -> Any:
 
 
 def load_component(reference: str, usual: str) -> tuple[str, Any]:
-    """Return the object and name that `file.py:name` points at; for a file alone, `usual` or its only callable."""
+    """Return the object and name to which `file.py:name` refers; for a file alone, `usual` or its only callable."""
     path, attribute = split_reference(reference)
     if attribute is None:
         module = load_file(path)

@@ -1,1 +1,1 @@
-"""Two finished runs compared: paired on sample ids, so that a difference is more than two numbers side by side."""
+"""Comparisons of finished runs, paired on sample ids, with intervals and tests of their differences."""

@@ -105,15 +105,15 @@ def _interval(ends: tuple[float, float] | None) -> str:
 
 
 def remarks(board: Leaderboard) -> Iterator[str]:
-    """Yield which models cannot be distinguished, which numbers are missing, and other notes."""
+    """Yield notes about models that cannot be distinguished, missing numbers, and so on."""
     ranks = board.overall
     names = [entry.name for entry in board.entries if entry.name in ranks]
     for index, name in enumerate(names):
         behind = [other for other in names[index + 1 :] if other in ranks[name].ties]
         if behind:
-            yield f"{name} cannot be told apart from {_listed(behind)}"
+            yield f"{name} cannot be distinguished from {_listed(behind)}"
     if len(board.columns) > 1 and board.ranks:
-        yield "#: the rank in a column; a range of ranks says that those in it cannot be told apart"
+        yield "#: the rank in a column; a range of ranks says that those in it cannot be distinguished"
     for entry in board.entries:
         gaps = [column.title for name, column in board.missing if name == entry.name]
         if gaps:
@@ -136,7 +136,7 @@ def _listed(names: list[str]) -> str:
 
 
 def text(board: Leaderboard, width: int = TEXT_WIDTH) -> str:
-    """Return the leaderboard for a terminal: as a table if it fits into `width`, else a block for each model."""
+    """Return the leaderboard for a terminal: a table if it fits into `width`, else a block for each model."""
     headings, rows = cells_of(board)
     lines = text_grid(headings, rows)
     if not fits(lines, width):
@@ -176,7 +176,7 @@ def markdown(board: Leaderboard) -> str:
 
 
 def html(board: Leaderboard) -> str:
-    """Return a page that needs nothing else; everything is escaped."""
+    """Return a self-contained page in which everything is escaped."""
     from html import escape
 
     notes = "".join(f"<li>{escape(printable(line))}</li>" for line in remarks(board))

@@ -1,12 +1,12 @@
 """A run compared with an earlier one, paired by sample id.
 
-Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict on
-either side are left out. For both runs the last summary decides: their answers to a sample are reduced as in their own
-tables, and the result must be the number of that table.
+Answers that could not be read count as in the table, and clusters are the same as there; samples without a verdict
+in either run are left out. The last summary of each run decides: its answers to a sample are reduced as in its own
+table, and the result must be the number in that table.
 """
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..core import EMPTY, Result
@@ -16,6 +16,7 @@ from ..store import RunReader
 from ..store.imported import open_run
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
+from ..summarizers.statistics.jackknife import ratio_of_sums
 from .foreign_pairs import find_partner, is_imported
 from .rows import Comparison, Row
 from .values import ROUNDING, Values
@@ -23,7 +24,7 @@ from .ways import differing_settings, differing_ways
 
 
 def open_baseline(baseline: str | Path | RunReader) -> RunReader:
-    """Return the reader of the earlier run. Raise if there is none, so that a long run does not start in vain."""
+    """Return the reader of the earlier run. Raise if there is none, before a long run starts in vain."""
     if isinstance(baseline, RunReader):
         return baseline
     return open_run(baseline)
@@ -76,7 +77,7 @@ def adjust(rows: Iterable[Row]) -> None:
 
 
 def _early_note(reader: RunReader) -> str:
-    """Return a note if a run stopped early, since p and intervals do not allow for that; empty if it did not."""
+    """Return a note if a run stopped early, since p and intervals do not allow for that; else an empty text."""
     for result in reader.results:
         rule = result.details.get("until", {})
         if rule.get("stopped"):
@@ -91,7 +92,7 @@ def _row(
     after: RunReader,
     values: Values,
 ) -> Row:
-    """Return the comparison of one number, or a row that says why there is none."""
+    """Return the comparison of one number, or a row that says why it cannot be compared."""
     models = [model for task, model in before.cells if task == result.task]
     row = Row(
         result.task,
@@ -192,7 +193,14 @@ def compare_number(
     if ids:
         theirs = {ids[id]: value for id, value in theirs.items() if id in ids}
     if "weights" in result.details:
-        row.refused = "its samples have weights"
+        row.before, row.after, row.scale = theirs, ours, _scale(result, table)
+        _compare_weighted(
+            row,
+            values.weights(before, result.task, baseline_model),
+            values.weights(after, result.task, result.model),
+            result,
+            clusters,
+        )
         return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
@@ -253,8 +261,45 @@ def _compare_counts(
         row.refused = str(error).partition(";")[0]
 
 
+def _compare_weighted(
+    row: Row,
+    weights_before: Mapping[str, float],
+    weights_after: Mapping[str, float],
+    result: Result,
+    clusters: Mapping[str, Hashable],
+) -> None:
+    """Compare the means of samples that count with the weights of their rows, as a ratio of two sums."""
+    common = row.before.keys() & row.after.keys()
+    if any(weights_before.get(id) != weights_after.get(id) for id in common):
+        row.refused = "its samples have other weights in the baseline"
+        return
+    theirs = _weighted(row.before, weights_before)
+    ours = _weighted(row.after, weights_after)
+    total = sum(weight for _, weight in ours.values())
+    mean = sum(product for product, _ in ours.values()) / total
+    if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, mean):
+        row.refused = "the number is not the weighted mean of its samples"
+        return
+    try:
+        row.paired = compare_corpus(
+            ours,
+            theirs,
+            ratio_of_sums,
+            clusters if result.clusters is not None else None,
+        )
+    except ValueError as error:
+        row.refused = str(error).partition(";")[0]
+
+
+def _weighted(
+    values: Mapping[str, float], weights: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """Return each value times its weight, and the weight."""
+    return {id: (value * weights[id], weights[id]) for id, value in values.items()}
+
+
 def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
-    """Return the number of each sample alone. A sample without a finite number is left out."""
+    """Return the number of each single sample. A sample without a finite number is left out."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -308,7 +353,7 @@ def _scale(*results: Result | None) -> tuple[float, float] | None:
 
 
 def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
-    """Return the same number of the baseline's table, which says how answers were counted and reduced there."""
+    """Return the same number from the baseline's table, which says how answers were counted and reduced there."""
     key = result.task, model, result.metric
     return next(
         (row for row in before.results if (row.task, row.model, row.metric) == key),

@@ -1,4 +1,4 @@
-"""Which task, number and samples of another tool's results belong to those of a run.
+"""Match task, number and samples of another tool's results with those of a run.
 
 Tools name tasks, metrics and samples differently. Samples are paired by id if their references agree, else by equal
 questions. Different or unknown data is refused, unless the user forces the comparison.
@@ -31,7 +31,7 @@ class Partner:
     model: str = ""
     table: Result | None = None
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """The id in the run of each sample of the baseline, where they differ."""
+    """The id in the run of each sample of the baseline, if the ids differ."""
     refused: str = ""
     """Why nothing is compared."""
     notes: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Partner:
 def find_partner(
     result: Result, before: RunReader, after: RunReader, *, is_forced: bool
 ) -> Partner:
-    """Return what a number of `after` is compared with; one of them is imported."""
+    """Return the number with which a number of `after` is compared; one of the two runs is imported."""
     tasks = list(dict.fromkeys(row.task for row in before.results))
     run_tasks = {row.task for row in after.results}
     task = _same_task(result.task, tasks)
@@ -51,30 +51,36 @@ def find_partner(
         return Partner(
             refused=f"the baseline has no task {result.task!r}; it has {names}"
         )
+
     rows = [row for row in before.results if row.task == task]
     models = list(dict.fromkeys(row.model for row in rows))
-    if result.model not in models and len(models) > 1:
-        return Partner(refused=f"the baseline has several models: {', '.join(models)}")
     if result.model in models:
         model = result.model
+    elif len(models) > 1:
+        names = ", ".join(models)
+        return Partner(refused=f"the baseline has several models: {names}")
     else:
         model = models[0]
+
     theirs = [row for row in rows if row.model == model]
+    own_pair = (result.task, result.model)
     own_rows = []
-    for r in after.results:
-        if (r.task, r.model) == (result.task, result.model):
-            own_rows.append(r)
+    for row in after.results:
+        if (row.task, row.model) == own_pair:
+            own_rows.append(row)
     table = _same_metric(result, own_rows, theirs)
     if table is None:
         names = ", ".join(row.metric for row in theirs[:5])
         return Partner(
             task, model, refused=f"the baseline has no such number; it has {names}"
         )
-    pairs = pair_samples(before, (task, model), after, (result.task, result.model))
+
     notes = []
-    if (table.task, table.metric) != (result.task, result.metric):
-        note = f"{result.task}.{result.metric} is compared with {table.task}.{table.metric}"
-        notes.append(note)
+    own_name = f"{result.task}.{result.metric}"
+    their_name = f"{table.task}.{table.metric}"
+    if own_name != their_name:
+        notes.append(f"{own_name} is compared with {their_name}")
+    pairs = pair_samples(before, (task, model), after, own_pair)
     if pairs.fault and not is_forced:
         return Partner(task, model, table, refused=f"{pairs.fault}; {FORCE}")
     if pairs.fault:
@@ -86,10 +92,11 @@ def find_partner(
 
 
 def _same_task(name: str, tasks: Sequence[str]) -> str | None:
-    """Return the task of the same name, whatever its prefix and its spelling."""
+    """Return the task with the same name, ignoring prefixes and spelling."""
     if name in tasks:
         return name
-    fitting = [task for task in tasks if _folded_task(task) == _folded_task(name)]
+    folded = _folded_task(name)
+    fitting = [task for task in tasks if _folded_task(task) == folded]
     if len(fitting) == 1:
         return fitting[0]
     return None
@@ -122,17 +129,17 @@ def _same_metric(
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """How the samples of two runs belong together."""
+    """The pairs of samples of two runs."""
 
     ids: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """The id in the later run of each sample of the baseline; empty if ids are the same."""
     fault: str = ""
-    """Why the data may not be the same; empty if it is."""
+    """Why the data may differ; empty if it is the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is known of one sample."""
+    """The known facts about one sample."""
 
     question: str
     target: Any
@@ -165,9 +172,13 @@ def _asked(reader: RunReader, task: str, model: str) -> dict[str, _Asked]:
     for record in reader.outputs(task, model):
         if record.round or record.epoch:
             continue
+        question = ""
         turns = plain_turns(record.prompt)
-        question = turns[-1][1] if turns else ""
-        samples[record.id] = _Asked(" ".join(question.split()), _plain(record.target))
+        if turns:
+            _, question = turns[-1]
+        with_single_blanks = " ".join(question.split())
+        target = _plain(record.target)
+        samples[record.id] = _Asked(with_single_blanks, target)
     return samples
 
 
@@ -186,18 +197,22 @@ def _plain(target: Any) -> Any:
 def _fault_of_ids(
     theirs: Mapping[str, _Asked], ours: Mapping[str, _Asked], common: Sequence[str]
 ) -> str:
-    """Return why samples of one id are not known to be the same; empty if they are."""
+    """Return why samples with one id may differ; empty if they are known to be the same."""
     if not common:
         return "they have no sample id in common"
-    with_targets = [
-        id
-        for id in common
-        if theirs[id].target is not None and ours[id].target is not None
-    ]
-    differing = [id for id in with_targets if theirs[id].target != ours[id].target]
+    with_targets = 0
+    differing = []
+    for id in common:
+        their_target = theirs[id].target
+        our_target = ours[id].target
+        if their_target is None or our_target is None:
+            continue
+        with_targets += 1
+        if their_target != our_target:
+            differing.append(id)
     if differing:
         named = ", ".join(repr(id) for id in differing[:NAMED_IDS])
-        count = f"{len(differing)} of {len(with_targets)}"
+        count = f"{len(differing)} of {with_targets}"
         return f"they are different data: {count} samples of one id have other references ({named})"
     if with_targets or all(theirs[id].question == ours[id].question for id in common):
         return ""

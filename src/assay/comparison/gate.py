@@ -1,9 +1,9 @@
-"""The gate: does a run pass its policy? Intervals decide.
+"""The gate: decide by intervals whether a run passes its policy.
 
-A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that drop
-(non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it
-is inconclusive, and
-the check has the number of samples that would decide. Floors are decided by the number's own interval.
+A task that may drop by at most `max_drop` passes if the whole paired interval against the baseline is above that
+drop (non-inferiority), and fails if all of it is below. A small run therefore passes nothing by luck: it is
+inconclusive, and the check has the number of samples that would decide. Floors are decided by the number's own
+interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ SHARES = ("wilson", "clopper-pearson", "exact")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit, the numbers it is decided by, and the decision."""
+    """One limit, the numbers that decide it, and the decision."""
 
     name: str
     """Task and metric; with several models, the model, too."""
@@ -51,11 +51,11 @@ class Check:
     """The 95 % interval that decides: of the difference, or of the value."""
     n: int = 0
     is_anytime: bool = False
-    """True if the interval is valid at every look of a run that stopped early."""
+    """True if the interval is valid at every check of a run that stopped early."""
     reason: str = ""
     """Why the rule could not be decided, and what would decide it."""
     needed: int | None = None
-    """About how many samples would decide."""
+    """Estimated number of samples that would decide."""
 
     @property
     def limit(self) -> str:
@@ -187,7 +187,7 @@ def _checks(
     after: RunReader,
     baseline: str,
 ) -> list[Check]:
-    """Return one check for each limit; the more are decided together, the surer each failure must be."""
+    """Return one check for each limit. The more limits are decided together, the more certain each failure must be."""
     several_models = len({result.model for _, result in chosen}) > 1
     limits = [(rule, result, kind) for rule, result in chosen for kind in _kinds(rule)]
     together = len(limits)
@@ -414,7 +414,10 @@ def _decide(
     together: int,
     stderr: float | None = None,
 ) -> Check:
-    """Return the check with its decision. The value, turned so that more is better, must be at least `least`."""
+    """Return the check with its decision.
+
+    The value, with its sign changed if lower is better, must be at least `least`.
+    """
     assert check.ci is not None
     low, high = check.ci
     if not result.higher_is_better:
@@ -431,7 +434,7 @@ def _decide(
 
 
 def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
-    """Return the reader of a run that is finished and whole; raise UsageError for any other."""
+    """Return the reader of a finished and undamaged run. Raise UsageError for any other."""
     where = str(folder)
     try:
         reader = open_run(folder)
@@ -461,7 +464,7 @@ def _sound_run(folder: str | Path, policy: Policy) -> RunReader:
 
 
 def _without_verdict(result: Result) -> tuple[int, int]:
-    """Return how many samples have no verdict, and how many there are."""
+    """Return the number of samples without a verdict, and the number of all samples."""
     expected = result.n_expected or 0
     lost = sum(result.outcomes.get(str(outcome), 0) for outcome in UNRESOLVED)
     lost = max(lost, expected - result.n)

@@ -1,8 +1,7 @@
 """`assay leaderboard`: models over the tasks of some runs, every value with its interval, ranks with ties.
 
-A column is a protocol and a metric: numbers measured in other ways have columns of their own.
-Models are compared on the
-samples they share, column by column, and by the mean of all columns if these have one scale.
+A column is a protocol and a metric: numbers that were measured differently have separate columns. Models are
+compared on the samples they share, column by column, and by the mean of all columns if these have the same scale.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -335,7 +334,7 @@ class _Duels:
 def _is_one_scale(
     entries: Sequence[Entry], columns: Sequence[Column], values: Values
 ) -> bool:
-    """Return True if a mean over the columns is meaningful: all have the same scale, and more is better."""
+    """Return True if a mean over the columns is meaningful: all have the same scale, and higher is better."""
     scales = set()
     for column in columns:
         if not column.higher_is_better:
@@ -379,7 +378,7 @@ def _sort_key(
     columns: Sequence[Column],
     ranks: Mapping[Column | None, Mapping[str, Rank]],
 ) -> tuple[float, ...]:
-    """Return what entries are sorted by: those with a mean first, by it; the others by `_key_without_mean`."""
+    """Return the key by which entries are sorted: first those with a mean, by it; others by `_key_without_mean`."""
     if entry.mean is not None:
         return 0.0, -entry.mean.value
     return 1.0, *_key_without_mean(entry, columns, ranks)
@@ -404,7 +403,7 @@ def _key_without_mean(
 
 
 def _first_value(entry: Entry, columns: Sequence[Column]) -> float:
-    """Return the value in the first column that the entry has, turned so that more is better; 0 if it has none."""
+    """Return the value in the first column that the entry has, negated if lower is better; 0 if it has none."""
     for column in columns:
         if column in entry.numbers:
             result, _ = entry.numbers[column]

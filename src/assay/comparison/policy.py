@@ -1,4 +1,4 @@
-"""The policy of a gate: by how much each task may get worse, and what it must reach."""
+"""The policy of a gate: how much worse each task may get, and which values it must reach."""
 
 import math
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ class Rule:
     max_drop: float | None = None
     """How much worse than the baseline it may be, in the units of the metric."""
     min_value: float | None = None
-    """The least value of a metric that is better the higher it is."""
+    """The lowest allowed value of a metric for which higher is better."""
     max_value: float | None = None
-    """The highest value of a metric that is better the lower it is."""
+    """The highest allowed value of a metric for which lower is better."""
     min_above_floor: float | None = None
-    """How much better than its floor it must be: than agents that do nothing, or than guessing."""
+    """How much better than its floor it must be; the floor is the score of guessing or of agents that do nothing."""
     metric: str | None = None
     """The name of the number (default: the first of the task in the table)."""
 
@@ -163,7 +163,7 @@ def _unknown_keys(
 
 
 def _rule(plain: Mapping[str, Any], where: str, faults: list[AssayError]) -> Rule:
-    """Return the limits of a mapping; faults are added to the list."""
+    """Return the limits in a mapping. Faults are added to the list."""
     numbers: dict[str, float | None] = {}
     for key in ("max_drop", "min_value", "max_value", "min_above_floor"):
         value = plain.get(key)

@@ -1,7 +1,8 @@
 """Ranks with ties: the range of ranks a model may have, given which differences from others are significant.
 
-A model's best rank is behind all that are significantly better, its worst before all that are significantly worse. Two
-models that cannot be distinguished share ranks. p values are adjusted over all pairs by Holm's method.
+The best rank of a model comes after all models that are significantly better, its worst rank before all that are
+significantly worse. Two models that cannot be distinguished share ranks. p values are adjusted over all pairs by
+Holm's method.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,7 @@ class Duel:
 def rank(
     names: Sequence[str], duel: Callable[[str, str], Duel | None]
 ) -> Mapping[str, Rank]:
-    """Return the rank of each model; `duel` compares two of them, and gives None if they cannot be compared."""
+    """Return the rank of each model. `duel` compares two of them; it returns None if they cannot be compared."""
     pairs = []
     duels = []
     for pair in combinations(names, 2):

@@ -116,7 +116,7 @@ def rate(board: Leaderboard, method: str = "bradley-terry") -> list[RatedColumn]
 
 
 def _ranks(ratings: Ratings) -> Mapping[str, Rank]:
-    """Return ranks with ties: models whose difference may be chance share places."""
+    """Return ranks with ties: models whose difference may be chance share ranks."""
     values = {rating.name: rating.value for rating in ratings.ratings}
 
     def duel(first: str, second: str) -> Duel:
@@ -220,9 +220,9 @@ def csv(rated: Sequence[RatedColumn]) -> str:
 
 
 def remarks(rated: Sequence[RatedColumn]) -> Iterator[str]:
-    """Yield what a reader of the ratings must know."""
+    """Yield the notes that a reader of the ratings needs."""
     yield "400 points are odds of 10 to 1; the mean of all models is 1000"
     if any(column.ratings.covariance is not None for column in rated):
-        yield "a range of ranks: these models cannot be told apart (p after Holm)"
+        yield "a range of ranks: these models cannot be distinguished (p after Holm)"
     if any(column.ratings.method == "Elo" for column in rated):
         yield "Elo depends on the order of the samples and has no interval"

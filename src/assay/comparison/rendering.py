@@ -41,7 +41,7 @@ FLIPS = 50
 """How many changed samples of a number are listed by default."""
 MOST_SETTINGS = 8
 COMPARED = frozenset({"models"})
-"""Settings that are expected to differ, since they are compared."""
+"""Settings that are expected to differ because they are the subject of the comparison."""
 ANSWER_CHARACTERS = 48
 FEWEST_ANSWER_CHARACTERS = 10
 FLIP_HEADINGS = ("Sample", "Before", "After", "", "Answer before", "Answer after")
@@ -84,16 +84,19 @@ def _numbers(report: RunComparison, width: int) -> Iterator[str]:
 def _number_lines(row: Row, run_name: str, width: int) -> Iterator[str]:
     """Yield one number in a few lines: name and verdict, the values, the samples that changed."""
     arrow = "↑" if row.higher_is_better else "↓"
-    heading = f"{run_name}{row.task}.{row.metric} {arrow}  {row.verdict}"
+    name = f"{run_name}{row.task}.{row.metric}"
+    heading = f"{name} {arrow}  {row.verdict}"
     yield from wrap_line(heading, width)
     if row.paired is None:
         return
+
     cells = _cells(row)
     before, after, difference, interval, p = cells[3:8]
     better, worse, n = cells[8:11]
     values = f"  {before} → {after}, "
     values += f"difference {difference} {interval}, p {p}"
     yield from wrap_line(values, width)
+
     changed = f"  {better} better, {worse} worse of {n}"
     yield from wrap_line(changed, width)
 
@@ -149,7 +152,7 @@ def markdown(
 
 
 def _alert(lines: Sequence[str]) -> str:
-    """Return the lines as a warning box of GitHub; empty without any."""
+    """Return the lines as a warning box of GitHub; empty if there are none."""
     if not lines:
         return ""
     return "> [!WARNING]\n" + "\n".join(f"> {line}<br>" for line in lines)
@@ -160,7 +163,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def html(report: RunComparison) -> str:
-    """Return the comparison for a notebook, each difference drawn."""
+    """Return the comparison for a notebook, with a drawing of each difference."""
     ranges = _chart_ranges(report)
     headings, rows = table(report)
     column = headings.index("95 % interval") + 1
@@ -176,7 +179,7 @@ def html(report: RunComparison) -> str:
 
 
 def _inserted(cells: Sequence[str], column: int, cell: str) -> tuple[str, ...]:
-    """Return the cells with one more before a column."""
+    """Return the cells with another one inserted before a column."""
     return (*cells[:column], cell, *cells[column:])
 
 
@@ -296,7 +299,7 @@ def _interval_text(low: float | None, high: float | None) -> str:
 
 
 def footnotes(report: RunComparison) -> Iterator[str]:
-    """Yield why numbers were not compared, why an interval is unreliable, and the bootstrap of corpus numbers."""
+    """Yield why numbers were not compared, why intervals are unreliable, and the bootstrap of corpus numbers."""
     compared = 0
     for run, name in _named_runs(report):
         if len(report.runs) > 1:

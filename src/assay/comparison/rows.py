@@ -1,4 +1,4 @@
-"""The rows of a comparison: one number of a run and the same number of its baseline, and all of them."""
+"""The rows of a comparison: one number of a run with the same number of its baseline; and all rows together."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Row:
     baseline_task: str | None = None
     """The task of the baseline, if it has another name there."""
     baseline_ids: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """The id in the baseline of each sample whose id is another one there."""
+    """The id in the baseline of each sample that has another id there."""
     before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
     """The values of the baseline by sample id; `after` has those of the run."""
     after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
@@ -155,7 +155,7 @@ class Comparison:
     folder: str
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
-    """Damage, and what makes it another measurement: data, template, options, scorers."""
+    """Damage, and differences that make it another measurement: data, template, options, scorers."""
     settings: list[list[str]] = field(default_factory=list)
     """Name, value in the baseline and value in the run of each differing setting: options, versions, platform."""
     run: str = ""
@@ -164,7 +164,7 @@ class Comparison:
     """True if the baseline was changed after its run; the notes say how."""
 
     def sentence(self, name: str = "The later run") -> str:
-        """Return the comparison in one sentence; `name` is the name of the run in it."""
+        """Return the comparison in one sentence, in which `name` stands for the run."""
         return overall([row.to_plain() for row in self.rows], name)
 
     @property
@@ -195,7 +195,7 @@ def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
 
 
 def format_p(p: float | None) -> str:
-    """Return a p value as text; for very small ones their bound."""
+    """Return a p value as text; for very small values an upper bound."""
     if p is None:
         return "n/a"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

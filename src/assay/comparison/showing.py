@@ -1,8 +1,8 @@
-"""Statistical power: how wide one run's interval is, and which difference of two runs N samples can show.
+"""Statistical power: the width of one run's interval, and the difference of two runs that N samples can show.
 
-The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only if
-both exist. Otherwise it is assumed, and the answer says so: right-or-wrong scores differ half as often as those of two
-models that have nothing in common, other scores have a correlation of one half.
+The scores come from a finished run, or from assumptions. How much two runs on the same samples differ is known only
+if both exist. Otherwise it is assumed, and the output says so: right-or-wrong scores differ half as often as those
+of two unrelated models, and other scores have a correlation of one half.
 """
 
 import math

@@ -19,7 +19,7 @@ SampleValues = tuple[dict[str, float], dict[str, Hashable]]
 def sample_counts(
     reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
 ) -> tuple[Counts, Clusters]:
-    """Return the counts of each sample, those of its answers added up, and its cluster (or else itself).
+    """Return the counts of each sample, added up over its answers, and its cluster (or else itself).
 
     If several scorers have such counts, those whose sums give the number of the table are taken; if none do, both
     mappings are empty.
@@ -65,7 +65,7 @@ def _added_up(
 
 
 def _makes_the_number(counts: Counts, result: Result | None, recipe: Recipe) -> bool:
-    """Return True if the sums of the counts give the value in the table, or the run has no table."""
+    """Return True if the sums of the counts give the value in the table, or if the run has no table."""
     import numpy as np
 
     if result is None:
@@ -91,6 +91,14 @@ class Values:
         if key not in self._samples:
             self._samples[key] = reader.sample_values(result, model)
         return self._samples[key]
+
+    def weights(self, reader: RunReader, task: str, model: str) -> dict[str, float]:
+        """Return the weight of each sample by its id."""
+        weights: dict[str, float] = {}
+        for scorer in reader.scorers(task, model):
+            for record in reader.counted_scores(task, model, scorer):
+                weights[record.id] = 1.0 if record.weight is None else record.weight
+        return weights
 
     def counts(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 from ..runner.resume.recorded import way_of
 
 _WAYS = ("template", "to_sample", "shots", "options")
-"""Digests of how samples are put to a model; a different one makes another measurement."""
+"""Digests of how samples are presented to a model. A different one makes another measurement."""
 _OWN = frozenset({"output", "baseline"})
 """Settings that do not affect how a run was made: its folder, and its baseline."""
 LONGEST_SETTING = 300
@@ -15,7 +15,7 @@ Entry = Mapping[str, Any]
 
 
 def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return a line for each task that the two runs did not measure the same way."""
+    """Return a line for each task that the two runs measured differently."""
     by_model = {}
     by_task = {}
     for entry in before.get("cells", ()):
@@ -35,7 +35,7 @@ def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 
 def _changes(earlier: Entry, entry: Entry) -> list[str]:
-    """Return what differs between two entries: data, prompts, options, scorers, or else the protocol."""
+    """Return the differences between two entries: data, prompts, options, scorers, or else the protocol."""
     changed = []
     if earlier.get("data_sha256") != entry.get("data_sha256"):
         changed.append("data")
@@ -49,9 +49,9 @@ def _changes(earlier: Entry, entry: Entry) -> list[str]:
 
 
 def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
-    """Return True if two entries were asked or scored in other ways.
+    """Return True if two entries were asked or scored differently.
 
-    A scorer that only one of them has changes the protocol's id, and leaves the numbers of the others the same.
+    A scorer that only one of them has changes the protocol's id, but does not affect the numbers of the others.
     """
     if earlier.get("protocol") == entry.get("protocol"):
         return False
@@ -62,7 +62,7 @@ def _protocols_differ(earlier: Entry, entry: Entry) -> bool:
 
 
 def changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the scorers of both runs whose code or options are not the same."""
+    """Return the scorers of both runs whose code or options differ."""
     changed = []
     for name, digest in after.items():
         if name in before and before[name] != digest:
@@ -77,7 +77,7 @@ def _digest(entry: Entry, name: str) -> Any:
 def differing_settings(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[list[str]]:
-    """Return name, earlier and later value of each setting, version or platform that is not the same."""
+    """Return name, earlier and later value of each setting, version or platform that differs."""
     rows = []
     for name, *pair in _differences(before.get("config"), after.get("config")):
         if name not in _OWN:

@@ -14,41 +14,51 @@ Plain = Mapping[str, Any]
 
 def points(row: Plain) -> tuple[float, str]:
     """Return the factor and the unit of differences: those of shares are in points."""
-    is_share = tuple(row.get("scale") or ()) == SHARE or str(
-        row.get("test") or ""
-    ).startswith("McNemar")
-    return (100.0, " points") if is_share else (1.0, "")
+    scale = tuple(row.get("scale") or ())
+    test = str(row.get("test") or "")
+    if scale == SHARE or test.startswith("McNemar"):
+        return 100.0, " points"
+    return 1.0, ""
 
 
 def sentence(row: Plain, name: str = "The later run") -> str:
-    """Return one number in words, with its direction; `name` is the run that is compared with the baseline."""
+    """Return one number in words, with its direction. `name` is the run that is compared with the baseline."""
     if "refused" in row:
         return f"Not compared: {row['refused']}."
+    factor, _ = points(row)
+    digits = 1 if factor == 100 else 3
+    amount = _amount(row, name, digits)
+    interval = _interval(row, factor, digits)
+    return f"{amount}{interval}; {changes(row)}; {_p(row)}."
+
+
+def _amount(row: Plain, name: str, digits: int) -> str:
+    """Return the verdict with the size of the difference."""
     factor, unit = points(row)
     difference = row["difference"] * factor
-    digits = 1 if factor == 100 else 3
-    size = f"{abs(difference):.{digits}f}{unit}"
+    verdict = row["verdict"]
     is_low = not row["higher_is_better"]
     lower = " (lower is better)" if is_low else ""
-    way = "higher" if difference > 0 else "lower"
     if not difference:
-        begin = f"No difference{lower}"
-    elif row["verdict"] == "not distinguishable":
-        begin = (
-            f"The two cannot be told apart: {_within(name)} is {way} by {size}{lower}"
-        )
-    elif is_low:
-        begin = f"{name} is {row['verdict']}: {way} by {size}{lower}"
-    else:
-        begin = f"{name} is {row['verdict']} by {size}"
-    return f"{begin}{_interval(row, factor, digits)}; {changes(row)}; {_p(row)}."
+        return f"No difference{lower}"
+
+    way = "higher" if difference > 0 else "lower"
+    size = f"{abs(difference):.{digits}f}{unit}"
+    if verdict == "not distinguishable":
+        return f"The two cannot be distinguished: {_within(name)} is {way} by {size}{lower}"
+    if is_low:
+        return f"{name} is {verdict}: {way} by {size}{lower}"
+    return f"{name} is {verdict} by {size}"
 
 
 def changes(row: Plain) -> str:
     """Return how many samples changed either way; if lower is better, say which way is the good one."""
+    up = f"{row['wins']:,}"
+    down = f"{row['losses']:,}"
+    total = f"{row['n']:,}"
     if row["higher_is_better"]:
-        return f"{row['wins']:,} up, {row['losses']:,} down of {row['n']:,}"
-    return f"{row['losses']:,} better (lower), {row['wins']:,} worse (higher) of {row['n']:,}"
+        return f"{up} up, {down} down of {total}"
+    return f"{down} better (lower), {up} worse (higher) of {total}"
 
 
 def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
@@ -58,14 +68,17 @@ def overall(rows: Sequence[Plain], name: str = "The later run") -> str:
         return "Nothing could be compared."
     if len(compared) == 1:
         return sentence(compared[0], name)
-    counts = {
-        verdict: sum(row["verdict"] == verdict for row in compared)
-        for verdict in ("better", "worse")
-    }
-    rest = len(compared) - sum(counts.values())
-    parts = [f"{verdict} in {count}" for verdict, count in counts.items() if count]
-    parts += [f"not distinguishable in {rest}"] if rest else []
-    return f"Of {len(compared)} numbers {_within(name)} is {', '.join(parts)} (p values after Holm)."
+    parts = []
+    rest = len(compared)
+    for verdict in ("better", "worse"):
+        count = sum(row["verdict"] == verdict for row in compared)
+        rest -= count
+        if count:
+            parts.append(f"{verdict} in {count}")
+    if rest:
+        parts.append(f"not distinguishable in {rest}")
+    verdicts = ", ".join(parts)
+    return f"Of {len(compared)} numbers {_within(name)} is {verdicts} (p values after Holm)."
 
 
 def signed(value: float, digits: int) -> str:
@@ -74,7 +87,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def _within(name: str) -> str:
-    """Return a name for the middle of a sentence."""
+    """Return a name in the form for the middle of a sentence."""
     return "the later run" if name == "The later run" else name
 
 
@@ -85,12 +98,15 @@ def _interval(row: Plain, factor: float, digits: int) -> str:
     low, high = row["ci"]
     if row["difference"] < 0:
         low, high = -high, -low
-    ends = []
-    for end in (low, high):
-        number = end * factor + 0.0
-        text = f"{number:.{digits}f}"
-        ends.append(text.replace("-", "−"))
-    return f", 95 % interval {ends[0]} to {ends[1]}"
+    first = _end_text(low * factor, digits)
+    last = _end_text(high * factor, digits)
+    return f", 95 % interval {first} to {last}"
+
+
+def _end_text(end: float, digits: int) -> str:
+    """Return an end of an interval with a true minus; adding 0.0 makes -0.0 positive."""
+    text = f"{end + 0.0:.{digits}f}"
+    return text.replace("-", "−")
 
 
 def _p(row: Plain) -> str:

@@ -55,7 +55,7 @@ class Verdict:
     equal: int = 0
     differences: tuple[Difference, ...] = ()
     not_run: str = ""
-    """Why nothing was compared: a library that is not installed."""
+    """Why nothing was compared: a missing library."""
 
     @property
     def word(self) -> str:
@@ -66,7 +66,7 @@ class Verdict:
 
 
 def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
-    """Check the fixture against its own scorer, or against a given metric, for which corpus numbers are skipped."""
+    """Check the fixture with its own scorer, or with a given metric, for which corpus numbers are skipped."""
     try:
         if metric is None and fixture.function:
             return _verdict(fixture, _function_differences(fixture))

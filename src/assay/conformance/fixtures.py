@@ -40,9 +40,9 @@ class Fixture:
     """The cases of one metric under one protocol."""
 
     name: str
-    """`scorer@protocol`, as `vqa_accuracy@a013f00`."""
+    """`scorer@protocol`, such as `vqa_accuracy@a013f00`."""
     source: str
-    """Where the numbers come from."""
+    """The source of the numbers."""
     made_by: str
     """How they were produced: the command and the version."""
     cases: tuple[Case, ...]
@@ -55,7 +55,7 @@ class Fixture:
 
     @property
     def subject(self) -> str:
-        """The name of what is checked."""
+        """The name of the scorer or function to check."""
         return self.name.partition("@")[0]
 
 

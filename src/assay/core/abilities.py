@@ -31,7 +31,7 @@ class Abilities:
     roles: Literal["chat", "free", "any"] = "any"
     """`chat`: only system/user/assistant. `free`: only text completion. `any`: both."""
     chat: bool | None = None
-    """Whether it has a chat template, and so can be asked for a letter; `False`: a base model; `None`: unknown."""
+    """True if it has a chat template, so that it can be asked for a letter; `False`: a base model; `None`: unknown."""
     history: Literal["given", "own", "both"] = "given"
     """`given`: the full history is sent each round. `own`: the model keeps it as turn state. `both`: either works."""
     images_per_prompt: int | None = None
@@ -41,10 +41,10 @@ class Abilities:
     tools: bool = False
     """Takes tools with a prompt and may answer with calls of them."""
     unsure: frozenset[str] = frozenset()
-    """Abilities that a server may lack. They are used when the user asks for them, and never chosen by default."""
+    """Abilities that a server may lack. They are used if the user requests them, and never chosen by default."""
 
     def excess_images(self, media: Iterable[Media]) -> str:
-        """Return what is wrong if a prompt has more images than the model takes; empty if nothing is."""
+        """Return an error text if a prompt has more images than the model accepts; empty otherwise."""
         if self.images_per_prompt is None:
             return ""
         count = sum(medium.kind == "image" for medium in media)

@@ -37,7 +37,7 @@ def _context(file: str | None, folder: str | None) -> "ssl.SSLContext":
     try:
         return ssl.create_default_context(cafile=file, capath=folder if file else None)
     except ssl.SSLError as error:
-        raise _wrong(FILE, file, "which holds no certificate in PEM format") from error
+        raise _wrong(FILE, file, "which has no certificate in PEM format") from error
     except OSError as error:
         raise _wrong(FILE, file, f"which cannot be read ({error.strerror})") from error
 
@@ -52,7 +52,7 @@ def _check_folder(listed: str) -> None:
         raise _wrong(
             FOLDER,
             listed,
-            "which holds no certificate named by its hash, as `openssl rehash` names them",
+            "which has no certificate named by its hash (see `openssl rehash`)",
         )
 
 

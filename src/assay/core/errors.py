@@ -27,7 +27,7 @@ def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name most similar to `name`, ignoring case and `-`/`_`, or None if none is close."""
+    """Return the known name most similar to `name`, ignoring case and `-`/`_`; None if none is similar."""
     folded = {_fold(k): k for k in names}
     close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
@@ -46,7 +46,7 @@ def _fold(name: str) -> str:
 
 
 class AssayError(Exception):
-    """An error with its location and its fix. `str()` gives the line that is shown."""
+    """An error with its location and its fix. `str()` gives the line that users see."""
 
     exit_code = 1
 
@@ -269,7 +269,8 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
         is_ours = str(module).startswith("assay.") or file.startswith(
             _PACKAGE
         )  # `python -m` calls a module `__main__`
-        if not is_ours and "importlib" not in file:
+        is_frozen = file.startswith("<frozen ")  # the interpreter's own, such as exit()
+        if not is_ours and not is_frozen and "importlib" not in file:
             line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:
                 foreign = line

@@ -91,7 +91,7 @@ FORMATS = frozenset(
 
 
 Place = tuple[str | None, int | None, str | int | None]
-"""File, row and column of the cell that holds or names the medium."""
+"""File, row and column of the cell that contains or names the medium."""
 
 M = TypeVar("M", bound="Media")
 
@@ -181,7 +181,7 @@ class Media:
         return self._reader is _refuse
 
     def hold(self) -> None:
-        """Keep the current bytes, because the code that made the medium may overwrite its file or go on drawing."""
+        """Keep the current bytes, because the code that made the medium may overwrite its file or continue drawing."""
         if self._bytes is None:
             self._bytes, self._digest = self.data(), None
 
@@ -343,7 +343,7 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A video, for models that take one."""
+    """A video, for models that accept one."""
 
     kind = "video"
     __slots__ = ()

@@ -34,7 +34,7 @@ class Reasoning:
 
     text: str
     signature: str = ""
-    """Opaque text without which a service does not take its reasoning back after a tool call."""
+    """Opaque text that a service requires with its reasoning when it is sent back after a tool call."""
     kind: ClassVar[str] = "reasoning"
 
 
@@ -191,7 +191,7 @@ def _medium(kind: str, source: Any) -> Image | Audio | Video:
 
 
 def _with_parts(content: Any) -> Part:
-    """Return a content of a turn as a part, and the contents of a tool result as parts."""
+    """Return the content of a turn as a part, and the contents of a tool result as parts."""
     if isinstance(content, ToolResult):
         parts = tuple(as_part(inner) for inner in content.parts)
         return ToolResult(content.call_id, parts, content.error)
@@ -225,7 +225,7 @@ def as_message(turn: Any, *, default_role: str = "user") -> Message:
 
 
 def as_messages(value: Any) -> tuple[Message, ...]:
-    """Convert what a template returned to messages: a string is one user turn, a list is several turns or parts."""
+    """Convert the return value of a template to messages: a string is one user turn, a list several turns or parts."""
     if isinstance(value, str):
         return (Message("user", (Text(value),)),)
     if isinstance(value, (Message, Mapping, Media)):
@@ -250,9 +250,9 @@ def _is_turn(item: Mapping[str, Any]) -> bool:
 
 
 def link_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages with an id for each tool call, and each result joined to its call.
+    """Return the messages with an id for each tool call, and with each result linked to its call.
 
-    Raise `ValueError` for a result of a call that no earlier message makes.
+    Raise `ValueError` for a result whose call does not occur in an earlier message.
     """
     if not any(_has_tool_parts(message) for message in messages):
         return messages
@@ -345,7 +345,7 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 
 def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return role and text of each message with content, as written by `to_plain`. A medium becomes `[image]`."""
+    """Return role and text of each message with content, in the form of `to_plain`. A medium becomes `[image]`."""
     return tuple(
         (str(turn["role"]), _plain_text(turn["content"]))
         for turn in messages

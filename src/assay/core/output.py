@@ -8,14 +8,19 @@ from typing import Any
 from .media import Media
 from .message import Json, Part, Reasoning, Text, as_part
 from .quick import quick
-from .reasoning import ThinkTags, may_hold_reasoning, separate_text
+from .reasoning import (
+    ThinkTags,
+    begins_with_mark,
+    may_hold_reasoning,
+    separate_text,
+)
 from .sample import EMPTY
 from .tools import ToolCall
 
 MISSING = "missing_prediction"
-"""Error kind for a sample that a predictions file has no answer for. It is not an infrastructure error."""
+"""Error kind for a sample without an answer in a predictions file. It is not an infrastructure error."""
 LIMIT = "limit"
-"""In the details of an output: the limit at which its sample ended."""
+"""Key in the details of an output: the limit at which its sample ended."""
 INTERRUPTED = "interrupted"
 """Error kind of a helper model that the user stopped. There is no verdict."""
 
@@ -72,12 +77,12 @@ class Candidate:
 
     @property
     def has_reasoning(self) -> bool:
-        """True if the model reasoned before it answered, or reasoned only."""
+        """True if the model reasoned before it answered, or only reasoned."""
         return _has_reasoning(self.separated().parts)
 
     @property
     def has_answer(self) -> bool:
-        """True if there is more than reasoning: text, a medium or a structure."""
+        """True if there is anything besides reasoning: text, a medium or a structure."""
         for part in self.separated().parts:
             is_blank = isinstance(part, Text) and not part.text.strip()
             if not is_blank and not isinstance(part, Reasoning):
@@ -85,15 +90,16 @@ class Candidate:
         return False
 
     def separated(self, tags: ThinkTags = None) -> "Candidate":
-        """Return the same answer with reasoning in the text as a part of its own.
+        """Return the same answer with reasoning in the text as a separate part.
 
-        Nothing changes where reasoning is a part already, or where the text is verbatim.
+        Nothing changes where the text is verbatim. Where reasoning is a part already, as a server separated it, only a
+        block that begins the text is taken out: some servers leave one there.
         """
         parts = self.parts
         if self.verbatim:
             return self
         if _has_reasoning(parts):
-            return self
+            return self._without_leading_block()
         texts = [part.text for part in parts if isinstance(part, Text)]
         if not all(isinstance(text, str) for text in texts):
             return self  # reported as a broken answer elsewhere
@@ -110,7 +116,20 @@ class Candidate:
         if len(pieces) == len(joined) and all(map(is_, pieces, joined)):
             # None of the model's own marks; the marks of other models are part of its answer.
             return self.separated(False) if isinstance(tags, tuple) else self
-        return replace(self, parts=tuple(pieces))
+        return replace(self, parts=tuple(pieces), verbatim=isinstance(tags, tuple))
+
+    def _without_leading_block(self) -> "Candidate":
+        """Return the same answer with the block of reasoning that begins its first text as a part of its own."""
+        for index, part in enumerate(self.parts):
+            if not isinstance(part, Text):
+                continue
+            if not isinstance(part.text, str) or not begins_with_mark(part.text):
+                return self
+            pieces = _pieces(part, None)
+            return replace(
+                self, parts=(*self.parts[:index], *pieces, *self.parts[index + 1 :])
+            )
+        return self
 
     @property
     def media(self) -> tuple[Media, ...]:
@@ -219,14 +238,14 @@ class Output:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """All tool calls of the first candidate, in order; of every round in a task with rounds."""
+        """All tool calls of the first candidate, in order; in a task with rounds, those of every round."""
         if self.rounds:
             return tuple(c for entry in self.rounds for c in entry.output.last_calls)
         return self.last_calls
 
     @property
     def last_calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls of this answer alone, without earlier rounds."""
+        """The tool calls of this answer only, without earlier rounds."""
         return self.candidates[0].calls if self.candidates else ()
 
     @property
@@ -240,11 +259,11 @@ class Output:
         return self.candidates[0].stop_reason if self.candidates else None
 
     def only(self, index: int) -> "Output":
-        """Return the output with one candidate only, for scorers of single answers."""
+        """Return the output with only one candidate, for scorers of single answers."""
         return replace(self, candidates=(self.candidates[index],))
 
     def separated(self, tags: ThinkTags = None) -> "Output":
-        """Return the same output with the reasoning of each candidate as a part of its own."""
+        """Return the same output with the reasoning of each candidate as a separate part."""
         candidates = tuple(candidate.separated(tags) for candidate in self.candidates)
         if all(map(is_, candidates, self.candidates)):
             return self
@@ -260,7 +279,7 @@ def _has_reasoning(parts: tuple[Part, ...]) -> bool:
 
 
 def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
-    """Return the parts with texts that follow each other as one: a mark may be in a later one."""
+    """Return the parts with adjacent texts joined, because a closing mark may be in a later one."""
     joined: list[Part] = []
     for part in parts:
         if joined and isinstance(part, Text) and isinstance(joined[-1], Text):
@@ -271,7 +290,7 @@ def _joined_texts(parts: tuple[Part, ...]) -> list[Part]:
 
 
 def _pieces(text: Text, tags: ThinkTags) -> tuple[Part, ...]:
-    """Return a text as it is, or its reasoning and its answer."""
+    """Return the parts of a text: the text unchanged, or its reasoning and its answer."""
     separated = separate_text(text.text, tags)
     if separated is None:
         return (text,)
@@ -287,11 +306,11 @@ ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json", "calls")
 
 
 def as_output(value: Any) -> Output:
-    """Convert what a user's model returned to an `Output`.
+    """Convert the return value of a user's model to an `Output`.
 
-    Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of parts
-    of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s gives one candidate each.
-    Tool calls are `ToolCall`s, alone or in a list, or `{"calls": [{"name": …, "arguments": {…}}]}`.
+    Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of
+    parts of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s gives one
+    candidate each. Tool calls are `ToolCall`s, alone or in a list, or `{"calls": [{"name": …, "arguments": {…}}]}`.
     """
     if isinstance(value, Output):
         return value
@@ -312,9 +331,9 @@ def as_output(value: Any) -> Output:
 
 
 def is_mixed(value: Any) -> bool:
-    """Return True if a list holds parts of different kinds, which together form one answer.
+    """Return True if a list has parts of different kinds, which together form one answer.
 
-    Elements that may be whole answers, `Candidate`s and dictionaries of several parts, are not examined.
+    Elements that may be whole answers (`Candidate`s and dictionaries of several parts) are not examined.
     """
     if not isinstance(value, (list, tuple)):
         return False

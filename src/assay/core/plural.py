@@ -7,5 +7,5 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def note_line(note: str) -> str:
-    """Return a note as a line for people. A warning says itself that it is one."""
+    """Return a note as a line for people. A warning is marked as one in its own text."""
     return note if note.startswith("warning: ") else f"note: {note}"

@@ -42,11 +42,11 @@ class Template(Protocol):
 
     @property
     def source(self) -> str:
-        """Text that identifies what the prompts depend on."""
+        """Text that identifies everything on which the prompts depend."""
 
     @property
     def next_turn(self) -> Callable[..., Any] | None:
-        """`next(sample, turns)` of a template that leads a dialogue, else None."""
+        """`next(sample, turns)` of a template for dialogues, else None."""
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -62,9 +62,8 @@ class TemplateExtras(Protocol):
 class Model(Protocol):
     """Answers requests.
 
-    `generate` may be `async`; it then receives one request per call, with many calls in flight.
-    Optional members are listed
-    in `ModelExtras`, `Reporting`, `SizedByMemory`, `OnDevice` and `AnswersById`.
+    `generate` may be `async`; it then receives one request per call, with many calls in flight. Optional members
+    are listed in `ModelExtras`, `Reporting`, `SizedByMemory`, `OnDevice` and `AnswersById`.
     """
 
     @property
@@ -72,7 +71,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the model: weights digest, revision, endpoint. Part of every request key."""
+        """Properties that identify the model: weights digest, revision, endpoint. Part of every request key."""
 
     def generate(self, requests: Sequence[Request]) -> Any: ...
 
@@ -95,7 +94,7 @@ class ModelExtras(Protocol):
     preflight_loads: bool
     """True if `preflight` needs the weights."""
     think_tags: ThinkTags
-    """How the model marks reasoning in its text. Without it, all known forms are recognised."""
+    """How the model marks reasoning in its text. If it is not set, all known forms are recognised."""
     prompts_tools: bool
     """True if tools are written into the prompt as text; the protocol id then says so."""
     whole_dialogues: bool
@@ -110,7 +109,7 @@ class ModelExtras(Protocol):
         """Return the prompt in the form this model needs. The journal records it as sent."""
 
     def load(self) -> None:
-        """Prepare for requests, before the first one and its time limit."""
+        """Prepare for requests. Called before the first one; does not count towards its time limit."""
 
     def close(self) -> Any:
         """Release resources. May be `async`."""
@@ -119,7 +118,7 @@ class ModelExtras(Protocol):
         """End work in progress, because the user stopped the run."""
 
     def check_ready(self) -> None:
-        """Raise if a scorer's helper cannot start, before any model is called."""
+        """Raise if a scorer's helper cannot start. Called before any model is."""
 
     def refusal(self, prompt: Prompt) -> DataError | None:
         """Return why a request cannot carry the whole prompt, or None if it can; nothing is sent otherwise."""
@@ -128,7 +127,7 @@ class ModelExtras(Protocol):
         """Yield problems that the tokenizer reports for a prompt."""
 
     def write_under(self, folder: Path) -> None:
-        """Write its own files into the run folder from now on."""
+        """Write the model's own files into the run folder from now on."""
 
 
 @runtime_checkable
@@ -157,7 +156,7 @@ class Prefetching(Protocol):
 
 @runtime_checkable
 class SpreadOverGpus(Protocol):
-    """A local model that is asked in one copy for each GPU unless told otherwise."""
+    """A local model that runs in one copy for each GPU unless the user says otherwise."""
 
     def copies(self) -> int:
         """Return how many copies suit this machine; 1 if one is enough."""
@@ -187,21 +186,24 @@ class AnswersById(Protocol):
         """Stable identity used in request keys, for models whose `identity` changes as their file grows."""
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
-        """Return what an answer depends on besides the prompt. It becomes part of the request and of its key."""
+        """Return the values besides the prompt on which an answer depends.
+
+        They become part of the request and its key.
+        """
 
     def ids(self) -> Mapping[str, int]:
         """Return the known ids with the number of answers for each."""
 
 
 class ConversationStopped(Exception):
-    """The run was stopped: no further exchange takes place."""
+    """Raised if the run was stopped, so that no further exchange takes place."""
 
 
 class Conversation(Protocol):
-    """The exchanges of one sample with a model, each of which the run records."""
+    """The exchanges of one sample with a model. The run records each of them."""
 
     used: Any
-    """What the exchanges have used so far, as `tooling.limits.Used` counts it."""
+    """Resources that the exchanges have used so far, counted by `tooling.limits.Used`."""
 
     async def ask(self, prompt: Prompt) -> tuple[int, Output]:
         """Return the number of the exchange, from 0, and the answer. Raise `ConversationStopped` if none will come."""
@@ -224,7 +226,7 @@ class AsksThroughRun(Protocol):
         """Ask the inner model through these conversations from now on."""
 
     def plan_lines(self) -> Sequence[str]:
-        """Return what users should know before work."""
+        """Return lines that users should know before the run."""
 
 
 class Scorer(Protocol):
@@ -256,12 +258,14 @@ class ScorerExtras(Protocol):
     """Lowest and highest value, for all values or by name. None if there is no limit."""
     best_mark: float
     """For a judge: the grade of a perfect answer, used to probe the judge."""
+    role: str
+    """For a judge: the role of the model that it asks."""
     normalize: str
     """The normalizer applied to both texts, or `none`."""
     compares_text: bool
     """True if every character counts, so that the run notes where only the spelling differs."""
     keeps_unicode_form: bool
-    """True if its official rule compares characters as they are, so that the run notes differing Unicode forms."""
+    """True if its official rule compares characters unchanged, so that the run notes differing Unicode forms."""
     measures_transcripts: bool
     """True if answers are expected to repeat the reference, so that repetition is not reported as a leak."""
 
@@ -280,11 +284,20 @@ class Summarizer(Protocol):
     ) -> Iterable[Result]: ...
 
 
+class DriverExtras(Protocol):
+    """Optional members of a driver, which asks the model itself."""
+
+    takes_arguments: bool
+    """True if the tasks that it drives take arguments (`-T name=value`)."""
+
+
 class SummarizerExtras(Protocol):
     """Optional members of a summarizer."""
 
     pools: bool
     """True if it counts every answer separately, so that no reducer applies."""
+    applies_weights: bool
+    """True if it counts a row by its weight. Otherwise its numbers are flagged if rows have weights."""
     function: Callable[..., Any] | None
     """The user's original function, if it was adapted."""
 
@@ -320,5 +333,5 @@ class SummaryContext:
         )
 
     def as_share(self) -> "SummaryContext":
-        """Return the context of a number between 0 and 1 of which more is better."""
+        """Return the context of a number between 0 and 1 for which higher is better."""
         return replace(self, higher_is_better=True, bounds=(0.0, 1.0), scale=None)

@@ -1,7 +1,7 @@
 """Faster construction of frozen dataclasses that are created for every sample.
 
-A frozen dataclass sets its fields through `object.__setattr__`, which looks up each one by name. Classes decorated with
-`quick` set their slots directly, in about half the time. Everything else remains that of a dataclass.
+A frozen dataclass sets its fields through `object.__setattr__`, which looks up each one by name. Classes decorated
+with `quick` set their slots directly, in about half the time. Otherwise they are ordinary dataclasses.
 """
 
 from dataclasses import MISSING, fields
@@ -18,7 +18,7 @@ def quick(cls: type[T]) -> type[T]:
         name = field.name
         if not field.init or field.kw_only:
             raise TypeError(
-                f"{cls.__name__}.{name} is no parameter by place: leave the class a plain dataclass"
+                f"{cls.__name__}.{name} is not a positional parameter: leave the class a plain dataclass"
             )
         space[f"set_{name}"] = getattr(cls, name).__set__
         if field.default_factory is not MISSING:

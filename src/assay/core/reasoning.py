@@ -8,6 +8,7 @@ Scorers and judges must see the answer only. The rules, in this order:
 - A text that began with reasoning may have further closed blocks anywhere.
 - A closing mark without any opening mark before it ends reasoning that began in the prompt: many chat templates write
   the opening mark themselves.
+- A second closing mark that ends its line ends the reasoning once more: the model went on thinking.
 - A block that is never closed is reasoning up to the end, or up to a complete `<answer>…</answer>` in it.
 - Marks in code fences, and marks in backticks or quotes, are only talked about, and so are opening marks inside a line.
 - gpt-oss writes channels instead: what is in the `final` channel is the answer, and the rest is reasoning.
@@ -74,6 +75,8 @@ LEADING_WORDS = (
     ("Here is my thought process:", "Here is my response:"),
     # gpt-oss, where a decoder dropped its special tokens: analysisWe need to add.assistantfinal42
     ("analysis", "assistantfinal"),
+    # s1
+    ("<|im_start|>think", "<|im_start|>answer"),
     # Apriel
     ("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
     # Ollama's command line
@@ -81,20 +84,22 @@ LEADING_WORDS = (
     # Open WebUI
     ('<details type="reasoning"', "</details>"),
 )
-"""Words around reasoning that count only where the first begins the text and the second follows."""
+"""Words around reasoning that count only if the first ones begin the text and the second ones follow."""
 
 _NAMES = "|".join(TAG_NAMES)
 _ATTRIBUTES = r"""(?:\s+\w+="[^"<>]{0,100}")*"""
 _OPENING_TAG = rf"<[|｜]?\s?(?:{_NAMES}){_ATTRIBUTES}\s?[|｜]?>"
 _CLOSING_TAG = rf"<[|｜]?\s?/\s?[|｜]?(?:{_NAMES})\s?[|｜]?>"
 _FIRST_CHARACTERS = ("<", "[", "◁")
-_FINAL_WORDS = "[BEGIN FINAL RESPONSE]"
-"""Words before an answer that also count where the chat template wrote the words that open the reasoning (Apriel)."""
+_FINAL_WORDS = ("[BEGIN FINAL RESPONSE]", "<|im_start|>answer")
+"""Words before an answer that also count where the chat template wrote the opening words (Apriel, s1)."""
 _FIRST_WORDS = tuple(opening for opening, _ in LEADING_WORDS)
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _ANSWER_TAG = re.compile(
-    r"<(?P<name>answer|final_?answer)>(?:(?!</?(?P=name)>).)*</(?P=name)>",
+    r"<(?P<name>answer|final_?answer)>"
+    r"(?:(?!</?(?P=name)>).)*"  # no such tag inside
+    r"</(?P=name)>",
     re.IGNORECASE | re.DOTALL,
 )
 _ANSWER_BOUNDS = re.compile(
@@ -108,10 +113,12 @@ _ANSWER_BOUNDS = re.compile(
 _RESPONSE_TAG = re.compile(
     r"\s*<response>(.*)</response>\s*", re.IGNORECASE | re.DOTALL
 )
-"""The whole answer in one element, as Granite and ERNIE write it behind their reasoning."""
+"""The whole answer in one element, as Granite and ERNIE write it after their reasoning."""
 _UNSEEN = "\ufeff\u200b\u200c\u200d\u2060"
-# "<s>", "<|assistant|>", "<|im_start|>assistant", a byte order mark
-_BEFORE_TEXT = re.compile(rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<\|[\w▁]+\|>(?:assistant)?)*")
+# "<s>", "<|assistant|>", "<|im_start|>assistant", "<｜begin▁of▁sentence｜>", a byte order mark
+_BEFORE_TEXT = re.compile(
+    rf"(?:[\s{_UNSEEN}]|</?s>|<bos>|<[|｜][\w▁]+[|｜]>(?:assistant)?)*"
+)
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _TAG = re.compile(r"<[\w:|-]+>|\[[\w:|-]+\]")
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
@@ -136,20 +143,27 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A text with its reasoning taken out."""
+    """A text separated from its reasoning."""
 
     answer: str
     reasoning: str
     is_closed: bool = True
-    """False if the model never said that its reasoning was over."""
+    """False if the model never marked the end of its reasoning."""
 
 
 def may_hold_reasoning(text: str) -> bool:
-    """Return False for most texts without reasoning; a quick look only."""
+    """Return False for most texts without reasoning, after a quick check."""
     for character in _FIRST_CHARACTERS:  # a generator would take five times as long
         if character in text:
             return True
     return text.lstrip().startswith(_FIRST_WORDS)
+
+
+def begins_with_mark(text: str) -> bool:
+    """Return True if a known mark of reasoning begins a text."""
+    if not may_hold_reasoning(text):
+        return False
+    return _known_marks().match(text.lstrip()) is not None
 
 
 def separate_text(text: str, tags: ThinkTags = None) -> Separated | None:
@@ -174,7 +188,7 @@ def answer_of(text: str) -> str:
 
 
 def opening_mark_of(prompt: str) -> str:
-    """Return the opening mark, and the space after it, with which a prompt ends; empty if it ends with none.
+    """Return the opening mark at the end of a prompt, with the space after it; empty if it has none.
 
     The answer to such a prompt begins inside the reasoning.
     """
@@ -197,10 +211,10 @@ def is_mark(token: str) -> bool:
 
 
 def read_think_tags(value: Any, where: str) -> ThinkTags:
-    """Return what the option `think_tags` asks for; raise `UsageError` for anything else.
+    """Return the value of the option `think_tags`; raise `UsageError` for an invalid one.
 
-    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma or a
-    blank between them.
+    It takes true, false, a tag such as `<note>`, or an opening and a closing mark: a list, or a text with a comma
+    or a blank between them.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -262,26 +276,26 @@ class _BlockReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.start = 0
-        """Where the piece that is read now begins."""
+        """Index at which the current piece begins."""
         self.is_inside = False
         self.has_opened = False
-        """Whether any opening mark was met, even one that is only talked about."""
+        """True if there was an opening mark, even one that is only mentioned."""
         self.has_reasoning = False
         self.nested = 0
-        """Opening marks inside blocks that may still be closed."""
+        """Number of opening marks inside blocks that may still be closed."""
         self.answers: list[str] = []
         self.thoughts: list[str] = []
         self.pending: tuple[int, int] | None = None
         """Start and end of an opening mark inside a line, which counts if it is closed."""
 
     def skip_special_tokens(self, first: re.Match[str]) -> None:
-        """Begin behind invisible characters and special tokens if nothing else is before the first mark."""
+        """Begin after invisible characters and special tokens if nothing else is before the first mark."""
         before = _BEFORE_TEXT.match(self.text)
         if before is not None and before.end() == first.start():
             self.start = first.start()
 
     def read(self, mark: re.Match[str], *, is_in_code: bool) -> None:
-        """Take one mark into account."""
+        """Process one mark."""
         if mark["close"]:
             self._read_closing(mark, is_in_code)
         else:
@@ -311,8 +325,12 @@ class _BlockReader:
             self._end_earlier_reasoning(mark)
         elif not self.has_opened:
             self._end_earlier_reasoning(mark)
-        elif self.has_reasoning and not self.text[mark.end() :].strip():
+        elif not self.has_reasoning:
+            return
+        elif not self.text[mark.end() :].strip():
             self._drop_last(mark)
+        elif self.text[mark.end()] in "\r\n":
+            self._end_earlier_reasoning(mark)
 
     def _begins_line(self, position: int) -> bool:
         """Return True if only blanks are between this position and the start of its line or piece."""
@@ -337,7 +355,7 @@ class _BlockReader:
         self.is_inside = False
 
     def _end_earlier_reasoning(self, mark: re.Match[str]) -> None:
-        """Count everything up to a closing mark as reasoning."""
+        """Count everything before a closing mark as reasoning."""
         earlier = [*self.answers, self.text[self.start : mark.start()]]
         self.thoughts.extend(earlier)
         self.answers.clear()
@@ -367,7 +385,7 @@ class _BlockReader:
 
 
 def _separate_words(text: str) -> Separated | None:
-    """Read reasoning between words that begin the text, as `LEADING_WORDS` has them."""
+    """Read reasoning between the words in `LEADING_WORDS` that begin the text."""
     bare = text.lstrip()
     for opening, closing in LEADING_WORDS:
         if not bare.startswith(opening):
@@ -375,9 +393,10 @@ def _separate_words(text: str) -> Separated | None:
         thought, mark, answer = bare.removeprefix(opening).partition(closing)
         if mark:
             return Separated(_join([answer]), _thought([thought]))
-    thought, mark, answer = text.partition(_FINAL_WORDS)
-    if mark:
-        return Separated(_join([answer]), _thought([thought]))
+    for words in _FINAL_WORDS:
+        thought, mark, answer = text.partition(words)
+        if mark:
+            return Separated(_join([answer]), _thought([thought]))
     return None
 
 
@@ -420,7 +439,7 @@ def _until_channel_end(text: str) -> str:
 
 
 def _fence_positions(text: str) -> list[int]:
-    """Return where the lines are that open and close code fences."""
+    """Return the positions of the lines that open and close code fences."""
     if "```" not in text and "~~~" not in text:
         return []
     return [fence.start() for fence in _FENCE.finditer(text)]
@@ -439,7 +458,7 @@ def _is_quoted(text: str, mark: re.Match[str]) -> bool:
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """Return the pieces of an answer as one text, without the blank space that reasoning left."""
+    """Return the pieces of an answer as one text, without the blank space left by reasoning."""
     joined = ""
     for piece in map(_without_blank_start, pieces):
         if not piece.strip():
@@ -460,7 +479,7 @@ def _without_blank_start(piece: str) -> str:
 
 
 def _unwrap(answer: str) -> str:
-    """Return an answer without the `<response>` element around it."""
+    """Return an answer without its `<response>` element."""
     wrapped = _RESPONSE_TAG.fullmatch(answer)
     return answer if wrapped is None else _without_blank_start(wrapped[1]).rstrip()
 

@@ -67,7 +67,7 @@ class ScoreRecord:
     id: str
     scorer: str
     digest: str
-    """Digest of the scorer's code and options. When it changes, older lines are stale."""
+    """Digest of the scorer's code and options. If it changes, older lines are outdated."""
     values: Mapping[str, float | None]
     outcome: str
     epoch: int = 0
@@ -78,7 +78,7 @@ class ScoreRecord:
     group: str | None = None
     cluster: str | None = None
     order: int = 0
-    """Place of the sample in the data, so that results do not depend on who answered first."""
+    """Position of the sample in the data, so that results do not depend on the order of answers."""
     weight: float | None = None
     """Weight of the sample in a mean. None gives every sample the same weight."""
     kind: str = "score"
@@ -92,10 +92,10 @@ class ScoreRecord:
 
 
 CUT_ANSWERS = "cut_answers"
-"""In the details of a result: answers that ended because of `max_tokens` and were scored all the same."""
+"""Key in the details of a result: answers that ended because of `max_tokens` but were still scored."""
 
 FLOOR = "floor"
-"""In the details of a result: what agents that do nothing get, or the chance level. It has `value` and `agent`."""
+"""Key in the details of a result: the value of agents that do nothing, or the chance level, as `value` and `agent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Result:
     parsed_value: float | None = None
     """The value over answers that could be parsed."""
     bounds: tuple[float, float] | None = None
-    """Worst and best case: the unresolved samples all wrong, or all right."""
+    """Worst and best case, with all unresolved samples wrong or all right."""
     flags: tuple[str, ...] = ()
     higher_is_better: bool = True
     clusters: int | None = None
@@ -218,7 +218,7 @@ def whole_prompts(
 ) -> list[Sequence[Mapping[str, Any]]]:
     """Return the prompt of each round of a sample in full, from the records of all its rounds in order.
 
-    A later round of a tool task records only what is new: the model's calls and their results.
+    The record of a later round of a tool task has only the new messages: the model's calls and their results.
     """
     prompts: list[Sequence[Mapping[str, Any]]] = []
     for record in records:

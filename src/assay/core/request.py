@@ -1,8 +1,7 @@
 """Requests: exactly what a model is asked, and the key under which its answer is stored.
 
-The key is a hash of the model identity, the rendered messages (media by digest), options, hints,
-seed, repeat index and,
-if sampling is involved, the inputs of the random numbers. Batching and scheduling are never part of it.
+The key is a hash of the model identity, the rendered messages (media by digest), options, hints, seed, repeat index
+and, if sampling is involved, the inputs of the random numbers. Batching and scheduling are never part of it.
 """
 
 import hashlib
@@ -33,11 +32,11 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
     "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-math.inf, math.inf),
     "presence_penalty": (-math.inf, math.inf), "repetition_penalty": (0, math.inf),
 }  # fmt: skip
-"""Smallest and largest value of each. Infinite values are not allowed."""
+"""Smallest and largest value of each number. Infinite values are not allowed."""
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 """Options that services accept from -2 to 2. Checked where users set them, not where code builds a request."""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
-"""Options whose smallest value is itself not allowed."""
+"""Options that must be greater than their smallest value."""
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
 """Integer options and the smallest value of each. Some services use -1 to turn `top_k` off."""
 _WORDS = {
@@ -162,7 +161,7 @@ DEFAULT_OPTIONS = GenerateOptions()
 @quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages, and what kind of answer is requested."""
+    """Messages, and the kind of answer that is requested."""
 
     messages: tuple[Message, ...]
     produces: tuple[str, ...] = ("text",)
@@ -206,7 +205,7 @@ class Prompt:
 @quick
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to a model: a prompt and everything that may change the answer."""
+    """One request to a model: a prompt and everything else that may change the answer."""
 
     prompt: Prompt
     options: GenerateOptions = DEFAULT_OPTIONS
@@ -239,15 +238,14 @@ def seeds_of(
 ) -> tuple[int | None, str]:
     """Return the seed and the `draw` text of a request for one repeat of one sample.
 
-    This is the rule for all sampling. The random numbers of a candidate depend on the run's seed, the sample's id, the
-    repeat (epoch), the round of a dialogue and the candidate's number, and on nothing else: not on the number of
-    candidates, not on the batch, not on other samples with the same prompt.
+    This is the rule for all sampling. The random numbers of a candidate depend only on the run's seed, the sample's
+    id, the repeat (epoch), the round of a dialogue and the candidate's number. They do not depend on the number of
+    candidates, the batch, or other samples with the same prompt.
 
-    A model in this process derives its random numbers from `draw` and the candidate's number. A run
-    without a seed counts as
-    one more seed, so its draws are repeatable too. A service receives the integer, or nothing if the run has no seed.
-    The integer differs between samples, and the repeats of a sample are far enough apart that the candidates of one,
-    for which servers count up, never reach those of the next.
+    A model in this process derives its random numbers from `draw` and the candidate's number. A run without a seed
+    uses a fixed one, so its draws are repeatable, too. A service receives the integer, or nothing if the run has no
+    seed. The integer differs between samples. Servers count up for several candidates, so the repeats of a sample
+    are far enough apart that the candidates of one never reach those of the next.
     """
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
@@ -330,7 +328,7 @@ class KeyMaker:
         return digest.hexdigest()[:32]
 
     def _tools_of(self, prompt: Prompt) -> str:
-        """Return the part for tools, from a cache if the prompt before had the same ones."""
+        """Return the part for tools, from a cache if the previous prompt had the same ones."""
         settings = (prompt.tool_choice, prompt.parallel_calls)
         cached = self._tools
         if cached and cached[0] is prompt.tools and cached[1] == settings:

@@ -1,4 +1,4 @@
-"""Samples: one question for a model, with what is needed to score the answer."""
+"""Samples: one question for a model, with everything needed to score the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ REFERENCE_COLUMNS = ("references", "reference", "answers")
 """Columns that may hold a reference answer for each round of a dialogue. The first one present is used."""
 
 CHOICE_ORDER = "choice_order"
-"""The field of a sample with shuffled options that holds their letters in the data, in the order shown: `CABD`."""
+"""The field of a sample with shuffled options that has their original letters, in the order shown: `CABD`."""
 ORIGINAL_LETTER = "original_letter"
-"""The detail of a score that holds the letter which the chosen option has in the data, where options were shuffled."""
+"""The detail of a score with the letter that the chosen option has in the data, if options were shuffled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class AllOf:
 @quick
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question for a model, with what is needed to score the answer."""
+    """One question for a model, with everything needed to score the answer."""
 
     id: str
-    """Stable across runs. The store joins records on it."""
+    """Stable between runs. The store joins records by it."""
     input: str | tuple[Message, ...] = ""
     """The question as text, or as messages."""
     target: Any = None
@@ -48,7 +48,7 @@ class Sample:
     media: tuple[Media, ...] = ()
     """Images, audio clips and videos of the question, in the order shown."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Values to break results down by: `{"subject": "law"}` gives one line per subject."""
+    """Values for breakdowns: `{"subject": "law"}` gives one line per subject."""
     group: str | None = None
     """Samples scored together: rotations of one question, both questions about an image."""
     cluster: str | None = None
@@ -61,7 +61,7 @@ class Sample:
     """Tools of the row, besides those of the task."""
 
     def named(self, id: str) -> "Sample":
-        """Return the sample with another id. Written out because every converted row passes here."""
+        """Return the sample with another id. Written without `replace()` because it runs for every converted row."""
         return Sample(
             id,
             self.input,

@@ -10,11 +10,11 @@ from .sample import EMPTY
 
 
 class Outcome(StrEnum):
-    """How a sample ended. No answer is ever invented."""
+    """How a sample ended. An answer is never invented."""
 
     SCORED = "scored"
     UNPARSED = "unparsed"
-    """An answer arrived, but no rule could parse it. Counts as 0."""
+    """An answer arrived, but no rule could read it. Counts as 0."""
     REFUSED = "refused"
     TRUNCATED = "truncated"
     """Cut by the token limit, with nothing to extract. Counts as 0."""
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
     JUDGE_ERROR = "judge_error"
     DATA_ERROR = "data_error"
     LIMIT_TURNS = "limit:turns"
-    """The sample reached a limit of the run. What was there is scored, and its value counts."""
+    """The sample reached a limit of the run. Its answers so far are scored, and the value counts."""
     LIMIT_CALLS = "limit:calls"
     LIMIT_TOKENS = "limit:tokens"
     LIMIT_COST = "limit:cost"
@@ -42,7 +42,7 @@ LIMITS = frozenset(
 )
 """The sample ended at a limit, and its value counts like any other."""
 WITH_VALUE = LIMITS | {Outcome.SCORED}
-"""Outcomes whose value is that of the scorer."""
+"""Outcomes whose value is the scorer's."""
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})
 
 
@@ -54,20 +54,20 @@ class Score:
     value: float | Mapping[str, float] | None
     outcome: Outcome = Outcome.SCORED
     answer: str | None = None
-    """What was extracted from the output and compared."""
+    """The text that was extracted from the output and compared."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The rule that matched, counts to pool over a run, the judge's words."""
+    """The rule that matched, counts to pool over a run, the judge's reply."""
     candidates: tuple[float | None, ...] = ()
     """The value of each candidate if there were several. `value` then combines them."""
 
     @classmethod
     def unparsed(cls, **details: Any) -> "Score":
-        """Build the score of an answer that no rule could parse."""
+        """Return the score of an answer that no rule could read."""
         return cls(0.0, Outcome.UNPARSED, details=details)
 
     @classmethod
     def refused(cls, **details: Any) -> "Score":
-        """Build the score of an answer in which the model declined."""
+        """Return the score of an answer in which the model refused."""
         return cls(0.0, Outcome.REFUSED, details=details)
 
 
@@ -80,7 +80,7 @@ def named_values(score: Score, scorer: str) -> dict[str, float]:
 
 
 def as_score(value: Any) -> Score:
-    """Convert what a user's scorer returned, a number, a truth value or named numbers, to a `Score`."""
+    """Convert the return value of a user's scorer (a number, a truth value or named numbers) to a `Score`."""
     if isinstance(value, Score):
         return value
     if isinstance(value, (bool, int, float)):

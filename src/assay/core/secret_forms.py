@@ -1,4 +1,4 @@
-"""Spellings of secrets: how a known one may be encoded, and what keys, passwords and headers look like in text.
+"""Spellings of secrets: how a known one may be encoded, and the forms of keys, passwords and headers in text.
 
 Used by `core.secrets` only.
 """
@@ -64,14 +64,14 @@ _FROM = re.compile(r"[^\s\"'(),;]*")
 
 
 def has_known_form(text: str) -> bool:
-    """Return True if the text contains what looks like a key of a known service."""
+    """Return True if the text contains something in the form of a known service's key."""
     return _KEY.search(text) is not None
 
 
 def without_forms(
     text: str, hide: Callable[[str], str], is_file: Callable[[str], bool] | None = None
 ) -> str:
-    """Replace such keys in a text. A file name that looks like a key stays if `is_file` confirms it."""
+    """Replace such keys in a text. A file name in this form stays if `is_file` confirms it."""
 
     def replaced(key: re.Match[str]) -> str:
         if is_file is not None and "/" in text:

@@ -1,13 +1,11 @@
 """Secrets: which values are secret, how they may be spelled, and how they are redacted. No other module decides this.
 
-A value is secret because of its option's name, as a header, as a user or query parameter of a URL,
-by the form of a known
-service's keys, or because an environment variable with a secret's name holds it. Known secrets are remembered for the
-process; `without` and the store's `Redactor` search for every spelling.
+A value is secret because of its option's name, as a header, as a user or query parameter of a URL, by the form of a
+known service's keys, or because an environment variable with a secret's name has it. Known secrets are remembered
+for the process; `without` and the store's `Redactor` search for every spelling.
 
-Stored options contain `[redacted:…]` with a digest, so that a run with another value is another
-run. The digest is slow
-to compute and short: each guess at a short key is expensive, and many keys share a digest.
+Stored options contain `[redacted:…]` with a digest, so that a run with another value is another run. The digest is
+slow to compute and short: each guess at a short key is expensive, and many keys share a digest.
 """
 
 import hashlib
@@ -23,9 +21,9 @@ from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
 MARK = "[redacted]"
 """Replacement for a secret in everything that is written."""
 SHORTEST = 8
-"""Shorter values are common words. They are not searched for in prompts and answers."""
+"""Shorter values are common words. They are not searched in prompts and answers."""
 SHORTEST_WORD = 4
-"""Shorter values are not searched for in messages either. Values between the two limits must be whole words there."""
+"""Shorter values are not searched in messages either. Values between the two limits must be whole words there."""
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 """A value read from the environment, which may be stored as written."""
 HIDDEN = re.compile(r"\[redacted(?::[0-9a-f]+)?\]")
@@ -55,10 +53,17 @@ HARMLESS_MEMBERS = frozenset(
 )
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 # Option names are free: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
+_KEY_OF = "api|access|secret|private|auth|subscription"
+_TOKEN_OF = "auth|access|api|hf|bearer|refresh"
 _NAME = re.compile(
-    r"(?:.*(?:api|access|secret|private|auth|subscription)[_-]?)?keys?"
-    r"|(?:.*(?:auth|access|api|hf|bearer|refresh)[_-]?)?token"
-    r"|.*secret.*|.*passw(?:or)?d.*|.*passphrase.*|(?:.*[_-])?credentials?|(?:proxy[_-])?authorization|auth|bearer|cookie",
+    rf"(?:.*(?:{_KEY_OF})[_-]?)?keys?"  # "key", "api_key", "SSH-PRIVATE-KEYS"
+    rf"|(?:.*(?:{_TOKEN_OF})[_-]?)?token"  # "token", "hf_token"
+    r"|.*secret.*"  # "client_secret_id"
+    r"|.*passw(?:or)?d.*"  # "passwd", "db_password"
+    r"|.*passphrase.*"  # "key_passphrase"
+    r"|(?:.*[_-])?credentials?"  # "aws_credentials"
+    r"|(?:proxy[_-])?authorization"  # "Proxy-Authorization"
+    r"|auth|bearer|cookie",
     re.IGNORECASE,
 )
 _WITH_QUERY = re.compile(r"[\w.:/-]+\?[^=?]+=.*")
@@ -117,12 +122,12 @@ def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
 
 
 def learn(*options: Any) -> None:
-    """Remember the secrets among plain options."""
+    """Remember the secrets in plain options."""
     remember(secrets_of(list(options)))
 
 
 def remembered() -> tuple[int, Mapping[str, bool]]:
-    """Return all secrets so far, and a counter that grows with them."""
+    """Return all secrets so far, and a counter that increases with them."""
     return _changes, _is_given
 
 
@@ -172,7 +177,7 @@ def secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
-    """Return the secrets in an environment: under a secret's name, or as a password or key in a URL."""
+    """Return the secrets in an environment: values of variables with a secret's name, and passwords or keys in URLs."""
     variables = os.environ if variables is None else variables
     secrets = set(secret_variables(variables).values())
     # A variable may hold a URL with a password or a key, as those of proxies and endpoints do.
@@ -197,14 +202,14 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a message without known secrets, the given ones, and anything that looks like one."""
+    """Return a message without known secrets, the given ones, and anything in the form of a secret."""
     long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
     long_enough |= {secret for secret in _is_given if len(secret) >= SHORTEST_WORD}
     return scrub(cleared(text, long_enough | of_environment()))
 
 
 def scrub(text: str) -> str:
-    """Return a message without anything that looks like a secret: service keys, passwords in URLs, secret headers."""
+    """Return a message without anything in the form of a secret: service keys, passwords in URLs, secret headers."""
     return without_keys(hidden_forms(text, MARK, HIDDEN))
 
 

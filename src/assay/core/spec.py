@@ -22,7 +22,7 @@ _PROMPT_FILES = (".jinja", ".jinja2", ".j2", ".txt", ".md")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A registered name or a `file.py:attribute`, with the options to build it from."""
+    """A registered name or a `file.py:attribute`, with the options to build it."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -87,9 +87,9 @@ def _from_text(text: str, where: str | None) -> Spec:
 
 
 def scalar(text: str) -> Any:
-    """Return a truth value, None for `null`, a number in its plain form, JSON in brackets, or the text itself.
+    """Return a truth value, None for `null`, a number, JSON in brackets, or the text itself.
 
-    A number is read only where writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
+    A number is read only if writing it again gives the same text: `0012`, `12e4567`, `nan` and `1.10` stay text,
     since they may be a revision or a name. So does `none`. The component's annotation converts them if it accepts a
     number or None (`registry.fit_options`).
     """

@@ -14,7 +14,7 @@ class Fewshot:
 
     num: int = 0
     source: Any = None
-    """Where shots come from: a path, rows, or None for the task's own data (a sample is never its own shot)."""
+    """The source of shots: a path, rows, or None for the task's own data (a sample is never its own shot)."""
     split: str | None = None
     pick: Any = "random"
     """`first`, `random`, `sequential`, `similar`, or a function `(sample, pool, num, rng) -> samples`."""
@@ -43,7 +43,7 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One way to measure a task: what is asked, how it is scored, and what the model must support."""
+    """One way to measure a task: its prompt, its scorers, and the abilities that the model needs."""
 
     name: str
     """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
@@ -83,7 +83,7 @@ class Task:
     """How it is measured, if there is more than one way: `mmbench@circular`."""
     system: str | None = None
     headline: str = ""
-    """The metric that comes first in the table and counts in leaderboards: `overall`; empty: the first there is."""
+    """The metric that is first in the table and counts in leaderboards, such as `overall`; empty: the first one."""
     epochs: int = 1
     reducer: str = "mean"
     """How repeats of one sample become one value: mean, majority, max, pass@k."""
@@ -106,20 +106,22 @@ class Task:
     written.
     """
     needs: frozenset[str] = frozenset()
-    """Abilities the task requires: `likelihood`, `image`, `audio`, …"""
+    """Abilities that the task requires: `likelihood`, `image`, `audio`, …"""
     produces: tuple[str, ...] = ("text",)
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Passed to the model with every request. Empty, except for toolkits that pass a benchmark's name."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Models defined in the task's own files, by name. The first one is used if the run names none."""
     tools: tuple[Any, ...] = ()
-    """What the model may call: functions, names of tools, and toolboxes; see `assay.tooling`."""
+    """The tools that the model may call: functions, names of tools, and toolboxes; see `assay.tooling`."""
     mcp: tuple[str, ...] = ()
     """Commands of MCP servers whose tools the model may call."""
     tool_choice: str | None = None
     """`auto`, `none`, `required`, or the name of a tool. None leaves it to the service."""
     user: str | None = None
-    """Who talks with the model: a text for a model with the role `user`, with the columns of the row as Jinja."""
+    """The user who talks with the model: a text for a model with the role `user`, with the columns of the row as
+    Jinja.
+    """
     state: Any = None
     """A function of the sample that returns the state its tools share; scorers read it as `output.state`."""
     limits: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -178,7 +180,9 @@ class Suite:
     """Task names or tasks."""
     description: str = ""
     weights: Callable[[Mapping[str, int]], Mapping[str, float]] | None = None
-    """From the number of samples by task to the weight of each task in the overall score; None if there is none."""
+    """Returns the weight of each task in the overall score, from the number of samples by task; None if there is no
+    score.
+    """
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

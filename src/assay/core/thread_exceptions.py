@@ -8,7 +8,7 @@ import threading
 
 
 class _Nothing(BaseException):
-    """Raised and caught in a thread of its own, see `_clear_flag`."""
+    """Raised and caught in a separate thread, see `_clear_flag`."""
 
 
 def raise_in(thread: int, error: type[BaseException]) -> None:
@@ -18,7 +18,7 @@ def raise_in(thread: int, error: type[BaseException]) -> None:
 
 
 def take_back(thread: int) -> None:
-    """Take back an exception that a thread has not got yet."""
+    """Withdraw an exception that a thread has not received yet."""
     _set_exception(thread, None)
     _clear_flag()
 
@@ -27,8 +27,9 @@ def _clear_flag() -> None:
     """Clear the interpreter's flag "an exception waits in some thread".
 
     Otherwise it stays set as long as that thread is blocked, and Python 3.11 never ends a loop that a debugger or a
-    coverage tool traces meanwhile. Only a thread that gets such an exception clears the flag, so one is made for it.
-    The exceptions themselves stay where they are: a thread looks for its own whenever it hands on the interpreter lock.
+    coverage tool traces meanwhile. Only a thread that gets such an exception clears the flag, so one is made for
+    it. The exceptions themselves are not lost: a thread looks for its own whenever it releases the interpreter
+    lock.
     """
     thread = threading.Thread(target=_raise_and_catch)
     thread.start()

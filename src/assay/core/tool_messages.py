@@ -68,7 +68,7 @@ def read_tool_turn(turn: Mapping[str, Any]) -> ToolTurn | None:
         return _gemini_turn(role, parts)
     if turn.get("tool_calls") or turn.get("function_call"):
         return ToolTurn(role, (*_contents(turn), *_openai_calls(turn)))
-    if role in RESULT_TURNS and ("tool_call_id" in turn or "name" in turn):
+    if role in RESULT_TURNS:
         result = _openai_result(turn)
         return ToolTurn("tool", (result,))
     content = turn.get("content")
@@ -101,7 +101,7 @@ def _openai_calls(turn: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def _openai_call(call: Any) -> ToolCall:
-    """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without that frame."""
+    """Read `{"id": …, "function": {"name": …, "arguments": …}}`, or the function without the outer object."""
     if not isinstance(call, Mapping):
         raise ValueError(f"a tool call is an object, got {shorten(call)}")
     function = call.get("function")
@@ -123,7 +123,12 @@ def _openai_result(turn: Mapping[str, Any]) -> ToolResult:
     call_id = turn.get("tool_call_id")
     if not call_id:
         call_id = _UNLINKED + str(turn.get("name") or "")
-    return ToolResult(str(call_id), _contents(turn))
+    contents = _contents(turn)
+    content = turn.get("content")
+    if isinstance(content, Mapping) and "type" not in content:
+        value = {"type": "json", "value": content}
+        contents = (value,)
+    return ToolResult(str(call_id), contents)
 
 
 def _is_block(piece: Any) -> bool:
@@ -236,7 +241,7 @@ def _hermes_calls(text: str) -> list[ToolCall]:
 
 
 def _hermes_result(text: str) -> ToolResult:
-    """Return a result; the ones of Hermes name their tool: `{"name": …, "content": …}`."""
+    """Return a result. Hermes's results name their tool: `{"name": …, "content": …}`."""
     contents: tuple[Any, ...] = (text,)
     try:
         value = json.loads(text)
@@ -253,7 +258,7 @@ def _hermes_result(text: str) -> ToolResult:
 
 
 class CallLinks:
-    """Gives ids to calls without one, and joins results to calls, in the order of a conversation."""
+    """Gives ids to calls without one, and links results to calls, in the order of a conversation."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -272,7 +277,7 @@ class CallLinks:
         return call
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Return the result with the id of its call. Raise `ValueError` if no earlier call can be meant."""
+        """Return the result with the id of its call. Raise `ValueError` if there is no matching call."""
         call_id = result.call_id
         if call_id.startswith(_UNLINKED):
             call_id = self._named(call_id.removeprefix(_UNLINKED))
@@ -288,4 +293,6 @@ class CallLinks:
         for call_id, tool in self._open:
             if not name or tool == name:
                 return call_id
+        if not name:
+            raise ValueError("a tool result follows no call that lacks one")
         raise ValueError(f"a result of the tool {name!r} follows no call of it")

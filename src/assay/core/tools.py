@@ -23,7 +23,7 @@ TOOL_CHOICES = ("auto", "none", "required")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call, as the model sees it."""
+    """A function that a model may call, as it is described to the model."""
 
     name: str
     description: str = ""
@@ -50,7 +50,7 @@ class ToolCall:
     arguments: Mapping[str, Any] | str
     """Arguments by name. Text if the model wrote something that is not a JSON object."""
     signature: str = ""
-    """Opaque text that a service wants back with the call."""
+    """Opaque text that a service requires to be sent back with the call."""
     kind: ClassVar[str] = "tool_call"
 
     @property
@@ -79,9 +79,9 @@ class ToolResult:
     call_id: str
     parts: "tuple[Part, ...]" = ()
     error: str = ""
-    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is one.
+    """Why there is no result: `raised`, `timeout`, `unknown_tool`, `bad_arguments`, … Empty if there is a result.
 
-    The words for the model are in `parts`.
+    The message for the model is in `parts`.
     """
     kind: ClassVar[str] = "tool_result"
 
@@ -101,7 +101,7 @@ def part_words(part: Any) -> str:
 
 
 def read_arguments(value: Any) -> Mapping[str, Any] | str:
-    """Return the arguments of a call: a JSON object, or the text that is none.
+    """Return the arguments of a call: a JSON object, or the text if it is not one.
 
     Empty arguments are an empty object, because services write them for a tool without parameters.
     """
@@ -182,10 +182,29 @@ def _read_tool(entry: Mapping[str, Any]) -> Tool:
         schema = NO_PARAMETERS
     if not isinstance(schema, Mapping):
         raise ValueError(
-            f"the parameters of the tool {name!r} are no JSON schema: {shorten(schema)}"
+            f"the parameters of the tool {name!r} are not a JSON schema: {shorten(schema)}"
+        )
+    schema = with_usual_types(schema)
+    if not _may_be_object(schema):
+        raise ValueError(
+            f"the parameters of the tool {name!r} are not the schema of an object: {shorten(dict(schema))}"
         )
     description = declaration.get("description")
-    return Tool(name, str(description or ""), with_usual_types(schema))
+    return Tool(name, str(description or ""), schema)
+
+
+SCHEMA_KEYWORDS = frozenset(
+    {"properties", "$ref", "anyOf", "oneOf", "allOf", "additionalProperties"}
+)
+"""Keywords of which a schema without `type` has one, unless it is empty."""
+
+
+def _may_be_object(schema: Mapping[str, Any]) -> bool:
+    """Return True if the schema may be that of an object. No service takes another for parameters."""
+    kind = schema.get("type")
+    if kind is None:
+        return not schema or not SCHEMA_KEYWORDS.isdisjoint(schema)
+    return kind == "object" or (isinstance(kind, list) and "object" in kind)
 
 
 TYPE_NAMES = {
@@ -219,6 +238,17 @@ def with_usual_types(schema: Any) -> Any:
         result[key] = new
         is_changed = is_changed or new is not value
     return result if is_changed else schema
+
+
+def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
+    """Raise `ValueError` if a tool choice names a tool that is not offered."""
+    names = [tool.name for tool in tools]
+    if choice in TOOL_CHOICES or choice in names:
+        return
+    listed = ", ".join((*TOOL_CHOICES, *names))
+    raise ValueError(
+        f"the tool choice {shorten(choice)} is none of the tools: {listed}"
+    )
 
 
 def read_tool_choice(value: Any) -> str | None:

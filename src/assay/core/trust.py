@@ -1,8 +1,8 @@
-"""Which code may run: files that the command names, and none that only a foreign run folder asks for.
+"""Which code may run: files that the command names, but none that only a foreign run folder requests.
 
-`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If the folder was made by
-someone else, a `Gate` is active meanwhile: everything that starts code (user files, toolkits, workers, programs of
-scorers) calls `check` first.
+`assay score RUN` and `assay run --config RUN/run.json` read from `run.json` what to run. If someone else made the
+folder, a `Gate` is active while its settings are read: everything that starts code (user files, toolkits, workers,
+programs of scorers) calls `check` first.
 """
 
 import os
@@ -19,11 +19,11 @@ _inside = threading.local()
 
 
 class UntrustedCode(UsageError):
-    """Code that a foreign run folder asks for and the command does not name."""
+    """Raised for code that a foreign run folder requests and the command does not name."""
 
 
 class Gate:
-    """The names given on the command line, while the settings of a foreign run are read."""
+    """What the command line allows while the settings of another user's run folder are read."""
 
     def __init__(self, where: str, why: str, named: Iterable[Any] = ()) -> None:
         self.where, self.why = where, why
@@ -46,7 +46,7 @@ class Gate:
         return word in self._words
 
     def refusal(self, what: str, remedy: str) -> UntrustedCode:
-        """Return the error that reports what a foreign run asks for."""
+        """Return the error about a request of a foreign run."""
         return UntrustedCode(
             f"this run asks for {what}, and {self.why}",
             where=self.where,
@@ -69,7 +69,7 @@ def guarded(gate: Gate | None) -> Iterator[None]:
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Mark that allowed code is running. Files it loads itself are not checked."""
+    """Mark that allowed code is running. Files that this code loads itself are not checked."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     try:
         yield
@@ -102,7 +102,7 @@ def _file_of(text: str) -> str:
 
 
 def _texts(values: Any) -> Iterator[str]:
-    """Yield all words in a command's settings, including option names."""
+    """Yield all texts in a command's settings, including option names."""
     if isinstance(values, str):
         yield values
     elif isinstance(values, os.PathLike):

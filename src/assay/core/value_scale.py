@@ -8,13 +8,13 @@ from .errors import UsageError, shorten
 from .sample import EMPTY
 
 Bounds = tuple[float, float] | None
-"""The lowest and the highest value; `None` where there is none."""
+"""The lowest and the highest value; `None` if there is no such bound."""
 SHARE: Bounds = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """Which way is better, and between which ends values lie; `directions` and `ends` say it for some by name."""
+    """Which direction is better, and the bounds of values; `directions` and `ends` declare this by name."""
 
     higher_is_better: bool = True
     bounds: Bounds = SHARE
@@ -40,11 +40,11 @@ class ValueScale:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The values that are declared by name."""
+        """The values that have their own declaration."""
         return tuple(dict.fromkeys([*self.directions, *self.ends]))
 
     def of(self, name: str) -> "ValueScale":
-        """Return the scale of one value; a name made from it (`correct.majority`) has the same."""
+        """Return the scale of one value. A derived name (`correct.majority`) has the same scale."""
         if not self.names:
             return self
         return ValueScale(
@@ -54,7 +54,7 @@ class ValueScale:
 
     @property
     def worst(self) -> float | None:
-        """The worst value there is; 0 where more is better and no bounds are known; else `None`."""
+        """The worst possible value; 0 if higher is better and no bounds are known; else `None`."""
         if self.bounds is not None:
             return self.bounds[0] if self.higher_is_better else self.bounds[1]
         return 0.0 if self.higher_is_better else None

@@ -1,4 +1,4 @@
-"""Convert the value of one column to the part it plays: a question, an answer, an id, a conversation."""
+"""Convert the value of one column to its role: a question, an answer, an id, a conversation."""
 
 import math
 from collections.abc import Mapping
@@ -65,9 +65,8 @@ def as_weight(value: Any, column: str) -> float:
 def as_target(value: Any, source: Source = "file") -> Any:
     """Return the right answer: numbers as text, a list as a tuple of alternatives, NaN as None, the rest unchanged.
 
-    A value with two common spellings becomes a tuple of both, with the source's own first. These
-    are true and false, and
-    whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
+    A value with two common spellings becomes a tuple of both, with the source's own first. These are true and
+    false, and whole numbers in a typed column, where a single null turns all integers into floats such as `5.0`.
     """
     if isinstance(value, (list, tuple)):
         return tuple(
@@ -174,7 +173,7 @@ def _check_turns(conversation: tuple[Message, ...], column: str) -> None:
 
 
 def tools_of(value: Any, column: str, *, is_required: bool) -> tuple[Tool, ...]:
-    """Return the tools of a row. A column of other things has none, unless the row is a conversation."""
+    """Return the tools of a row. A column with other contents has none, unless the row is a conversation."""
     if is_missing(value) or value == "":
         return ()
     try:

@@ -69,7 +69,7 @@ def shows_order(template: Callable[[Sample], Prompt], sample: Sample) -> bool:
 
 
 def lists_own_options(sample: Sample) -> bool:
-    """Return True if the question itself lists every option behind its letter: "A) Paris B) Rome"."""
+    """Return True if the question itself lists every option after its letter: "A) Paris B) Rome"."""
     if isinstance(sample.input, str):
         question = sample.input
     else:

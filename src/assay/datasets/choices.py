@@ -20,7 +20,7 @@ from .faults import RowFault
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKED_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-"""A letter as some benchmarks write the right answer: `(A)` or `A.`"""
+"""A letter in a form that some benchmarks use for the right answer: `(A)` or `A.`"""
 Way = Literal["text", "index"]
 """How numbers among the right answers are read."""
 
@@ -113,15 +113,35 @@ def check_made_options(choices: Sequence[Any]) -> None:
     for number, option in enumerate(choices, 1):
         if isinstance(option, str):
             continue
-        kind = getattr(option, "kind", None)
-        fix = "write every option as text"
-        if kind is not None:
-            fix = f"put the {kind}s into `media` in order, and name them in `choices`: 'image 1', 'image 2'"
         raise RowFault(
-            f"option {number} is a {type(option).__name__}, not text",
+            f"option {number} is of type {type(option).__name__}, not text",
             column="choices",
-            fix=fix,
+            fix=_fix_of_option(option, "`media`"),
         )
+
+
+def _fix_of_option(option: Any, where: str) -> str:
+    """Return how to write an option that is not text; media belong elsewhere."""
+    kind = _kind_of_media(option)
+    if kind is None:
+        return "write every option as text"
+    where = where.format(kind=kind)
+    return f"put the {kind}s into {where} in order, and name them in the options: '{kind} 1', '{kind} 2'"
+
+
+def _kind_of_media(option: Any) -> str | None:
+    """Return `image`, `audio` or `video` if an option is one, or a dictionary that holds one; else None."""
+    kind = getattr(option, "kind", None)
+    if kind in MEDIA:
+        return str(kind)
+    if type(option).__module__.partition(".")[0] == "PIL":
+        return "image"
+    if isinstance(option, Mapping):
+        return next((name for name in MEDIA if name in option), None)
+    return None
+
+
+MEDIA = ("image", "audio", "video")
 
 
 def letter_of(
@@ -165,7 +185,7 @@ def letter_of(
 def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
     """Return how this answer must be read if only one reading is possible, else None.
 
-    Letters and labels decide nothing.
+    Letters and labels do not decide it.
     """
     by_text, by_index = readings(gold, texts, labels)
     if by_index is not None:
@@ -252,7 +272,7 @@ def _as_text(option: Any, number: int, column: str) -> str:
         f"option {number} is not text",
         column=column,
         got=option,
-        fix="write every option as text",
+        fix=_fix_of_option(option, "the column `{kind}`"),
     )
 
 

@@ -53,7 +53,7 @@ CONVENTION: dict[str, tuple[str, ...]] = {
         "transcript",
     ),
     "choices": ("options", "choices"),
-    "messages": ("messages", "conversation", "conversations"),
+    "messages": ("messages", "conversation", "conversations", "contents"),
     "turns": ("turns",),
     "tools": ("tools", "functions"),
     "group": (),
@@ -101,7 +101,7 @@ class Columns:
     is_index: bool | None = None
     """True if numbers in the target column are option indexes from 0, False if they are texts, None if undecided."""
     instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
-    """For each column matched by name: other columns for the same part, used if its cell is empty."""
+    """For each column matched by name: other columns for the same role, used if its cell is empty."""
     lacking: tuple[str, ...] = ()
     """Columns that were requested and are missing. Every row with these columns is faulty."""
     plain: bool = False
@@ -201,12 +201,12 @@ class Columns:
         )
 
     def for_row(self, row: Mapping[str, Any]) -> "Columns":
-        """Return a copy whose target is the column that this row's right answer is read from."""
+        """Return a copy whose target is the column from which this row's right answer is read."""
         target = self._filled(row, self.target)
         return self if target == self.target else replace(self, target=target)
 
     def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
-        """Return the column that holds a part of this row: another filled one if the usual column is empty."""
+        """Return the column for a role in this row; if the usual column is empty, another one that is filled."""
         if (
             column is None
             or column not in self.instead
@@ -231,7 +231,7 @@ class Columns:
         return self.is_index if is_said else _counts_options(column)
 
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
-        """Return the only possible reading of numbers in this row's answer, or `None` if it leaves both open."""
+        """Return the only possible reading of numbers in this row's answer; `None` if both are possible."""
         try:
             column = self._filled(row, self.target)
             if column is None:

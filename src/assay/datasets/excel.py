@@ -28,13 +28,11 @@ def write_excel(
     exact: list[tuple[int, int, str]] = []
 
     def cell(value: Any, row: int, column: int) -> Any:
+        if value is None or isinstance(value, (int, float, bool)):
+            return value
         if not isinstance(value, str):
-            return (
-                value
-                if value is None or isinstance(value, (int, float, bool))
-                else str(value)
-            )
-        text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
+            return str(value)
+        text = _representable(value)
         if text != value or value == "":
             exact.append((row, column, json.dumps(value)))
         entry = make_cell(sheet, value=text)
@@ -55,10 +53,7 @@ def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     try:
         table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         if EXACT_SHEET in book.sheetnames:
-            exact = _read_exact(book[EXACT_SHEET])
-            for (row, column), text in exact.items():
-                _pad(table[row], column + 1)
-                table[row][column] = text
+            _restore(table, _read_exact(book[EXACT_SHEET]))
     finally:
         book.close()
     if not table:
@@ -70,6 +65,29 @@ def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     return header, rows
 
 
+def _restore(table: list[list[Any]], exact: dict[tuple[int, int], str]) -> None:
+    """Put the exact texts into their cells, except where an edit has moved or changed a cell since."""
+    for (row, column), text in exact.items():
+        if row >= len(table):
+            continue
+        cells = table[row]
+        _pad(cells, column + 1)
+        as_stored = _comparable(_representable(text))
+        is_unchanged = _comparable(cells[column]) == as_stored
+        if is_unchanged:
+            cells[column] = text
+
+
+def _representable(text: str) -> str:
+    """Return what a cell can hold of a text."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)[:LONGEST_CELL]
+
+
+def _comparable(cell: Any) -> str:
+    """Return a cell as text without the escape sequences that readers remove."""
+    return "" if cell is None else str(cell).replace("x005F_", "")
+
+
 def _pad(cells: list[Any], width: int) -> None:
     """Append empty cells until the row has `width` cells."""
     missing = width - len(cells)
@@ -78,19 +96,27 @@ def _pad(cells: list[Any], width: int) -> None:
 
 def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
     """Write each text as ASCII JSON, cut into pieces that fit a cell."""
+    # The bar before each piece protects spaces at its ends and a leading `=`.
+    bar = "|"
+    size = LONGEST_CELL - len(bar)
     for row, column, text in cells:
-        for start in range(0, len(text), LONGEST_CELL - 1):
-            # The bar before each piece protects spaces at its ends and a leading `=`.
-            sheet.append([row, column, "|" + text[start : start + LONGEST_CELL - 1]])
+        for start in range(0, len(text), size):
+            piece = text[start : start + size]
+            sheet.append([row, column, bar + piece])
 
 
 def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
+    """Return the texts of the second sheet by row and column of the first."""
     pieces: dict[tuple[int, int], list[str]] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
-        pieces.setdefault((int(row), int(column)), []).append(str(piece)[1:])
-    return {
-        position: str(json.loads("".join(parts))) for position, parts in pieces.items()
-    }
+        position = (int(row), int(column))
+        without_bar = str(piece)[1:]
+        pieces.setdefault(position, []).append(without_bar)
+    texts = {}
+    for position, parts in pieces.items():
+        encoded = "".join(parts)
+        texts[position] = str(json.loads(encoded))
+    return texts
 
 
 def need_excel() -> None:

@@ -1,8 +1,7 @@
 """Files: find the shards that hold the rows of a path.
 
-The file name gives the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`; text
-formats also with `.gz` or
-`.zst`. A folder means all such files in it, in natural order of their names (2 before 10).
+The file name gives the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`; text formats also with
+`.gz` or `.zst`. A folder means all such files in it, in natural order of their names (2 before 10).
 """
 
 import errno

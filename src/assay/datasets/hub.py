@@ -24,7 +24,11 @@ from .undecoded import without_decoding
 PREFIXES = ("hf://", "hub:")
 _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _NAME = re.compile(
-    rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
+    r"(?:hf://(?:datasets/)?|hub:)"  # "hf://datasets/", "hub:"
+    rf"({_WORD}/{_WORD})"  # "openai/gsm8k"
+    rf"(?:@({_WORD}))?"  # "@main", the configuration
+    rf"(?:\?revision=({_WORD}))?"  # "?revision=v1.0"
+    rf"(?:#({_WORD}))?"  # "#test", the split
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]")
 """`https://host/x.csv`, also as a path has it: `https:/host/x.csv`."""

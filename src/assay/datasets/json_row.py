@@ -1,8 +1,8 @@
 """Parse one JSON object strictly, and say what is wrong and where if that fails.
 
-NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers
-accept them. msgspec
-parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the fault.
+NaN, a key given twice, half a surrogate pair and a zero byte are faults here, though other readers accept them.
+msgspec parses the good rows; only a row that it refuses, or that looks odd, is parsed again slowly to find the
+fault.
 """
 
 import json
@@ -16,8 +16,11 @@ from .faults import RowFault, too_long
 
 TAB, BACKSLASH = 9, 92
 _decode = msgspec.json.Decoder().decode
+_HIGH_SURROGATE = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW_SURROGATE_START = r"\\u[dD][c-fC-F]"
 _LONE_SURROGATE = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rf"{_HIGH_SURROGATE}(?!{_LOW_SURROGATE_START})"  # \ud83d alone
+    rf"|(?<!{_HIGH_SURROGATE}){_LOW_SURROGATE_START}[0-9a-fA-F]{{2}}"  # \ude00 alone
 )
 _LONG_INTEGER = re.compile(r"\d{400,}")
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")

@@ -1,9 +1,8 @@
 """Media columns: cells that are, or name, an image, an audio clip or a video.
 
-A cell may be a path (relative to the data file's folder), base64, a data URL, a URL if allowed, bytes, a Pillow image,
-an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list
-of these. Nothing is
-opened here: a `Media` reads its bytes when it needs them.
+A cell may be a path (relative to the data file's folder), base64, a data URL, a URL if allowed, bytes, a Pillow
+image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of these.
+Nothing is opened here: a `Media` reads its bytes when it needs them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,10 +56,9 @@ def media_columns(
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
     """Return the columns that hold media, and the requested columns that are missing.
 
-    The settings name columns: `image: photo`, several as `image: first,second`, none as an empty name. Otherwise only
-    `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case.
-    If there is no such
-    column, `file_name` may name files of any kind.
+    The settings name columns: `image: photo`, several as `image: first,second`, none as an empty name. Otherwise
+    only `unclaimed` columns are matched by name, one per kind: `image` before `image_path`, in any case. If there
+    is no such column, `file_name` may name files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}
@@ -175,9 +173,8 @@ def within_reach(
 def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
     """Return a function that opens the files a template names, checked by the same rules as those of the rows.
 
-    The media of a template that is itself data have a place. If the rows have no folder, such media
-    are confined to the
-    working folder.
+    The media of a template that is itself data have a place. If the rows have no folder, such media are confined to
+    the working folder.
     """
     has_folder = reach.folder is not None or reach.root is not None
 

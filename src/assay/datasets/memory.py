@@ -23,7 +23,7 @@ class Rows:
     columns: None = None
     seekable: bool = True
     folder: Path | None = None
-    """The folder of the file the rows come from; `None` for rows built by the user's own code."""
+    """The folder of the file from which the rows come; `None` for rows built by the user's own code."""
 
     @property
     def known_length(self) -> int:

@@ -1,4 +1,4 @@
-"""Open what a task names as its data and return `Samples`."""
+"""Open the data that a task names and return `Samples`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ class DataOptions(TypedDict, total=False):
     """Options of `open_dataset`."""
 
     columns: Mapping[str, str] | None
-    """Column names by the part they play: `{"target": "gold"}`."""
+    """Column names by role: `{"target": "gold"}`."""
     tags: Sequence[str]
     """Columns to break results down by."""
     cluster: str | None
@@ -108,7 +108,7 @@ def _root_of(source: Any, media_root: str | Path | None, where: str) -> Path | N
 
 
 def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
-    """Return the parts of a source, and whether they are those of the requested split alone.
+    """Return the parts of a source, and whether they contain only the requested split.
 
     A source is a path, a hub name, a list of rows, an iterator, or a function that returns rows.
     """

@@ -1,8 +1,7 @@
 """The allowlist for rows: which files and URLs the rows of a dataset may name.
 
-Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder
-of the data (or the
-one the user named). A URL is fetched only if the task or the run allows it.
+Rows are untrusted. A path in a cell is opened only if it is, with links resolved, inside the folder of the data (or
+the one the user named). A URL is fetched only if the task or the run allows it.
 """
 
 import os
@@ -43,7 +42,7 @@ class Reach:
         path = self._found(name, column, kind)
         if self._real and not is_inside(path, self._real):
             raise RowFault(
-                f"the {kind} file lies outside the data folder",
+                f"the {kind} file is outside the data folder",
                 column=column,
                 got=name,
                 fix="put it there, or name the folder that holds it: --media_root DIR",

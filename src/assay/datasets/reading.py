@@ -21,7 +21,7 @@ OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """Returns the mapping of a set of columns, given the mapping of the first rows."""
 Decide = Callable[[], Way | None]
-"""Returns how all rows together read numbers among the right answers; `None` if they do not show it, or disagree."""
+"""Returns how all rows together read numbers among the right answers; `None` if they are undecided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def sample_of(
     reach: Reach,
     decide: Decide,
 ) -> Sample:
-    """Return a row as a sample. If its right answer is ambiguous, read it as the other rows read theirs."""
+    """Return a row as a sample. If its right answer is ambiguous, it is read like those of the other rows."""
     try:
         return mapping.sample(row, sample_id, reach)
     except TwoReadings:

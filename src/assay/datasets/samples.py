@@ -1,4 +1,4 @@
-"""Samples: a dataset as the runner sees it, readable again and again, one row at a time.
+"""Samples: a dataset in the runner's form, which can be read repeatedly, one row at a time.
 
 A row that cannot be used becomes a `BadSample` and the stream continues. A file that cannot be used raises.
 """
@@ -68,7 +68,7 @@ class Samples:
 
     @property
     def own_reach(self) -> Reach:
-        """The files that a function of the task may name: the same as its rows."""
+        """The files that a function of the task may name, which are the same as for its rows."""
         return self.reach.beside(folder_of(self.shards[0]))
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
@@ -128,7 +128,7 @@ class Samples:
         return other
 
     def in_epoch(self, sample: Sample, epoch: int) -> Sample:
-        """Return the sample as it is asked in an epoch, with that epoch's own order of options if epochs have one."""
+        """Return the sample for an epoch, with that epoch's own order of options if epochs have one."""
         if not self.shuffles_each_epoch or not epoch or self.shuffle_choices is None:
             return sample
         names = tuple(name for name in sample.fields if name != CHOICE_ORDER)
@@ -149,7 +149,7 @@ class Samples:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files the rows come from; empty for rows in memory."""
+        """The files from which the rows come; empty for rows in memory."""
         return tuple(shard.path for shard in self.shards if shard.path is not None)
 
     @property
@@ -170,11 +170,10 @@ class Samples:
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return cheap evidence of whether the data changed.
+        """Return quickly computed evidence of whether the data changed.
 
-        That is size, time and digest of each file (of a large file, only its first bytes), or the
-        content or source of data in
-        memory.
+        That is size, time and digest of each file (of a large file, only its first bytes), or the content or source
+        of data in memory.
         """
         if self.files:
             return {"files": [_signs(path) for path in self.files]}
@@ -381,7 +380,7 @@ def _kind_of(sample: Sample) -> Kind:
 
 
 def _signs(path: Path) -> dict[str, Any]:
-    """Return what distinguishes a file from an earlier one with its name.
+    """Return the facts that distinguish a file from an earlier one with its name.
 
     The modification time alone is not enough, because archive tools and `cp -p` set it.
     """

@@ -48,7 +48,7 @@ class Shard(Protocol):
 
 
 def folder_of(shard: Shard) -> Path | None:
-    """Return the folder that relative paths in the rows of a shard start from."""
+    """Return the folder in which relative paths in the rows of a shard start."""
     return (
         shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
     )

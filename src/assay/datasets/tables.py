@@ -1,8 +1,7 @@
 """CSV and TSV: text cells under a header, read line by line, without guessing types.
 
-Quotes follow RFC 4180, in TSV files too, as pandas writes them. A quote matters only at the start
-of a cell. A row with
-too many or too few cells is a fault of that row only; its neighbours are not affected.
+Quotes follow RFC 4180, in TSV files too, as pandas writes them. A quote matters only at the start of a cell. A row
+with too many or too few cells is a fault of that row only; its neighbours are not affected.
 """
 
 import json
@@ -33,7 +32,7 @@ class Table(FileShard):
     _seen: tuple[str, tuple[int, int]] | None = field(
         default=None, init=False, repr=False
     )
-    """The sha256 of the file as some pass read it, and its size and time then."""
+    """The sha256 of the file from a complete reading, and its size and time at that moment."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -176,9 +175,8 @@ class Table(FileShard):
     ) -> list[str]:
         """Return the cells of a row with quotes, reading more lines while a quote is open.
 
-        An unclosed quote would swallow the rows after it. So if the row does not end up with as
-        many cells as the header, the
-        extra lines are put back and the fault belongs to the row where the quote opened.
+        An unclosed quote would swallow the rows after it. So if the row does not end up with as many cells as the
+        header, the extra lines are put back and the fault belongs to the row where the quote opened.
         """
         more_lines: list[Line] = []
         size = len(text)

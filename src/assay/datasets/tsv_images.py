@@ -1,9 +1,8 @@
 """Images of a TSV benchmark: base64 in the cell or in another row's cell, several in a list, or files by name.
 
-These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64
-characters is the index
-of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset of every
-row; after that single rows are read by offset, so memory holds only the offsets.
+These are the rules of VLMEvalKit for the columns `image` and `image_path`. A cell of at most 64 characters is the
+index of the row that holds the image (one hop). The first reference triggers one pass that records the byte offset
+of every row; after that single rows are read by offset, so memory holds only the offsets.
 """
 
 import os
@@ -49,9 +48,11 @@ class RowImages:
     ) -> None:
         self._lookup = lookup
         self._folders = tuple(folders)
-        """Folders that are searched for files named in `image_path`."""
+        """Folders in which files named in `image_path` are searched."""
         self._trusts_absolute = trusts_absolute
-        """True if an absolute path may lead out of the folders: the table is the user's own, not downloaded."""
+        """True if an absolute path may lead out of the folders, because the table is the user's own and not
+        downloaded.
+        """
         self._roots = [
             os.path.realpath(store_of(folder) or folder) for folder in folders
         ]
@@ -110,7 +111,7 @@ class RowImages:
         )
         if not any(is_inside(path, root) for root in self._roots):
             raise RowFault(
-                "the image file lies outside the data folder",
+                "the image file is outside the data folder",
                 column="image_path",
                 got=name,
                 fix=f"put it under {self._folders[0]}, or name the folder that holds it: --media_root DIR",

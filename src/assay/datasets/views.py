@@ -1,8 +1,7 @@
 """Views: part of a dataset, or all of it in another order.
 
-The parts apply in this order: ids, shuffle, limit, shard. So four shards of `limit=100` hold a
-hundred samples together.
-Without a shuffle, nothing after the last requested sample is read.
+The parts apply in this order: ids, shuffle, limit, shard. Four shards of `limit=100` therefore have a hundred
+samples together. Without a shuffle, nothing after the last requested sample is read.
 """
 
 import math
@@ -75,7 +74,7 @@ class View:
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Delegate what a view does not change to the samples: kind, files, fingerprint, digest."""
+        """Return attributes that a view does not change from the samples: kind, files, fingerprint, digest."""
         if name.startswith("_") or name == "samples":
             raise AttributeError(name)
         return getattr(self.samples, name)
@@ -210,9 +209,9 @@ def view(
 ) -> View:
     """Return a part of a dataset.
 
-    `limit` is a number, a fraction, or a range `"11-20"` counted from 1. `ids` selects samples.
-    `shard` is one of several
-    parts: `(0, 4)`, or `"1/4"` counted from 1. `shuffle` is the seed of a random order; None keeps the file's order.
+    `limit` is a number, a fraction, or a range `"11-20"` counted from 1. `ids` selects samples. `shard` is one of
+    several parts: `(0, 4)`, or `"1/4"` counted from 1. `shuffle` is the seed of a random order; None keeps the
+    file's order.
 
     Example: `view(samples, limit=100, shuffle=0, shard=(1, 4))`
     """

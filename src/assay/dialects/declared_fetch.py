@@ -1,10 +1,8 @@
 """Download a file that a toolkit's class declares by URL, to the path where that system looks for it.
 
-Downloads can be resumed: received bytes stay in a part file, and the next attempt requests the
-rest. The checksum (MD5 or
-sha256) is computed *after* the download; a file that does not match is never put in place. If no
-checksum is declared, a
-warning shows the digest.
+Downloads can be resumed: received bytes stay in a part file, and the next attempt requests the rest. The checksum
+(MD5 or sha256) is computed *after* the download; a file that does not match is never put in place. If no checksum
+is declared, a warning shows the digest.
 """
 
 import hashlib
@@ -60,7 +58,7 @@ def fetch_declared(
 
 
 def has_checksum(path: Path, checksum: str) -> bool:
-    """Return True if a file has this checksum. The answer is stored beside the file until the file changes."""
+    """Return True if a file has this checksum. The answer is stored next to the file until the file changes."""
     state = path.stat()
     memo = path.with_name(f".{path.name}.checked")
     signs = {
@@ -122,7 +120,7 @@ def _download(
         raise DataError(
             f"the download failed: {type(error).__name__}: {error}",
             file=url,
-            fix="try again: it goes on where it stopped",
+            fix="try again: it continues where it stopped",
         ) from error
     if is_beyond:
         part.unlink()  # The part is not a beginning of the file: start again.

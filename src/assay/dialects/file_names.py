@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 BYTES = 100
-"""Maximum bytes of one name, so that two of them and a suffix stay below the 255 bytes of a file system."""
+"""Most bytes of one name, so that two names and a suffix stay below the 255 bytes that file systems allow."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

@@ -1,13 +1,12 @@
 """Load files written for another toolkit. Only these files can import the toolkit's names.
 
-Such a file gets its own builtins whose `__import__` knows the dialect's names; so do the modules it
-imports. The rest of
-the process never sees those names: the modules are in `sys.modules` under a prefix.
+Such a file gets its own builtins, whose `__import__` knows the dialect's names; so do the modules it imports. The
+rest of the process never sees those names: the modules are in `sys.modules` under a prefix.
 
-One rule decides where a name comes from. assay's module comes first, if it replaces that name;
-otherwise the toolkit's:
-the tree of the file, the files in its folder, the installed package. A user's module that only shares its name
-with one of assay's, and none of its content, stays the user's. `placing` decides which module of the tree a file is.
+One rule decides where a name comes from. If assay replaces the name, its module is used; otherwise the toolkit's,
+from the file's tree, the folder of the file, or the installed package. A user's module that shares only its name
+with a module of assay, and none of its content, is used as it is. `placing` decides which module of the tree a file
+is.
 """
 
 import builtins
@@ -39,7 +38,7 @@ _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """Let a dialect that was requested by name hide the user's packages of its names in this context."""
+    """In this context, let an explicitly requested dialect hide the user's packages with the dialect's names."""
     token = _forced.set(dialect)
     try:
         yield
@@ -48,7 +47,7 @@ def forced(dialect: str | None) -> Iterator[None]:
 
 
 def stands_for(name: str, names: Mapping[str, str]) -> str | None:
-    """Return the module of assay that replaces a toolkit's name, by the longest known prefix, or `None`.
+    """Return the module of assay that replaces a toolkit's name, by the longest known prefix; `None` if there is none.
 
     `module: name name …` stands for a part of a module.
     """
@@ -73,9 +72,9 @@ def module_exists(real: str) -> bool:
 
 
 def replacement(real: str | None, guest: "Guest | None" = None) -> ModuleType | None:
-    """Return the module of assay that `stands_for` named, or a part of it, or `None` if there is none.
+    """Return the module of assay that `stands_for` named, or a part of it; `None` if it does not exist.
 
-    Names that depend on the guest, such as a registry, are those of `guest`.
+    Names that depend on the guest, such as a registry, are taken from `guest`.
     """
     if real is None:
         return None
@@ -114,7 +113,7 @@ class Guest:
             self._users, self._hidden = (set(), users)
         else:
             self._users, self._hidden = (users, set())
-        """Names of the user's modules that win over assay's; with `force` assay's modules hide them."""
+        """Names of the user's modules that are used instead of assay's. With `force`, assay's modules are used."""
         self._names = {
             name: real
             for name, real in names.items()
@@ -130,7 +129,7 @@ class Guest:
         self._outside = Outside(self._tops)
         mounted = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
         self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(mounted.encode()).hexdigest()[:8]}"
-        """The prefix of the names of these modules in `sys.modules`."""
+        """The prefix that the names of these modules have in `sys.modules`."""
         self._by_name: dict[str, ModuleType] = {}
         self._by_file: dict[Path, ModuleType] = {}
         self._is_served: dict[str, bool] = {}
@@ -143,7 +142,7 @@ class Guest:
     def of_file(
         cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False
     ) -> "Guest":
-        """Return the guest of a file: in the tree that contains it, else in the package its imports suggest."""
+        """Return the guest of a file: for the tree that contains it, else for the package that its imports suggest."""
         mounts = mounts_of(file, names)
         folder = mounts[-1].folder
         tops = {name.partition(".")[0] for name in names}
@@ -152,7 +151,7 @@ class Guest:
         return cls(dialect, names, folder, force=force, mounts=mounts)
 
     def load(self, path: str | Path) -> ModuleType:
-        """Return the module of a toolkit's file. Naming the file is consent to run it."""
+        """Return the module of a toolkit's file. By naming the file, the user has agreed to run it."""
         file = Path(path).expanduser().resolve()
         if file not in self._by_file and not file.is_file():
             raise UsageError("no such file", where=str(path))
@@ -173,11 +172,11 @@ class Guest:
         return self._import(name, fromlist=wanted)
 
     def provides(self, name: str) -> bool:
-        """Return True if a dotted name is the dialect's, or a library's in which the dialect replaces names."""
+        """Return True if the dialect provides a dotted name, or replaces names in the library of that name."""
         return name.partition(".")[0] in self._tops or name in self._libraries
 
     def is_library(self, name: str) -> bool:
-        """Return True if a name is a library's that only the toolkit's own files see with assay's names in it."""
+        """Return True for a library that only the toolkit's own files see with some of its names replaced."""
         return name in self._libraries
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
@@ -210,7 +209,7 @@ class Guest:
         return scope
 
     def _execute(self, file: Path, name: str | None = None) -> ModuleType:
-        """Run a file once, under the name its location gives it. Let its exceptions pass."""
+        """Run a file once, under the module name that its location gives it. Exceptions are not caught."""
         trust.check(file)
         with self._lock:
             if file in self._by_file:
@@ -252,7 +251,7 @@ class Guest:
         return f"outside_{digest}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
 
     def _is_users(self, name: str, names: Mapping[str, str]) -> bool:
-        """Return True if a name means the user's own module here, which only shares the name of one of assay's."""
+        """Return True if a name means the user's own module, which only shares its name with a module of assay."""
         if "." in name:
             return False
         own_file = next(
@@ -294,7 +293,7 @@ class Guest:
     def _absolute(
         self, name: str, scope: Mapping[str, Any] | None, level: int
     ) -> str | None:
-        """Return the dotted name of an import, or `None` for a relative one that leaves the toolkit's modules."""
+        """Return the dotted name of an import; `None` for a relative import that leaves the toolkit's modules."""
         if not level:
             return self._bare(name)
         package = str((scope or {}).get("__package__") or "")
@@ -310,7 +309,7 @@ class Guest:
     def _serves(self, name: str) -> bool:
         """Return True if this guest provides a name.
 
-        That is a name of the dialect, a file in the same folder, or a module that imports the dialect.
+        The name may belong to the dialect, to a file in the same folder, or to a module that imports the dialect.
         """
         is_served = self._is_served.get(name)
         if is_served is None:
@@ -352,7 +351,7 @@ class Guest:
     def _missing(
         self, what: str, name: str, scope: Mapping[str, Any] | None
     ) -> ModuleNotFoundError:
-        """Return an error that says what is missing, which file imports it, and where it was searched."""
+        """Return an error that says what is missing, which file imports it, and where assay searched."""
         top = name.partition(".")[0]
         folders = []
         for m in self._mounts:
@@ -427,18 +426,18 @@ class Guest:
         return inside or self._folder_of(name) is not None
 
     def has_own(self, name: str) -> bool:
-        """Return True if the user or a checkout has its own file for a dotted name that assay replaces."""
+        """Return True if the user or a checkout has a file for a dotted name that assay replaces."""
         return self._file_of(name) is not None
 
     def own_module(self, name: str) -> ModuleType:
-        """Return the module of that file."""
+        """Return the user's or the checkout's own module for a dotted name."""
         file = self._file_of(name)
         if file is None:
             raise ModuleNotFoundError(f"{self.root} has no module {name!r}", name=name)
         return self._execute(file, name)
 
     def _file_of(self, name: str) -> Path | None:
-        """Return the file of a name: the user's, upstream's, or that of an outside module that imports the dialect."""
+        """Return the file of a name: the user's, upstream's, or an outside module's that imports the dialect."""
         if name.partition(".")[0] in self._hidden:
             return None
         own_file = next(
@@ -530,9 +529,9 @@ class Guest:
     def _starred(
         self, name: str, module: Overlay, scope: Mapping[str, Any] | None
     ) -> list[str]:
-        """Return the names that `from … import *` adds from their module: only those the importing file uses.
+        """Return the names that a star import adds from a toolkit's module: only those that the importing file uses.
 
-        So no more of the tree is run than necessary.
+        This runs no more of the tree than necessary.
         """
         asker = (scope or {}).get("__file__")
         if asker:

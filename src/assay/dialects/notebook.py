@@ -1,11 +1,9 @@
 """Dialects in a notebook: make a dialect's names importable in the session, until `disable`.
 
-The importing code decides: cells, the prompt and the user's own files in the working folder get the names; any other
-file only if no package of that name is installed. Nothing is put into `sys.modules` under a
-dialect's names, so nothing
-is left behind. Typed code has no loader that could give it separate builtins, so only here `import`
-is replaced for the
-whole process.
+The importing code decides. Cells, code typed at the prompt and the user's own files in the working folder get the
+names; any other file gets them only if no package of that name is installed. Nothing is put into `sys.modules`
+under a dialect's names, so nothing is left behind. Typed code has no loader that could give it separate builtins.
+This is therefore the only place where `import` is replaced for the whole process.
 """
 
 import builtins
@@ -91,7 +89,7 @@ def _import_module(name: str, package: str | None = None) -> ModuleType:
 def _import_of_guest(
     name: str, scope: Mapping[str, Any], wanted: Sequence[str]
 ) -> ModuleType | None:
-    """Return the module that typed code gets for a name of an enabled dialect, or `None` to leave it to Python."""
+    """Return the module that typed code imports for a name of an enabled dialect; `None` leaves it to Python."""
     guest = next(
         (g for g in reversed(list(_guests.values())) if g.provides(name)), None
     )
@@ -105,9 +103,9 @@ def _import_of_guest(
 def _is_served(
     scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False
 ) -> bool:
-    """Return True if code is a cell, was typed at the prompt, or is a file that can only mean the dialect by the name.
+    """Return True if code can only mean the dialect by a name: a cell, typed code, or a suitable file.
 
-    That holds for the user's own files in the working folder, and for other files only if no package of that name is
+    Suitable are the user's own files in the working folder, and other files if no package of that name is
     installed.
     """
     file = scope.get("__file__")

@@ -1,8 +1,7 @@
 """Modules outside a toolkit's folder, on `PYTHONPATH` or installed, that import the toolkit's names.
 
-They are treated like the toolkit's own files. They are found by their text on their first import,
-or because the normal
-import failed on a toolkit's name.
+They are treated like the toolkit's own files. They are recognised by their text on their first import, or because
+the normal import failed on a toolkit's name.
 """
 
 import re
@@ -29,7 +28,10 @@ class Outside:
             )
 
     def is_guest(self, name: str) -> bool:
-        """Return True if a module is one of them. Modules that are already imported, or Python's own, are not."""
+        """Return True if a module imports the toolkit's names.
+
+        Imported modules and those of Python itself do not count.
+        """
         top = name.partition(".")[0]
         if top in self._mounts:
             return True
@@ -51,7 +53,7 @@ class Outside:
     def took_one_in(self, name: str, error: ModuleNotFoundError) -> bool:
         """Return True if an import failed because an outside module imports a toolkit's name.
 
-        From then on the module is one of them.
+        From then on that module belongs to the outside modules.
         """
         missing = (error.name or "").partition(".")[0]
         top = name.partition(".")[0]
@@ -86,7 +88,7 @@ class Outside:
 
 
 def installed_mount(top: str) -> Mount | None:
-    """Return the folder of an installed package or module, unless another file of this process made it importable."""
+    """Return the folder of an installed package or module; None if another file of this process made it importable."""
     spec = _found(top)
     # A folder without `__init__.py` is not an installed package: every folder of the working folder is one.
     if (

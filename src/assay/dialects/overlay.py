@@ -1,7 +1,7 @@
-"""Overlay: assay's module over the user's or upstream's module of the same name, which provides the missing names.
+"""Overlay: assay's module on top of the user's or upstream's module of the same name, which provides other names.
 
-Libraries appear to a dialect's files, and only to them, with some names replaced by assay's. A dialect's
-`claims.LIBRARIES` says which module provides them; for example `datasets.load_dataset` runs loading scripts.
+Only a dialect's files see libraries with some names replaced by assay's. A dialect's `claims.LIBRARIES` says which
+module provides them; for example `datasets.load_dataset` runs loading scripts.
 """
 
 import importlib
@@ -14,11 +14,11 @@ STANDS_IN = "STANDS_IN"
 """A module of assay with this attribute is used only if upstream's own file is missing."""
 
 Find = Callable[[str], Any]
-"""Returns the value of a name of their module. Raises `AttributeError`."""
+"""Returns the value of a name in the other module. Raises `AttributeError`."""
 
 
 class Overlay(ModuleType):
-    """assay's names first, theirs for the rest. Their module is run only when one of its names is needed."""
+    """assay's names first, then those of the other module, which is run only when one of its names is needed."""
 
     def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
         if ours is None:
@@ -53,7 +53,7 @@ class Overlay(ModuleType):
         return value
 
     def __setattr__(self, attribute: str, value: Any) -> None:
-        """Replace a name; if it is assay's, also where assay's own functions look it up."""
+        """Replace a name. If it is assay's, replace it also in the module where assay's own functions look it up."""
         super().__setattr__(attribute, value)
         ours = self.__dict__.get("_ours")
         if (
@@ -75,7 +75,7 @@ class Overlay(ModuleType):
 class Part(ModuleType):
     """Some names of one of assay's modules: those that one module of a toolkit has.
 
-    Names that the module makes on access, by its own `__getattr__`, work here too.
+    Names that the module creates on access, in its own `__getattr__`, are supported, too.
     """
 
     def __init__(self, module: ModuleType, names: Sequence[str]) -> None:

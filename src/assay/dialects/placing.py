@@ -1,8 +1,8 @@
-"""Decide which module of a toolkit's tree a file is, so that its relative imports work as they did there.
+"""Decide which module of a toolkit's tree a file is, so that its relative imports work as in that tree.
 
-A file under a folder of the tree's name (`vlmeval/dataset/mine.py`) is the module its path says. For a file outside of
-any tree, the packages of the facade are tried, and the one in which most of its relative imports are found wins. A
-dialect declares only its names for this.
+A file below a folder with the tree's name (`vlmeval/dataset/mine.py`) is the module that its path names. For a file
+outside of any tree, assay tries the packages of the facade and chooses the one in which most of the file's relative
+imports exist. A dialect only has to declare its names.
 """
 
 import importlib.util
@@ -38,7 +38,7 @@ class Mount:
         return module_file(path) if path is not None else None
 
     def name_of(self, file: Path) -> str | None:
-        """Return the dotted name of a file, or `None` if it is elsewhere."""
+        """Return the dotted name of a file; `None` if it is not below the folder."""
         if not file.is_relative_to(self.folder):
             return None
         parts = list(file.relative_to(self.folder).with_suffix("").parts)
@@ -61,7 +61,7 @@ def module_file(place: Path) -> Path | None:
 
 
 def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
-    """Return the folders that hold the modules around a toolkit's file, the nearest first."""
+    """Return the folders with the modules around a toolkit's file, the nearest first."""
     file = file.resolve()
     root = tree_above(file, names)
     if root is not None:
@@ -74,7 +74,7 @@ def mounts_of(file: Path, names: Mapping[str, str]) -> tuple[Mount, ...]:
 
 
 def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
-    """Return the folder that holds the toolkit's package, for a file inside such a package; the innermost."""
+    """Return the innermost folder around a file that contains the toolkit's package."""
     tops = {name.partition(".")[0] for name in names}
     for folder in file.parents:
         if folder.name in tops and _is_tree(folder, names):
@@ -84,7 +84,7 @@ def tree_above(file: Path, names: Mapping[str, str]) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class FacadeModule:
-    """A module that assay replaces: the file of its replacement, and the names of it that count, or None for all."""
+    """A module that assay replaces: the file of its replacement, and the names of it that are offered; None for all."""
 
     file: Path
     part: frozenset[str] | None = None
@@ -98,7 +98,7 @@ class FacadeModule:
 
 
 def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
-    """Return True if a folder has parts that the facade of the same name has too."""
+    """Return True if a folder contains modules that the facade of the same name has, too."""
     parts = _children(folder.name, facade_files(tuple(names.items())))
     return any(
         (folder / part).is_dir() or (folder / f"{part}.py").is_file() for part in parts
@@ -106,7 +106,7 @@ def _is_tree(folder: Path, names: Mapping[str, str]) -> bool:
 
 
 def home_of(file: Path, names: Mapping[str, str]) -> str | None:
-    """Return the package a single file was written for, or `None` if its relative imports do not fit the facade."""
+    """Return the package for which a single file was written; `None` if its relative imports do not fit the facade."""
     nodes = []
     for node in names_in(file).imports:
         if node.level and not _is_beside(file, node, names):
@@ -123,7 +123,7 @@ def home_of(file: Path, names: Mapping[str, str]) -> str | None:
 
 
 def _packages(modules: Mapping[str, FacadeModule], folder: str) -> Iterator[str]:
-    """Yield packages of the facade, those near the top first; then possible user packages inside each."""
+    """Yield packages of the facade, those near the top first, each followed by possible user packages inside it."""
     names = set()
     for name, module in modules.items():
         if "." in name:
@@ -161,7 +161,7 @@ def _score(
 def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
     """Return True if an import finds a file of the user's own, which proves nothing.
 
-    A copy of upstream's does not count.
+    A copy of upstream's file does not count as the user's own.
     """
     imported = _imported_file(file, node)
     if imported is None:
@@ -177,7 +177,7 @@ def _is_beside(file: Path, node: ImportFrom, names: Mapping[str, str]) -> bool:
 
 
 def _imported_file(file: Path, node: ImportFrom) -> Path | None:
-    """Return the file on disk that a relative import names, or `None` if it has no module or no file."""
+    """Return the file on disk that a relative import names; `None` if it names no module or there is no file."""
     folder = file.parents[min(node.level, len(file.parents)) - 1]
     if node.module:
         return module_file(folder.joinpath(*node.module.split(".")))
@@ -195,7 +195,7 @@ def _offered(ours: Path) -> frozenset[str]:
 
 
 def absolute_name(package: str, module: str, level: int) -> str | None:
-    """Return the dotted name of a relative import in a package, or `None` if it leads beyond the top."""
+    """Return the dotted name of a relative import in a package; `None` if it leads above the top."""
     parts = package.split(".") if package else []
     if level - 1 >= len(parts):
         return None
@@ -215,7 +215,7 @@ def _modules_inside(name: str, folder: Path) -> dict[str, FacadeModule]:
 
 
 def facade_files(names: tuple[tuple[str, str], ...]) -> Mapping[str, FacadeModule]:
-    """Return every module that assay replaces, by the toolkit's name, with assay's file. None of them is run."""
+    """Return every module that assay replaces, by the toolkit's name, with assay's file. No module is run."""
     modules: dict[str, FacadeModule] = {}
     for name, real in names:
         module_name, _, part = real.partition(":")
@@ -256,7 +256,7 @@ def _folder_of(real: str) -> Path | None:
 def is_upstreams(theirs: Path, name: str, names: Mapping[str, str]) -> bool:
     """Return True if a user's file or package is upstream's: it offers names that assay's replacement offers.
 
-    A user may have a `pipeline.py` or `tasks/` that has nothing to do with the toolkit: those share no name.
+    A user may have a `pipeline.py` or `tasks/` that is unrelated to the toolkit. It shares none of these names.
     """
     modules = facade_files(tuple(names.items()))
     offered = names_in(theirs).exported

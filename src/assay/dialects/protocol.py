@@ -1,7 +1,8 @@
 """Choose between assay's rule and upstream's own rule for a dialect, where the two differ.
 
-assay's rule is the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream` of a
-dialect's command choose upstream's for the rest of the process. A facade calls `is_upstream(NAME)` where they differ.
+assay's rule is the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream` of
+a dialect's command choose upstream's for the rest of the process. A facade calls `is_upstream(NAME)` where the
+rules differ.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +14,11 @@ from ..core import EMPTY, UsageError
 OURS = "assay"
 UPSTREAM = "upstream"
 DOCUMENTED = "upstream@documented"
-"""Upstream's rules of the revision that its how-to document describes, if that is not the newest."""
+"""Upstream's rules in the revision that its how-to document describes, if that is not the newest."""
 
 _upstream: dict[str, str] = {}
 _here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
-"""Rules for one piece of work only, which override those of the process."""
+"""Rules for the current piece of work, which override those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:

@@ -1,9 +1,8 @@
-"""Recognise the toolkit that a file or folder is written for, by its imports or its layout.
+"""Recognise the toolkit for which a file or folder is written, by its imports or its layout.
 
-The file is not run for this. Each dialect has a light module with two functions: `claims(path,
-imports)` returns a reason
-in words or `None`; `tasks(path, run)` returns the tasks. `@upstream` after a file or folder requests the tasks as the
-original system measures them, which the dialect's `as_upstream(path, run)` returns.
+The file is not run for this. Each dialect has a light module with two functions: `claims(path, imports)` returns a
+reason in words or `None`; `tasks(path, run)` returns the tasks. `@upstream` after a file or folder requests the
+tasks as the original system measures them, which the dialect's `as_upstream(path, run)` returns.
 """
 
 import ast
@@ -56,7 +55,7 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
 def is_whole(reference: str) -> bool:
     """Return True if a reference is a file or folder, or one name in it.
 
-    `file.py:dataset/evaluator` is not, because it has further parts.
+    `file.py:dataset/evaluator` has further parts, so the result is False.
     """
     path, attribute = split_reference(reference)
     return Path(path).expanduser().exists() and "/" not in (attribute or "")
@@ -72,7 +71,7 @@ def _as_upstream(dialect: str) -> Any:
 
 
 def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
-    """Return True if a bare name is a task of a folder that is also listed: that folder returns its tasks itself."""
+    """Return True if a bare name is a task of a folder that is also listed, since that folder returns its own tasks."""
     if Path(reference).suffix or Path(reference).exists():
         return False
     names: list[str] = []
@@ -107,11 +106,10 @@ def _folder(reference: str) -> Path:
 def recognise_model(
     reference: str, args: Mapping[str, Any], choice: str | None = None
 ) -> Model | None:
-    """Return the model that a toolkit's file defines, or `None` if no dialect claims the file.
+    """Return the model that a toolkit's file defines; `None` if no dialect claims the file.
 
-    The requested dialect wins if the file fits several, or none. A file that clearly belongs to
-    another dialect keeps it,
-    because a task and its model may come from different systems.
+    The requested dialect is used if the file fits several dialects, or none. A file that clearly belongs to another
+    dialect keeps it, because a task and its model may come from different systems.
     """
     dialect = _dialect_of_model(reference, choice)
     if dialect is None:
@@ -122,7 +120,7 @@ def recognise_model(
 
 
 def _dialect_of_model(reference: str, choice: str | None) -> str | None:
-    """Return the dialect of a model's file: the chosen one if it claims the file, else the one that does."""
+    """Return the dialect of a model's file: the chosen one if it claims the file, else the one that claims it."""
     if choice is not None:
         dialect_of(reference, choice)  # This raises for an unknown dialect name.
         path = Path(split_reference(reference)[0]).expanduser()
@@ -136,7 +134,7 @@ def _dialect_of_model(reference: str, choice: str | None) -> str | None:
 
 
 def listing_of(folder: str) -> Any:
-    """Return the module that lists what a folder or a library defines, or None if there is none."""
+    """Return the module that lists the contents of a folder or a library; None if there is none."""
     is_folder = Path(folder).expanduser().is_dir()
     claim = dialect_of(folder) if is_folder or named_dialect(folder) else None
     if (
@@ -148,7 +146,7 @@ def listing_of(folder: str) -> Any:
 
 
 def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | None:
-    """Return the dialect of a reference, and the reason; the requested dialect wins."""
+    """Return the dialect of a reference and the reason. The requested dialect takes precedence."""
     present = present_dialects()
     if choice is not None:
         if choice not in present:
@@ -173,13 +171,13 @@ def dialect_of(reference: str, choice: str | None = None) -> tuple[str, str] | N
 
 
 def present_dialects() -> list[str]:
-    """Return the dialects of this installation, in the order in which they are asked."""
+    """Return the installed dialects, in the order in which they are asked."""
     folder = Path(__file__).parent
     return [name for name in DIALECTS if (folder / name / "claims.py").exists()]
 
 
 def named_dialect(reference: str) -> tuple[str, str] | None:
-    """Return the dialect that a name belongs to, such as `lm_eval/gsm8k`, and why."""
+    """Return the dialect to which a name such as `lm_eval/gsm8k` belongs, and the reason."""
     for dialect, claims_name in _functions("claims_name"):
         reason = claims_name(reference)
         if reason is not None:
@@ -197,7 +195,7 @@ def files_named(name: str, folder: Path) -> list[str]:
 
 
 def library_name(name: str) -> tuple[str, str] | None:
-    """Return the dialect whose installed library has a task of this name, and how it is named."""
+    """Return the dialect whose installed library has a task of this name, and the task's full name."""
     for dialect, knows in _functions("knows"):
         reference = knows(name)
         if reference is not None:
@@ -222,7 +220,7 @@ def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
 
 
 def imported_names(path: Path) -> frozenset[str]:
-    """Return the dotted names a Python file imports, relative ones with their dots; empty if it is not Python."""
+    """Return the dotted names that a Python file imports, relative ones with their dots; empty for another file."""
     tree = parsed(path)
     if tree:
         return frozenset(

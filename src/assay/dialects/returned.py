@@ -13,7 +13,7 @@ LEAVES = (str, int, float, bool, type(None))
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can store it. A value without a plain form is returned unchanged."""
+    """Return a value in a form that JSON can store. A value without such a form is returned unchanged."""
     if type(value) in LEAVES:
         return value
     if isinstance(value, Mapping):
@@ -35,7 +35,7 @@ FIX = "return a dict of numbers"
 
 
 def defined_at(function: Callable[..., Any]) -> str:
-    """Return `file.py:12` for a Python function, or its name if its file is unknown."""
+    """Return `file.py:12` for a Python function; its name if its file is unknown."""
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None)
     if code is None:
@@ -46,7 +46,7 @@ def defined_at(function: Callable[..., Any]) -> str:
 def checked_metrics(
     returned: Any, function: Callable[..., Any], subject: str
 ) -> Mapping[str, Any]:
-    """Return a metric's dictionary. Raise if it holds no number, and warn about numbers that are not finite."""
+    """Return a metric's dictionary. Raise if it has no number, and warn about numbers that are not finite."""
     where = f"{subject}, {defined_at(function)}"
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__

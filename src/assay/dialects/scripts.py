@@ -6,7 +6,7 @@ from typing import Any
 
 
 def run_code(code: Any, scope: dict[str, Any]) -> None:
-    """Run a user's own script as `__main__`. The command that names it is the consent."""
+    """Run a user's own script as `__main__`. By naming it in the command, the user agreed to run it."""
     module = ModuleType("__main__")
     module.__dict__.update(scope)
     before = sys.modules["__main__"]

@@ -1,6 +1,9 @@
-"""Names that other tools know and assay does not run: what to install, instead of the nearest spelling."""
+"""Names that other tools know and assay does not run, with advice on what to install."""
+
+from pathlib import Path
 
 from ..core import UsageError
+from .harness.library import top_level_keys
 from .recognise import library_name
 
 _INSPECT = (
@@ -41,15 +44,40 @@ BY_NAME: dict[str, tuple[str, str]] = {
     "osworld": ("OSWorld", _INSPECT.format(name="osworld")),
 }
 """By name in lower case with `_`: what it is, and how it is run."""
+BY_KEYS: tuple[tuple[frozenset[str], str, str], ...] = (
+    (
+        frozenset({"prompts", "providers"}),
+        "a configuration of promptfoo",
+        "`promptfoo eval -c {name}` runs it",
+    ),
+    (
+        frozenset({"model_parameters"}),
+        "a model file of lighteval",
+        "name the model with --model, and lighteval's task",
+    ),
+    (
+        frozenset({"output_type", "doc_to_text"}),
+        "a base file of lm-eval without a name",
+        "give it a key `task` with its name",
+    ),
+    (
+        frozenset({"dataset_path", "doc_to_text"}),
+        "a base file of lm-eval without a name",
+        "give it a key `task` with its name",
+    ),
+)
+"""By keys of a YAML file: what it is, and what to do with it."""
 BY_PREFIX: dict[str, tuple[str, str]] = {
     "harbor/": ("a dataset of Harbor", _HARBOR),
 }
-"""By what a name begins with."""
+"""The same by the beginning of a name."""
 
 
 def signpost(name: str) -> UsageError | None:
-    """Return what to do for a name that assay does not have and another tool does, or None."""
+    """Return advice for a name that assay does not have and another tool has, or None."""
     folded = name.lower().replace("-", "_")
+    if folded.endswith((".yaml", ".yml")):
+        return _file_of_another_tool(Path(name).expanduser())
     for prefix, (title, fix) in BY_PREFIX.items():
         if folded.startswith(prefix):
             rest = name[len(prefix) :]
@@ -60,12 +88,23 @@ def signpost(name: str) -> UsageError | None:
     return _in_library(name)
 
 
+def _file_of_another_tool(path: Path) -> UsageError | None:
+    """Return what to do with a YAML file of another tool, or None."""
+    if not path.is_file():
+        return None
+    keys = top_level_keys(path.read_text(encoding="utf-8", errors="replace"))
+    for own_keys, title, fix in BY_KEYS:
+        if own_keys <= keys:
+            return UsageError(f"is {title}", where=str(path), fix=fix.format(name=path))
+    return None
+
+
 def _answer(name: str, title: str, fix: str) -> UsageError:
     return UsageError(f"{name!r} is {title}, which is not part of assay", fix=fix)
 
 
 def _in_library(name: str) -> UsageError | None:
-    """Return the answer for a task of an installed library that was named without its prefix."""
+    """Return the error for a task of an installed library that was named without its prefix."""
     entry = library_name(name)
     if entry is None:
         return None

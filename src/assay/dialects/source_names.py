@@ -1,7 +1,7 @@
-"""Names in a Python file, read from its text: what it defines, and what it imports from where. Nothing is run."""
+"""Names in a Python file, read from its text: those that it defines, and those that it imports. Nothing is run."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ class ImportFrom:
     """Number of leading dots."""
     module: str
     names: tuple[tuple[str, str], ...]
-    """Each name in its module, and its name here; `*` for all of them."""
+    """Each name in its module with its name in this file; `*` for all of them."""
 
     @property
     def is_star(self) -> bool:
@@ -33,11 +33,11 @@ class SourceNames:
     """Functions, classes and variables that the file defines, and modules it imports by `import x`."""
     imports: tuple[ImportFrom, ...]
     declared: frozenset[str] | None
-    """The names of a literal `__all__`; `None` without one."""
+    """The names in a literal `__all__`; `None` if there is none."""
 
     @property
     def exported(self) -> frozenset[str]:
-        """The names the file offers to others: its `__all__`, else every public name except those of star imports."""
+        """The names that the file exports: its `__all__`, else every public name except those of star imports."""
         if self.declared is not None:
             return self.declared
         imported = set()
@@ -91,26 +91,32 @@ def _names_in(file: Path, changed: int, size: int) -> SourceNames:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             defined.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            if isinstance(node, ast.Assign):
-                targets = node.targets
-            else:
-                targets = [node.target]
-            assigned = set()
-            for target in targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        assigned.add(name.id)
+            assigned = _assigned_names(node)
             defined |= assigned
             if "__all__" in assigned and isinstance(node.value, (ast.List, ast.Tuple)):
-                texts = []
-                for e in node.value.elts:
-                    if isinstance(e, ast.Constant) and isinstance(e.value, str):
-                        texts.append(e.value)
-                if len(texts) == len(node.value.elts):
-                    declared = frozenset(texts)
-                else:
-                    declared = None
+                declared = _texts(node.value.elts)
     return SourceNames(frozenset(defined), tuple(imports), declared)
+
+
+def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
+    """Return the names that a statement assigns to."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = set()
+    for target in targets:
+        for name in ast.walk(target):
+            if isinstance(name, ast.Name):
+                names.add(name.id)
+    return names
+
+
+def _texts(elements: Sequence[ast.expr]) -> frozenset[str] | None:
+    """Return the texts of a list such as `__all__`; None if one of its elements is computed."""
+    texts = []
+    for element in elements:
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
+            return None
+        texts.append(element.value)
+    return frozenset(texts)
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -129,7 +135,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def words_in(file: Path) -> frozenset[str]:
-    """Return the names that a file uses anywhere."""
+    """Return all names that a file uses."""
     tree = parsed(file)
     if tree:
         return frozenset(

@@ -75,15 +75,21 @@ def _turn_messages(
 def _message(
     role: str, parts: Sequence[Mapping[str, Any]], blobs: Blobs
 ) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": role, "content": _contents(parts, blobs)}
-    calls = [_tool_call(part) for part in parts if part.get("type") == "tool_call"]
-    if calls and role == "assistant":
+    message: dict[str, Any] = {"role": role}
+    message["content"] = _contents(parts, blobs)
+    if role != "assistant":
+        return message
+    calls = []
+    for part in parts:
+        if part.get("type") == "tool_call":
+            calls.append(_tool_call(part))
+    if calls:
         message["tool_calls"] = calls
     return message
 
 
 def _tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call of a tool. Arguments that are no JSON object are kept as the text the model wrote."""
+    """Return a tool call. Arguments that are not a JSON object are kept as the text that the model wrote."""
     arguments = part.get("arguments")
     call: dict[str, Any] = {
         "id": str(part.get("id", "")),
@@ -111,27 +117,37 @@ def _contents(
 def _content(part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
     kind = str(part.get("type", "text"))
     if kind == "reasoning":
-        return {"type": "reasoning", "reasoning": str(part.get("text", ""))}
+        reasoning = str(part.get("text", ""))
+        return {"type": "reasoning", "reasoning": reasoning}
     if kind == "json":
-        text = json.dumps(part.get("value"), ensure_ascii=False)
-        return {"type": "text", "text": text}
+        value = part.get("value")
+        return _text_content(json.dumps(value, ensure_ascii=False))
     if kind in INSPECT_FORMATS and "sha256" in part:
         return _medium(kind, part, blobs)
-    return {"type": "text", "text": part_text(part)}
+    return _text_content(part_text(part))
+
+
+def _text_content(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _medium(kind: str, part: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
     """Return a medium with its bytes if they are still on this machine, else its digest as text."""
     format_name = str(part.get("format") or "")
+    mime_type = MIME_TYPES.get(format_name)
     formats = INSPECT_FORMATS[kind]
-    if format_name not in MIME_TYPES or (formats and format_name not in formats):
-        return {"type": "text", "text": part_text(part)}
+    is_allowed = formats is None or format_name in formats
+    if mime_type is None or not is_allowed:
+        return _text_content(part_text(part))
     data = _medium_bytes(part, blobs)
     if data is None:
-        return {"type": "text", "text": part_text(part)}
+        return _text_content(part_text(part))
+
     encoded = base64.b64encode(data).decode("ascii")
-    content = {"type": kind, kind: f"data:{MIME_TYPES[format_name]};base64,{encoded}"}
-    return {**content, "format": format_name} if formats else content
+    content = {"type": kind, kind: f"data:{mime_type};base64,{encoded}"}
+    if formats is not None:
+        content["format"] = format_name
+    return content
 
 
 def _medium_bytes(part: Mapping[str, Any], blobs: Blobs) -> bytes | None:

@@ -1,8 +1,8 @@
-"""The interface of an exporter, and what several exporters need of a run."""
+"""The interface of an exporter, and helpers that several exporters share."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,12 +20,12 @@ class Exporter(Protocol):
     """Writes a run in the format of another tool."""
 
     file_name: str
-    """Name of the file or folder inside the run folder, unless the user names another with `-o`."""
+    """Name of the file or folder in the run folder, unless the user names another with `-o`."""
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the run to `path`, and return what was written, such as "2 tasks".
+        """Write the run to `path`, and return a description of what was written, such as "2 tasks".
 
-        `model` selects one of several models; None exports all of them, or raises if the format holds only one.
+        `model` selects one of several models; None exports all of them, or raises if the format supports only one.
         """
         ...
 
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def failures(self) -> dict[str, int]:
-        """The number of samples without a verdict, by outcome, as the first number counts them."""
+        """The number of samples without a verdict by outcome, taken from the first number."""
         if not self.results:
             return {}
         outcomes = self.results[0].outcomes
@@ -99,16 +99,20 @@ def model_names(results: Iterable[Result]) -> list[str]:
 def cells_of(reader: RunReader, model: str | None = None) -> list[Cell]:
     """Return every task × model of a run with its numbers."""
     results = finished_results(reader, model)
-    described = {
-        (cell["task"], cell["model"]): cell
-        for cell in reader.manifest_if_any.get("cells", ())
-    }
-    pairs = dict.fromkeys((result.task, result.model) for result in results)
+    described: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for entry in reader.manifest_if_any.get("cells", ()):
+        described[entry["task"], entry["model"]] = entry
+
+    numbers: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        key = (result.task, result.model)
+        numbers.setdefault(key, []).append(result)
+
     cells = []
-    for task, name in pairs:
-        numbers = [r for r in results if (r.task, r.model) == (task, name)]
-        entry = dict(described.get((task, name), {}))
-        cells.append(Cell(task, name, tuple(numbers), entry))
+    for key, rows in numbers.items():
+        task, name = key
+        entry = dict(described.get(key, {}))
+        cells.append(Cell(task, name, tuple(rows), entry))
     return cells
 
 
@@ -143,24 +147,28 @@ def samples_of(reader: RunReader, task: str, model: str) -> Iterator[ExportedSam
     cell = reader.index.cell(task, model)
     view = reader.view(task, model)
     scored = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
-    for place in places_of(cell):
-        if place not in view:
+    for key in places_of(cell):
+        if key not in view:
             continue
-        rounds = with_whole_prompts(reader.rounds(task, model, place))
-        offsets = [verdicts[place][0] for verdicts in scored if place in verdicts]
-        scores = [reader.index.score(offset) for offset in offsets]
+        rounds = with_whole_prompts(reader.rounds(task, model, key))
+        scores = []
+        for verdicts in scored:
+            if key in verdicts:
+                offset = verdicts[key][0]
+                scores.append(reader.index.score(offset))
         if rounds or scores:
-            yield ExportedSample(place[0], place[1], rounds, scores)
+            id, epoch = key
+            yield ExportedSample(id, epoch, rounds, scores)
 
 
 def write_json_output(path: Path, document: object) -> None:
-    """Write a JSON file whole or not at all; a file that assay did not write is not replaced."""
+    """Write a JSON file completely or not at all. A file that assay did not write is not replaced."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
     write_output_text(path, text + "\n")
 
 
 def folder_for(path: Path) -> Path:
-    """Return `path` as an existing folder, made if necessary. Raise if it is a file."""
+    """Return `path` as an existing folder, created if necessary. Raise if it is a file."""
     if path.exists() and not path.is_dir():
         raise UsageError("this is a file", where=str(path), fix="name a folder with -o")
     try:

@@ -114,7 +114,7 @@ def _failures_text(result: Result) -> str:
 
 
 def _index_entry(cell: Cell) -> dict[str, Any]:
-    """Return the numbers of a task as the hub's `model-index` has them."""
+    """Return the numbers of a task in the form of the hub's `model-index`."""
     data = _data_of(cell)
     dataset: dict[str, Any] = {
         "type": data.id if data else cell.task,
@@ -149,7 +149,7 @@ def _index_entry(cell: Cell) -> dict[str, Any]:
 
 
 def _task_type(cell: Cell) -> str:
-    """Return the hub's name for what the model does. Anything but text alone is told by the media it accepts."""
+    """Return the hub's name for what the model does. For anything but text alone, the accepted media decide."""
     produces = set((cell.described.get("abilities") or {}).get("produces") or ())
     if produces == {"image"}:
         return "text-to-image"

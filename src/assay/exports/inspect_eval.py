@@ -29,7 +29,7 @@ from .exporter import (
 
 LOG_VERSION = 2
 SUMMARY_TEXT = 1000
-"""Characters of a question or target in the list of samples, which the viewer loads at once."""
+"""Most characters of a question or target in the list of samples, which the viewer loads completely."""
 
 
 class Inspect:
@@ -101,12 +101,12 @@ def _encode(document: object) -> bytes:
 
 
 def model_for_inspect(name: str) -> str:
-    """Return a model under the provider that assay registers with inspect_ai, which `inspect score` looks up."""
+    """Return a model's name with the provider that assay registers in inspect_ai, which `inspect score` looks up."""
     return f"assay/{name}"
 
 
 def _spec(reader: RunReader, cell: Cell) -> dict[str, Any]:
-    """Return what was evaluated."""
+    """Return the description of the evaluation."""
     manifest = reader.manifest_if_any
     described = cell.described
     run_name = reader.layout.folder.resolve().name
@@ -220,7 +220,7 @@ def _eval_score(reader: RunReader, cell: Cell, result: Result) -> dict[str, Any]
 def _logged_sample(
     reader: RunReader, cell: Cell, sample: ExportedSample
 ) -> dict[str, Any]:
-    """Return one sample: what was asked, what was answered, and the verdicts."""
+    """Return one sample: prompt, answer, and verdicts."""
     last = sample.rounds[-1] if sample.rounds else None
     logged: dict[str, Any] = {
         "id": sample.id,
@@ -269,7 +269,10 @@ def _target(last: OutputRecord | None) -> str | list[str]:
 
 
 def _scores(scores: Sequence[ScoreRecord]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the verdict of each scorer. One that could not decide has none; the sample's error says why."""
+    """Yield the verdict of each scorer.
+
+    A scorer that could not decide has none; the sample's error gives the reason.
+    """
     for score in scores:
         if score.outcome in UNRESOLVED:
             continue

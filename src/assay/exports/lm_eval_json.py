@@ -24,10 +24,10 @@ class LmEvalJson:
 
 
 def lm_eval_document(reader: RunReader, model: str | None = None) -> dict[str, Any]:
-    """Return the numbers under lm-eval's keys. Its file holds one model, so `model` selects one of several.
+    """Return the numbers under lm-eval's keys. Its file has only one model, so `model` selects one of several.
 
-    `versions` has the protocol of each task, `n-samples` the samples expected and those counted. What lm-eval has no
-    key for, such as intervals and failures, is in the metadata of each task's config.
+    `versions` has the protocol of each task, `n-samples` the samples expected and those counted. Values for which
+    lm-eval has no key, such as intervals and failures, are in the metadata of each task's config.
     """
     name = only_model(reader, model, "an lm-eval file")
     cells = {cell.task: cell for cell in cells_of(reader, name)}
@@ -77,7 +77,7 @@ def _timestamp(started: Any) -> float | None:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Return `acc,none` and `acc_stderr,none`: the part after the comma is the filter, and assay has none."""
+    """Return `acc,none` and `acc_stderr,none`: the part after the comma is the filter, and assay has no filters."""
     named: dict[str, Any] = {}
     for result in results:
         stderr = "N/A" if result.stderr is None else result.stderr
@@ -102,7 +102,7 @@ def _config(cell: Cell) -> dict[str, Any]:
 
 
 def _number(result: Result) -> dict[str, Any]:
-    """Return what lm-eval has no key for: the interval, how it was computed, and the failures."""
+    """Return the values for which lm-eval has no key: the interval, its method, and the failures."""
     return {
         "ci": list(result.ci) if result.ci else None,
         "interval": result.interval,

@@ -9,22 +9,29 @@ from ..datasets.hub import is_hub_name
 from ..registry import models, tasks
 
 LOCAL = "local"
-"""The organisation of a model that is a file of the user, or whose origin is not known."""
+"""The organisation of a model that is a file of the user, or whose origin is unknown."""
 WEIGHTS = ("hf", "vllm", "diffusers", "gguf")
-"""Schemes after which a hub id or a path of weights follows."""
+"""Schemes that are followed by a hub id or a path of weights."""
 
 
 def hub_name(model: str) -> str:
     """Return a model as `organisation/name`: the id on the hub, the service and its name, or `local/name`."""
     scheme, slash, rest = model.partition("/")
     if not slash or scheme not in models:
-        return f"{LOCAL}/{_plain_name(Path(model).name)}"
+        return _local_name(model)
     if scheme not in WEIGHTS:
         return f"{scheme}/{_plain_name(rest)}"
-    is_id = rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
-    if is_id and not Path(rest).exists():
+
+    looks_like_id = rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
+    if looks_like_id and not Path(rest).exists():
         return rest
-    return f"{LOCAL}/{_plain_name(Path(rest).name)}"
+    return _local_name(rest)
+
+
+def _local_name(path: str) -> str:
+    """Return `local/name` for a path."""
+    name = Path(path).name
+    return f"{LOCAL}/{_plain_name(name)}"
 
 
 def _plain_name(text: str) -> str:
@@ -33,7 +40,7 @@ def _plain_name(text: str) -> str:
 
 
 def is_self_deployed(model: str) -> bool | None:
-    """Return True for a model that runs on this machine, False for a service; None if it cannot be told."""
+    """Return True for a model that runs on this machine, False for a service; None if it is unknown."""
     scheme = model.partition("/")[0]
     if scheme in ("anthropic", "gemini", "litellm"):
         return False
@@ -52,7 +59,7 @@ class HubData:
 
 
 def hub_data(task: str, files: list[str]) -> HubData | None:
-    """Return the dataset that a task was run on, or which its local copy is of; None if it is not on the hub."""
+    """Return the dataset of a task, or the one of which its file is a copy; None if it is not on the hub."""
     for file in files:
         if is_hub_name(file):
             return _split_reference(file)

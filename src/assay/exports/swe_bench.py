@@ -13,7 +13,7 @@ from ..store.output_files import write_output_text
 from .exporter import ExportedSample, cells_of, count_of, only_model, samples_of
 
 PATCH = "patch"
-"""In the details of an agent's answer: the changes of a repository in its folder."""
+"""Key in the details of an agent's answer: the changes in the git repository of its folder."""
 _FENCED = re.compile(r"```(?:diff|patch)[^\n]*\n(.*?)```", re.DOTALL)
 _FIRST_LINE = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null))", re.MULTILINE)
 
@@ -57,7 +57,7 @@ def _has_answer(sample: ExportedSample) -> bool:
 
 
 def patch_of(output: Mapping[str, Any]) -> str:
-    """Return the patch of an answer: of the repository, of a file that the agent wrote, or in its text."""
+    """Return the patch in an answer: from the repository, from a file that the agent wrote, or from its text."""
     details = output.get("details", {})
     if isinstance(details.get(PATCH), str):
         return str(details[PATCH])

@@ -1,6 +1,6 @@
 """Numbers of a run for experiment trackers: MLflow, Weights & Biases and Trackio.
 
-Every tracker writes to a folder of this machine. It sends something only if the user configured an address of it:
+Every tracker writes to a folder of this machine. It sends data only if the user configured an address for it:
 `MLFLOW_TRACKING_URI`, `WANDB_MODE=online`, `TRACKIO_SPACE_ID` or `TRACKIO_SERVER_URL`.
 """
 
@@ -22,7 +22,7 @@ QUIET = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "DO_NOT_TRACK": "1",
 }
-"""Environment variables that keep the trackers from reporting their use to their makers."""
+"""Environment variables that keep the trackers from sending usage data to their makers."""
 
 
 class Mlflow:
@@ -109,7 +109,7 @@ class Trackio:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables that the user has not set, for the time of an export."""
+    """During an export, set environment variables that the user has not set."""
     added = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(added)
     try:

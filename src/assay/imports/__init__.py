@@ -1,4 +1,4 @@
-"""Results of other tools, read into assay's own records. Nothing is written into the folders they come from."""
+"""Results of other tools, read into assay's own records. Nothing is written into their folders."""
 
 from .recognising import format_of, is_format, is_result_name
 

@@ -1,4 +1,4 @@
-"""Zip archives that anybody may have made: checked by their directory before anything is decompressed."""
+"""Zip archives from unknown sources, checked by their directory before anything is decompressed."""
 
 import zipfile
 from pathlib import Path
@@ -9,14 +9,14 @@ from .documents import unreadable
 LARGEST_ENTRY = 1 << 30
 """Bytes of one entry after decompression."""
 MOST_EXPANSION = 300
-"""How many times larger than the file all entries may be together."""
+"""Largest ratio between the size of all entries together and the size of the file."""
 SPARE_BYTES = 64 << 20
-"""What a small file may hold whatever its expansion."""
+"""Bytes that an archive may always unpack to, whatever the ratio."""
 MOST_ENTRIES = 4_000_000
 
 
 def check_archive(path: Path, largest: int = LARGEST_ENTRY) -> None:
-    """Raise if a zip file is cut off or damaged, or if it would grow beyond all measure."""
+    """Raise if a zip file is cut off or damaged, or would unpack to more than the limits."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

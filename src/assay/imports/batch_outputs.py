@@ -51,10 +51,12 @@ def _run(tool: str, path: Path, model: Any, read: Any) -> ForeignRun:
 def _openai_output(row: Mapping[str, Any]) -> Output:
     response = mapping(row.get("response"))
     body = mapping(response.get("body"))
+    status = response.get("status_code")
     error = row.get("error") or body.get("error")
-    if error or response.get("status_code") not in (200, None):
-        status = response.get("status_code")
-        return _failed(error or f"HTTP status {status}")
+    if not error and status not in (200, None):
+        error = f"HTTP status {status}"
+    if error:
+        return _failed(error)
     return read_openai_body(body)
 
 
@@ -66,7 +68,7 @@ def _anthropic_output(row: Mapping[str, Any]) -> Output:
 
 
 def _failed(error: Any) -> Output:
-    """Return a request that was not answered."""
+    """Return the failure of a request that was not answered."""
     described = mapping(error)
     inner = mapping(described.get("error"))
     message = inner.get("message") or described.get("message") or error

@@ -1,4 +1,4 @@
-"""Chat messages in the logs of other tools, as messages of assay. Content that is not understood stays as JSON text."""
+"""Chat messages in the logs of other tools, as messages of assay. Unknown content stays as JSON text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,14 +35,14 @@ def _message(turn: Mapping[str, Any]) -> Message:
 
 
 def _result(turn: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
-    """Return what a tool returned."""
+    """Return a tool's result."""
     error = mapping(turn.get("error")).get("message")
     call_id = str(turn.get("tool_call_id") or "")
     return ToolResult(call_id, tuple(parts), str(error or ""))
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
-    """Return a tool call as inspect_ai or as OpenAI writes it."""
+    """Return a tool call from inspect_ai's or OpenAI's form."""
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
     name = inner.get("name") or function or ""
@@ -76,7 +76,7 @@ def _part(piece: Any) -> Part:
 
 
 def _medium(kind: str, piece: Mapping[str, Any]) -> Part:
-    """Return a medium from its data URL. Files and addresses are named, and never opened."""
+    """Return a medium from its data URL. Files and addresses become text, and are never opened."""
     source = piece.get(kind) or piece.get(f"{kind}_url")
     if isinstance(source, Mapping):
         source = source.get("url")

@@ -1,4 +1,4 @@
-"""JSON that anybody may have written: read with limits, and faults that name the file."""
+"""JSON from unknown sources, read with limits and with errors that name the file."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from ..core.errors import UnusablePath
 from ..datasets.lines import open_bytes, read_lines
 
 LARGEST_DOCUMENT = 64 << 20
-"""Bytes of a JSON file that is read at once."""
+"""Most bytes of a JSON file that is read at once."""
 HEAD_BYTES = 64 << 10
 
 
@@ -35,7 +35,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def unreadable(path: Path, reason: str, fix: str | None = None) -> UnusablePath:
-    """Return the fault of a file that cannot be read as the results that it seems to be."""
+    """Return the error for a file that looks like results but cannot be read."""
     return UnusablePath(
         f"cannot read these results: {reason}",
         where=str(path),
@@ -97,7 +97,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a value as a finite number: a number, a truth value or a text such as "0.5"; None for all others."""
+    """Return a value as a finite number: a number, a boolean or a text such as "0.5"; None for anything else."""
     if not isinstance(value, (bool, int, float, str)):
         return None
     try:

@@ -51,11 +51,14 @@ def read_evalscope(path: Path) -> ForeignRun:
         else:
             report = read_document(file)
             numbers[file.stem, file.parent.name] = tuple(_numbers(report))
+
     tasks = []
-    for (dataset, model), members in _grouped(reviews, list(numbers)).items():
+    groups = _grouped(reviews, list(numbers))
+    for (dataset, model), members in groups.items():
         stated = numbers.get((dataset, model), ())
         directions = {number.metric: number.higher_is_better for number in stated}
-        tasks.append(ForeignTask(dataset, model, _Reviews(members), stated, directions))
+        samples = _Reviews(members)
+        tasks.append(ForeignTask(dataset, model, samples, stated, directions))
     return ForeignRun(TOOL, "", tuple(tasks))
 
 
@@ -66,14 +69,18 @@ def _grouped(
     groups: dict[Cell, list[tuple[Path, str]]] = {}
     for file in reviews:
         model = file.parent.name
-        datasets = [dataset for dataset, owner in reported if owner == model]
+        datasets = []
+        for dataset, owner in reported:
+            if owner == model:
+                datasets.append(dataset)
         dataset, subset = _split_name(file.stem, datasets)
-        groups.setdefault((dataset, model), []).append((file, subset))
+        members = groups.setdefault((dataset, model), [])
+        members.append((file, subset))
     return groups
 
 
 def _split_name(stem: str, datasets: list[str]) -> tuple[str, str]:
-    """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one that has a report."""
+    """Return dataset and subset of `DATASET_SUBSET`, where the dataset is one of those with a report."""
     for dataset in sorted(datasets, key=len, reverse=True):
         if stem.startswith(f"{dataset}_"):
             return dataset, stem.removeprefix(f"{dataset}_")
@@ -111,7 +118,7 @@ class _Reviews:
 
 
 def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSample:
-    """Return one review. Samples that were asked several times share their group's id."""
+    """Return one review. Samples that were asked several times have the same group id."""
     verdict = mapping(row.get("sample_score"))
     epoch = number_of(verdict.get("generation_index"))
     id = verdict.get("group_id") if epoch is not None else row.get("index")
@@ -136,10 +143,13 @@ def _sample(row: Mapping[str, Any], subset: str, is_divided: bool) -> ForeignSam
 
 def _scores(score: Mapping[str, Any]) -> Iterator[ForeignScore]:
     """Yield the values of one review; one that could not be scored has no value."""
-    answer = score.get("extracted_prediction")
-    answer = None if answer is None else str(answer)
-    details = {"explanation": score["explanation"]} if score.get("explanation") else {}
-    is_usable = str(score.get("status") or "").lower() in GOOD_STATUS
+    extracted = score.get("extracted_prediction")
+    answer = None if extracted is None else str(extracted)
+    details = {}
+    if score.get("explanation"):
+        details["explanation"] = score["explanation"]
+    status = str(score.get("status") or "")
+    is_usable = status.lower() in GOOD_STATUS
     for name, value in mapping(score.get("value")).items():
         number = number_of(value) if is_usable else None
         if number is None:

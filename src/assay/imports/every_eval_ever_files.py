@@ -92,7 +92,7 @@ def _task(
 
 
 def _metric(entry: Mapping[str, Any]) -> str:
-    """Return the name of a number, which may be that of the metric, or of the evaluation alone."""
+    """Return the name of a number: that of the metric, or of the evaluation alone."""
     config = mapping(entry.get("metric_config"))
     return str(config.get("metric_name") or config.get("metric_id") or "score")
 
@@ -154,17 +154,20 @@ class _Samples:
             last = id, epoch
 
     def _scores(self, row: Mapping[str, Any]) -> Iterator[ForeignScore]:
+        evaluation = mapping(row.get("evaluation"))
+        value = number_of(evaluation.get("score"))
+        if value is None:
+            return
         result_id = str(row.get("evaluation_result_id"))
         metric = self._metrics.get(result_id)
         if metric is None:
             metric = next(iter(self._metrics.values()))
-        value = number_of(mapping(row.get("evaluation")).get("score"))
+
         extracted = None
         for attribution in row.get("answer_attribution") or ():
             extracted = mapping(attribution).get("extracted_value")
-        if value is not None:
-            answer = None if extracted is None else str(extracted)
-            yield ForeignScore(metric, {metric: value}, answer=answer)
+        answer = None if extracted is None else str(extracted)
+        yield ForeignScore(metric, {metric: value}, answer=answer)
 
 
 def _epoch(row: Mapping[str, Any]) -> int:
@@ -176,13 +179,30 @@ def _sample(
     row: Mapping[str, Any], id: str, epoch: int, scores: tuple[ForeignScore, ...]
 ) -> ForeignSample:
     question = mapping(row.get("input"))
-    raw = mapping(row.get("output")).get("raw")
-    answers = raw if isinstance(raw, list) else [] if raw is None else [raw]
     turns = row.get("messages") or question.get("raw") or ""
     references = question.get("reference")
-    if isinstance(references, list):
-        references = references[0] if len(references) == 1 else references or None
-    candidates = tuple(Candidate((Text(str(answer)),)) for answer in answers)
+    if references == []:
+        references = None
+    elif isinstance(references, list) and len(references) == 1:
+        references = references[0]
+
+    candidates = []
+    for answer in _answers(row):
+        text = Text(str(answer))
+        candidates.append(Candidate((text,)))
     return ForeignSample(
-        id, Output(candidates), messages_of(turns), references, scores, epoch
+        id=id,
+        output=Output(tuple(candidates)),
+        prompt=messages_of(turns),
+        target=references,
+        scores=scores,
+        epoch=epoch,
     )
+
+
+def _answers(row: Mapping[str, Any]) -> list[Any]:
+    """Return the answers to a row: several, one or none."""
+    raw = mapping(row.get("output")).get("raw")
+    if raw is None:
+        return []
+    return raw if isinstance(raw, list) else [raw]

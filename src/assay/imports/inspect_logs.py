@@ -1,7 +1,7 @@
-"""Logs of inspect_ai, `.eval` and `.json`, read through inspect_ai itself in a process with limited memory.
+"""Logs of inspect_ai, `.eval` and `.json`, read by inspect_ai itself in a process with limited memory.
 
-A log may come from anybody. The process gets none of the user's keys, its memory is limited, and what it returns is
-data. Text scores count as inspect_ai counts them: C is 1, P is 0.5, I and N are 0.
+A log may come from anyone. The process gets none of the user's keys, its memory is limited, and it returns only
+data. Text scores count as in inspect_ai: C is 1, P is 0.5, I and N are 0.
 """
 
 import json
@@ -41,7 +41,7 @@ SPREADS = ("stderr", "std", "var", "bootstrap_stderr", "ci_low", "ci_high")
 """Metrics that say how certain another one is."""
 STOP_REASONS = {"max_tokens": "length", "model_length": "length"}
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHOME")
-"""Variables that an interpreter needs. Keys and tokens stay out of the process."""
+"""Environment variables that an interpreter needs. Keys and tokens are not passed on."""
 
 
 def is_inspect_log(path: Path) -> bool:
@@ -57,7 +57,7 @@ def is_inspect_log(path: Path) -> bool:
 
 
 def read_inspect_log(path: Path) -> ForeignRun:
-    """Read the header of a log; the samples are read when they are asked for."""
+    """Read the header of a log. The samples are read when they are requested."""
     INSPECT.check(str(path))
     if path.suffix == ".eval":
         check_archive(path)
@@ -86,7 +86,7 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _documents(path: Path, lines: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield what the process writes. Raise if it reports a fault, or ends before the end of the log."""
+    """Yield the objects that the process writes. Raise if it reports a fault, or ends before the end of the log."""
     while line := lines.readline(LONGEST_LINE):
         if not line.endswith(b"\n"):
             raise unreadable(path, "one sample is larger than is read")
@@ -179,11 +179,14 @@ class _Log:
 
 def stated_numbers(header: Mapping[str, Any]) -> Iterator[ForeignNumber]:
     """Yield the metrics of a log. Those that describe the spread of another, such as `stderr`, belong to it."""
-    for entry in mapping(header.get("results")).get("scores") or ():
+    results = mapping(header.get("results"))
+    for entry in results.get("scores") or ():
         score = mapping(entry)
+        metrics = mapping(score.get("metrics"))
         values: dict[str, float | None] = {}
-        for name, metric in mapping(score.get("metrics")).items():
-            values[name] = number_of(mapping(metric).get("value"))
+        for name, metric in metrics.items():
+            value = mapping(metric).get("value")
+            values[name] = number_of(value)
         for name in values:
             if name not in SPREADS:
                 yield _number(score, name, values)
@@ -215,7 +218,7 @@ def _number(
 
 
 def sample_of(plain: Mapping[str, Any], scorers: Sequence[str]) -> ForeignSample:
-    """Return one sample. One that failed has no verdict; if there was no answer yet, it has an error instead."""
+    """Return one sample. A failed sample has no verdict; if it has no answer either, it has an error."""
     error = mapping(plain.get("error")).get("message")
     prompt = _prompt(plain)
     scores = tuple(_scores(mapping(plain.get("scores"))))
@@ -282,17 +285,18 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[ForeignScore]:
     for scorer, entry in scores.items():
         score = mapping(entry)
         values = dict(_values(scorer, score.get("value")))
-        answer = score.get("answer")
+        outcome = _outcome(score) if values else Outcome.JUDGE_ERROR
+
         details = dict(mapping(score.get("metadata")))
         if score.get("explanation"):
             details["explanation"] = score["explanation"]
-        outcome = _outcome(score) if values else Outcome.JUDGE_ERROR
+        answer = score.get("answer")
         text = None if answer is None else str(answer)
         yield ForeignScore(scorer, values, outcome, text, details)
 
 
 def _outcome(score: Mapping[str, Any]) -> Outcome:
-    """Return how a scored answer ended: the reason that exports of assay give, or unparsed for N (no answer)."""
+    """Return the outcome of an answer: the reason that exports of assay record, or unparsed for N (no answer)."""
     reason = score.get("reason")
     for outcome in COUNTED_AS_ZERO:
         if reason == outcome.value:
@@ -301,7 +305,7 @@ def _outcome(score: Mapping[str, Any]) -> Outcome:
 
 
 def _part_name(scorer: str, part: str) -> str:
-    """Return the metric of one of several values of a scorer: `scorer.part`, as exports of assay already name it."""
+    """Return the metric of one of several values of a scorer: `scorer.part`, which exports of assay already use."""
     if part == scorer or part.startswith(f"{scorer}."):
         return part
     return f"{scorer}.{part}"
@@ -314,9 +318,16 @@ def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
     elif isinstance(value, list):
         for position, inner in enumerate(value):
             yield from _values(f"{name}.{position}", inner)
-    elif isinstance(value, str) and value in LETTERS:
-        yield name, LETTERS[value]
-    elif isinstance(value, str) and value.lower() in WORDS:
-        yield name, WORDS[value.lower()]
-    elif (number := number_of(value)) is not None:
-        yield name, number
+    else:
+        number = _single_value(value)
+        if number is not None:
+            yield name, number
+
+
+def _single_value(value: Any) -> float | None:
+    """Return the number of a grade, of a word such as "yes", or of a number; None for anything else."""
+    if isinstance(value, str) and value in LETTERS:
+        return LETTERS[value]
+    if isinstance(value, str) and value.lower() in WORDS:
+        return WORDS[value.lower()]
+    return number_of(value)

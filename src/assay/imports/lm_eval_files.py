@@ -60,7 +60,7 @@ def _results_files(folder: Path) -> list[Path]:
 
 
 def _moment_of(results: Path) -> str:
-    """Return the end of the name that results and samples of one run share; empty if there is none."""
+    """Return the end of the file name that results and samples of one run share; empty if there is none."""
     return results.stem.removeprefix("results")
 
 
@@ -71,10 +71,13 @@ def read_lm_eval(path: Path) -> ForeignRun:
         name = first.stem.removeprefix("samples_")
         task = ForeignTask(_without_moment(name), UNKNOWN, _Samples(first))
         return ForeignRun(TOOL, "", (task,))
+
     document = read_document(first)
-    by_task = {_task_of(file, _moment_of(first)): file for file in samples_files}
+    ending = _moment_of(first)
+    by_task = {_task_of(file, ending): file for file in samples_files}
     reading = _Results(document, by_task)
-    tasks = tuple(reading.task(str(name)) for name in mapping(document.get("results")))
+    names = mapping(document.get("results"))
+    tasks = tuple(reading.task(str(name)) for name in names)
     moment = _moment(document.get("date"))
     version = str(document.get("lm_eval_version") or "")
     return ForeignRun(TOOL, version, tasks, moment, moment)
@@ -144,8 +147,9 @@ class _Results:
     def _numbers(self, name: str, config: Mapping[str, Any]) -> Iterator[ForeignNumber]:
         """Yield the numbers of a task. Runs that assay exported have more about each in the task's metadata."""
         directions = mapping(self._part("higher_is_better", name))
-        described = mapping(mapping(config.get("metadata")).get("numbers"))
-        row = mapping(mapping(self._document.get("results")).get(name))
+        metadata = mapping(config.get("metadata"))
+        described = mapping(metadata.get("numbers"))
+        row = mapping(self._part("results", name))
         counts = mapping(row.get("sample_count"))
         for key, value in row.items():
             metric, comma, filter_name = key.partition(",")
@@ -206,7 +210,7 @@ class _Samples:
 
 
 def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the prompts of a document without repeats, and the options that were weighed."""
+    """Return the prompts of a document without repeats, and the continuations that were scored."""
     requests = mapping(row.get("arguments")).values()
     contexts: dict[str, None] = {}
     continuations = []
@@ -221,27 +225,36 @@ def _arguments(row: Mapping[str, Any]) -> tuple[list[str], tuple[str, ...]]:
 
 def _output(row: Mapping[str, Any]) -> Output:
     """Return the generated texts, or the likelihoods of the options."""
-    texts: list[str] = []
+    answers: list[Any] = []
+    for responses in row.get("resps") or ():
+        if isinstance(responses, list):
+            answers += responses
+        else:
+            answers.append(responses)
+
+    candidates: list[Candidate] = []
     likelihoods: list[Likelihood] = []
-    for answers in row.get("resps") or ():
-        for answer in answers if isinstance(answers, list) else [answers]:
-            if isinstance(answer, str):
-                texts.append(answer)
-            elif isinstance(answer, list) and answer:
-                logprob = float(str(answer[0]))
-                is_greedy = str(answer[-1]) == "True"
-                likelihoods.append(Likelihood(logprob, is_greedy))
-    candidates = tuple(Candidate((Text(text),)) for text in texts)
-    return Output(candidates, likelihoods=tuple(likelihoods))
+    for answer in answers:
+        if isinstance(answer, str):
+            candidates.append(Candidate((Text(answer),)))
+        elif isinstance(answer, list) and answer:
+            logprob = float(str(answer[0]))
+            is_greedy = str(answer[-1]) == "True"
+            likelihoods.append(Likelihood(logprob, is_greedy))
+    return Output(tuple(candidates), likelihoods=tuple(likelihoods))
 
 
 def _scores(row: Mapping[str, Any], filter_name: str) -> Iterator[ForeignScore]:
     """Yield the metrics of one document. A metric that is computed over the whole set has no number here."""
+    answer = None
     filtered = row.get("filtered_resps")
-    answer = filtered[0] if isinstance(filtered, list) and filtered else None
+    if isinstance(filtered, list) and filtered:
+        first = filtered[0]
+        answer = first if isinstance(first, str) else None
+
     for metric in row.get("metrics") or ():
-        label = label_of(str(metric), filter_name)
         value = number_of(row.get(metric))
-        text = answer if isinstance(answer, str) else None
-        if value is not None:
-            yield ForeignScore(label, {label: value}, answer=text)
+        if value is None:
+            continue
+        label = label_of(str(metric), filter_name)
+        yield ForeignScore(label, {label: value}, answer=answer)

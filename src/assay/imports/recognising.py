@@ -1,4 +1,4 @@
-"""Which format the results of another tool have, and which reader they get."""
+"""Recognise the format of another tool's results, and choose its reader."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ KINDS = (
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file or folder. Raise if it is none that assay reads."""
+    """Return the format of a file or folder. Raise if assay cannot read it."""
     for kind in FORMATS:
         if kind.matches(path):
             return kind
@@ -57,7 +57,7 @@ def is_format(path: Path) -> bool:
 
 
 def is_result_name(path: Path) -> bool:
-    """Return True if a name alone says that a path holds results: those that a folder of runs may hold, too."""
+    """Return True if the name of a path is enough to recognise results that may be in a folder of runs."""
     if path.is_dir():
         return path.name == "reviews"
     is_lm_eval_name = path.name.startswith("results_") and path.suffix == ".json"

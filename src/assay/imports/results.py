@@ -1,4 +1,4 @@
-"""What a reader returns: tasks with their numbers, and samples that are read one at a time.
+"""The objects that a reader returns: tasks with their numbers, and samples that are read one at a time.
 
 A field that the format does not have stays empty, and is shown as unknown.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from ..core import EMPTY, Message, Outcome, Output
 
 UNKNOWN = "unknown"
-"""Shown where a format does not say which model answered."""
+"""Shown if a format does not say which model answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class ForeignScore:
 
 @dataclass(frozen=True, slots=True)
 class ForeignSample:
-    """One sample and epoch: what was asked and answered, and the verdicts."""
+    """One sample and epoch: prompt, answer, and verdicts."""
 
     id: str
     output: Output | None = None
-    """The answer. None if these are more verdicts on a sample that came before."""
+    """The answer. None if these are more verdicts on an earlier sample."""
     prompt: tuple[Message, ...] = ()
     target: Any = None
     scores: tuple[ForeignScore, ...] = ()
@@ -41,7 +41,7 @@ class ForeignSample:
     """Counted from 0."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     continuations: tuple[str, ...] = ()
-    """The options that were weighed, where likelihoods are the answer."""
+    """The continuations that were scored, if likelihoods are the answer."""
 
 
 def no_samples() -> Iterator[ForeignSample]:
@@ -51,14 +51,14 @@ def no_samples() -> Iterator[ForeignSample]:
 
 @dataclass(frozen=True, slots=True)
 class ForeignNumber:
-    """A number that the file itself states."""
+    """A number that is stated in the file."""
 
     metric: str
     value: float | None
     stderr: float | None = None
     ci: tuple[float, float] | None = None
     interval: str = ""
-    """How the interval was computed, as the file says."""
+    """How the interval was computed, according to the file."""
     n: int | None = None
     n_expected: int | None = None
     outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
@@ -79,7 +79,7 @@ class ForeignTask:
     shares: frozenset[str] = frozenset()
     """Metrics that lie between 0 and 1."""
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What is known of how the model was asked, under the names of `run.json`: options, num_fewshot, epochs."""
+    """Known settings of the model's requests, under the names of `run.json`: options, num_fewshot, epochs."""
     n_expected: int | None = None
 
 
@@ -100,12 +100,12 @@ class ForeignRun:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of results: how it is recognised, and what reads it."""
+    """A format of results: how to recognise and read it."""
 
     tool: str
-    """The name of the tool, as messages and `run.json` say it."""
+    """The name of the tool in messages and `run.json`."""
     matches: Callable[[Path], bool]
-    """Return True if a path is of this format. It may read the beginning of the file."""
+    """Returns True if a path has this format. It may read the beginning of the file."""
     read: Callable[[Path], ForeignRun]
     files: Callable[[Path], list[Path]] = lambda path: [path]
     """The files that are read, to notice when one changes."""

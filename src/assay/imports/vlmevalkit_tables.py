@@ -115,7 +115,7 @@ def _sample(row: Mapping[str, Any], columns: list[str]) -> ForeignSample:
 
 
 def _id(index: Any) -> str:
-    """Return an index as text; Excel may have made 3.0 of 3."""
+    """Return an index as text. Excel may have turned 3 into 3.0."""
     is_whole = isinstance(index, float) and index.is_integer()
     return str(int(index)) if is_whole else str(index)
 
@@ -123,12 +123,15 @@ def _id(index: Any) -> str:
 def _question(row: Mapping[str, Any]) -> str:
     """Return the question with its hint and options. The prompt that the model got is not in the table."""
     lines = []
-    if not is_missing(row.get("hint")) and row.get("hint"):
-        lines.append(f"Hint: {row['hint']}")
-    lines.append(str(row.get("question") or ""))
+    hint = row.get("hint")
+    if not is_missing(hint) and hint:
+        lines.append(f"Hint: {hint}")
+    question = row.get("question") or ""
+    lines.append(str(question))
     for letter in OPTIONS:
-        if not is_missing(row.get(letter)) and row.get(letter) != "":
-            lines.append(f"{letter}. {row[letter]}")
+        option = row.get(letter)
+        if not is_missing(option) and option != "":
+            lines.append(f"{letter}. {option}")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 from .facts import Broken, Facts
 
@@ -15,44 +16,61 @@ def wav(data: bytes) -> Facts:
 
     A program that writes to a pipe leaves the lengths at 0 or -1; then the samples in the file count.
     """
-    offset, block, rate, channels, code = 12, 0, 0, 0, 0
+    layout = _WavFormat()
+    offset = 12
     while offset + 8 <= len(data):
-        name, length = struct.unpack("<4sI", data[offset : offset + 8])
+        name, length = struct.unpack_from("<4sI", data, offset)
         if name == b"fmt " and offset + 24 <= len(data):
-            code, channels, rate, _, block = struct.unpack(
-                "<HHIIH", data[offset + 8 : offset + 22]
-            )
+            layout = _WavFormat(*struct.unpack_from("<HHIIH", data, offset + 8))
         if name == b"data":
-            if not (block and rate and channels):
-                zero = (
-                    " of 0 Hz"
-                    if block and channels
-                    else " of 0 channels"
-                    if block
-                    else ""
-                )
-                reason = (
-                    f"the WAV has a format{zero}"
-                    if zero
-                    else "the WAV has samples but no format before them"
-                )
-                raise Broken(reason)
             present = len(data) - offset - 8
-            is_stream = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
-            if not is_stream and length > present:
-                raise Broken(
-                    f"the WAV is cut off: {present // block} of {length // block} frames"
-                )
-            blocks = (present if is_stream else length) // block
-            # A block of a codec has many frames, and only the decoder knows how many.
-            frames = blocks if code in _ONE_FRAME_A_BLOCK or blocks == 0 else None
-            return Facts("wav", frames=frames, rate=rate, channels=channels)
-        offset += 8 + length + (length & 1)
+            return _wav_facts(data, layout, length, present)
+        padding = length & 1
+        offset += 8 + length + padding
     raise Broken("the WAV has a header and no samples")
 
 
+class _WavFormat(NamedTuple):
+    """The format chunk of a WAV."""
+
+    code: int = 0
+    channels: int = 0
+    rate: int = 0
+    bytes_a_second: int = 0
+    block: int = 0
+    """Bytes of one block: one frame, or many of a codec."""
+
+
+def _wav_facts(data: bytes, layout: _WavFormat, length: int, present: int) -> Facts:
+    """Return the facts of a WAV whose header promises `length` bytes of samples, of which `present` are there."""
+    block = layout.block
+    if not block:
+        raise Broken("the WAV has samples but no format before them")
+    if not layout.channels:
+        raise Broken("the WAV has a format of 0 channels")
+    if not layout.rate:
+        raise Broken("the WAV has a format of 0 Hz")
+
+    if length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data):
+        length = present
+    if length > present:
+        raise Broken(
+            f"the WAV is cut off: {present // block} of {length // block} frames"
+        )
+    blocks = length // block
+    # A block of a codec has many frames, and only the decoder knows how many.
+    has_known_length = layout.code in _ONE_FRAME_A_BLOCK or blocks == 0
+    return Facts(
+        "wav",
+        frames=blocks if has_known_length else None,
+        rate=layout.rate,
+        channels=layout.channels,
+    )
+
+
 def _is_streamed(data: bytes) -> bool:
-    return struct.unpack("<I", data[4:8])[0] in _UNKNOWN_LENGTH
+    (size,) = struct.unpack_from("<I", data, 4)
+    return size in _UNKNOWN_LENGTH
 
 
 def flac(data: bytes) -> Facts:
@@ -73,9 +91,10 @@ def ogg(data: bytes) -> Facts:
     """Return the format. Raise `Broken` if a page is incomplete. A cut exactly between two pages is not noticed."""
     offset = 0
     while data[offset : offset + 4] == b"OggS":
-        segments = data[offset + 26] if offset + 27 <= len(data) else 0
-        lengths = data[offset + 27 : offset + 27 + segments]
-        end = offset + 27 + segments + sum(lengths)
+        table = offset + 27
+        segments = data[table - 1] if table <= len(data) else 0
+        lengths = data[table : table + segments]
+        end = table + segments + sum(lengths)
         if len(lengths) < segments or end > len(data):
             raise Broken(
                 f"the Ogg is cut off: its last page needs {end - len(data)} bytes more"
@@ -128,28 +147,33 @@ def au(data: bytes) -> Facts:
         raise Broken("the AU ends inside its header")
     order = ">" if data[:4] == b".snd" else "<"
     start, size = struct.unpack_from(f"{order}II", data, 4)
-    return Facts("au") if size == 0xFFFFFFFF else _whole("au", data, start + size)
+    if size == 0xFFFFFFFF:
+        return Facts("au")
+    return _whole("au", data, start + size)
 
 
 def sphere(data: bytes) -> Facts:
     """Read NIST SPHERE, as in TIMIT and WSJ: a text header, then samples. Compressed ones (shorten) are refused."""
-    size = data[8:16].strip()
-    header = data[: int(size) if size.isdigit() else 1024].decode("latin-1")
-    fields = {
-        line.split(" ", 2)[0]: line.split(" ", 2)[2]
-        for line in header.splitlines()
-        if line.count(" ") >= 2
-    }
-    if "," in fields.get("sample_coding", ""):
+    stated_size = data[8:16].strip()
+    size = int(stated_size) if stated_size.isdigit() else 1024
+    header = data[:size].decode("latin-1")
+    fields: dict[str, str] = {}
+    for line in header.splitlines():
+        # "sample_rate -i 16000"
+        parts = line.split(" ", 2)
+        if len(parts) == 3:
+            name, _, value = parts
+            fields[name] = value
+    coding = fields.get("sample_coding", "")
+    if "," in coding:
         raise Broken(
-            f"the SPHERE file is packed ({fields['sample_coding']}): unpack it, with `w_decode` or `sph2pipe`"
+            f"the SPHERE file is packed ({coding}): unpack it, with `w_decode` or `sph2pipe`"
         )
     try:
-        frames, rate = int(fields["sample_count"]), int(fields["sample_rate"])
-        channels, width = (
-            int(fields.get("channel_count", 1)),
-            int(fields.get("sample_n_bytes", 2)),
-        )
+        frames = int(fields["sample_count"])
+        rate = int(fields["sample_rate"])
+        channels = int(fields.get("channel_count", 1))
+        width = int(fields.get("sample_n_bytes", 2))
     except (KeyError, ValueError) as error:
         raise Broken("the SPHERE header does not say how long the audio is") from error
     _whole("sphere", data, len(header) + frames * channels * width)

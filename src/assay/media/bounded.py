@@ -27,7 +27,7 @@ SECONDS_A_MEBIBYTE = 1.0
 MOST_IDLE = 4
 PIPE_BYTES = 1024 * 1024
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""A thread pool reserves address space, which the limit would count."""
+"""Settings for few threads, because a thread pool reserves address space, which the limit would count."""
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -38,7 +38,7 @@ _PASSED_ON = (
     "PYTHONHOME",
     "SYSTEMROOT",
 )
-"""Only the variables an interpreter needs, so that keys and tokens stay out of the worker."""
+"""Environment variables that an interpreter needs. All others are dropped, so that keys and tokens stay out."""
 
 _idle: "list[Worker]" = []
 _lock = threading.Lock()

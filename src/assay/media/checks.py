@@ -8,7 +8,7 @@ from . import audio_headers, image_headers, video_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 
 RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
-"""Images whose headers only their decoder reads."""
+"""Image formats whose headers only their decoder reads."""
 IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio formats that PyAV reads and libsndfile does not."""
@@ -22,7 +22,7 @@ _AUDIO_READERS: Readers = {**video_headers.READERS, **audio_headers.READERS}
 
 
 def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """Return what a medium's headers say. Raise `DataError` if it is empty, truncated, too large or another format.
+    """Return the facts in a medium's headers. Raise `DataError` if it is empty, truncated, too large or another format.
 
     The file's name does not matter: an MP3 called `.wav` is an MP3.
     """
@@ -78,10 +78,14 @@ def check_length(
         )
     if frames is None or not rate:
         return
-    if frames / rate > limits.seconds or frames * (channels or 1) > limits.samples:
+    seconds = frames / rate
+    samples = frames * (channels or 1)
+    if seconds > limits.seconds or samples > limits.samples:
+        hours = seconds / 3600
+        most_hours = limits.seconds / 3600
         raise audio.fault(
-            f"the audio is too long: {frames / rate / 3600:.1f} h of {channels} channels at {rate:,} Hz",
-            fix=f"at most {limits.seconds / 3600:g} h and {limits.samples:,} samples of all channels together",
+            f"the audio is too long: {hours:.1f} h of {channels} channels at {rate:,} Hz",
+            fix=f"at most {most_hours:g} h and {limits.samples:,} samples of all channels together",
         )
 
 
@@ -89,31 +93,41 @@ def _facts(medium: Media, expected: frozenset[str], readers: Readers) -> Facts:
     """Return the facts from a medium's headers; only the format if no reader knows it."""
     data = medium.data()
     name = _format_of(medium, data, expected)
+    if name not in readers:
+        return Facts(name)
+    read = readers[name]
     try:
-        return readers[name](data) if name in readers else Facts(name)
+        return read(data)
     except Broken as broken:
         raise medium.fault(str(broken), fix="get the file again") from broken
 
 
 def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
+    """Return the name of a format from the first bytes of a medium. Raise if it is not one of those expected."""
     if not data:
         raise medium.fault(f"the {medium.kind} is empty: 0 bytes")
+    kind = _a(medium.kind)
     name = sniff(data[:SNIFFED_BYTES])
     if name is None:
         raise medium.fault(
-            f"not {_a(medium.kind)}: the bytes are those of {_guess(data)}",
+            f"not {kind}: the bytes are those of {_guess(data)}",
             fix=f"convert it to {_usual(medium)}, or leave the row out",
         )
     if expected and name not in expected:
-        fix = f"give {_a(medium.kind)}, or name the column for what it holds"
         raise medium.fault(
-            f"not {_a(medium.kind)}: the bytes are those of {_a(name)} file", fix=fix
+            f"not {kind}: the bytes are those of {_a(name)} file",
+            fix=f"give {kind}, or name the column for what it holds",
         )
     return name
 
 
 def _usual(medium: Media) -> str:
-    return {"image": "PNG or JPEG", "audio": "WAV or FLAC"}.get(medium.kind, "MP4")
+    """Return formats that every model reads."""
+    if medium.kind == "image":
+        return "PNG or JPEG"
+    if medium.kind == "audio":
+        return "WAV or FLAC"
+    return "MP4"
 
 
 def _guess(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Size and duration of media, for the record of what a model produced."""
+"""Size and duration of media, for the record of a model's output."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from .checks import check_media
 
 
 def described(medium: Media) -> dict[str, Any]:
-    """Return the size in bytes and what the header says: width and height, or seconds, rate and channels.
+    """Return the size in bytes and the facts in the header: width and height, or seconds, rate and channels.
 
-    What cannot be read is left out: whether a model's image is a valid image is up to the scorer.
+    Unreadable facts are left out: whether a model's image is valid is for the scorer to decide.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

@@ -1,7 +1,7 @@
-"""Convert images and audio that a model produced to media: arrays and Pillow images to PNG and WAV.
+"""Convert images and audio from a model to media: arrays and Pillow images to PNG and WAV.
 
 Equal arrays give equal bytes, so that digests identify them. That is why the WAV header is written here: libsndfile
-writes the time of day into the ones for floats.
+writes the time of day into the headers of float files.
 """
 
 import io

@@ -11,7 +11,7 @@ from .encode import wav_of
 
 
 def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt with clips as `audio_rate` and `audio_channels` demand, and the conversions for the record.
+    """Return the prompt with clips converted to `audio_rate` and `audio_channels`, and the conversions for the record.
 
     A converted clip becomes a WAV of 16 bits, or of floats if it exceeds full scale.
     """

@@ -1,8 +1,7 @@
 """Headers and end markers of images: PNG, JPEG, GIF, WebP, BMP and TIFF, read without decoding a pixel.
 
-A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so that
-a truncated file is
-noticed: Pillow silently opens a PNG that lacks its last bytes.
+A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so that a truncated
+file is noticed: Pillow silently opens a PNG that lacks its last bytes.
 """
 
 import re
@@ -13,6 +12,10 @@ from .facts import Broken, Facts
 
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+_JPEG_END = b"\xff\xd9"
+_GIF_EXTENSION = 0x21
+_GIF_IMAGE = 0x2C
+_GIF_TRAILER = 0x3B
 _AFTER_SCAN = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 
 
@@ -48,23 +51,22 @@ def jpeg(data: bytes) -> Facts:
             continue
         if marker == 0xD9:
             break
-        length = struct.unpack(">H", data[offset + 2 : offset + 4])[0]
+        (length,) = struct.unpack_from(">H", data, offset + 2)
         if marker in _JPEG_FRAMES and offset + 9 <= len(data):
-            height, width = struct.unpack(">HH", data[offset + 5 : offset + 9])
+            height, width = struct.unpack_from(">HH", data, offset + 5)
             size = (width, height)
         offset += 2 + length
         if marker == 0xDA:
-            if size is not None and data.endswith(b"\xff\xd9"):
-                return Facts(
-                    "jpeg", *size, 1
-                )  # These two bytes cannot occur inside a scan, so this is its own end.
+            # These two bytes cannot occur inside a scan, so this is its own end.
+            if size is not None and data.endswith(_JPEG_END):
+                return Facts("jpeg", *size, 1)
             following = _AFTER_SCAN.search(data, offset)
             if following is None:
                 break
             offset = following.start()
     if size is None:
         raise Broken("the JPEG has no image in it")
-    if data[offset : offset + 2] != b"\xff\xd9":
+    if not data.startswith(_JPEG_END, offset):
         raise Broken(f"the JPEG is cut off: no end marker in its {len(data)} bytes")
     return Facts("jpeg", *size, 1)
 
@@ -73,24 +75,34 @@ def gif(data: bytes) -> Facts:
     """Return width, height and the number of frames. Raise `Broken` if the trailer is missing."""
     if len(data) < 13:
         raise Broken("the GIF ends inside its header")
-    width, height, flags = struct.unpack("<HHB", data[6:11])
-    offset = 13 + (3 << ((flags & 7) + 1) if flags & 0x80 else 0)
+    width, height, flags = struct.unpack_from("<HHB", data, 6)
+    offset = 13 + _color_table_size(flags)
     frames = 0
-    while offset < len(data) and data[offset] != 0x3B:
-        if data[offset] == 0x21:
+    while offset < len(data) and data[offset] != _GIF_TRAILER:
+        block = data[offset]
+        if block == _GIF_EXTENSION:
             offset += 2
-        elif data[offset] == 0x2C and offset + 10 <= len(data):
-            local = data[offset + 9]
-            offset += 11 + (3 << ((local & 7) + 1) if local & 0x80 else 0)
+        elif block == _GIF_IMAGE and offset + 10 <= len(data):
+            flags = data[offset + 9]
+            offset += 11 + _color_table_size(flags)
             frames += 1
         else:
             raise Broken(f"the GIF has no block at byte {offset}")
+        # Pieces of data follow, each with its length before it; one of length 0 is the last.
         while offset < len(data) and data[offset]:
             offset += 1 + data[offset]
         offset += 1
     if offset >= len(data):
         raise Broken(f"the GIF is cut off: no trailer in its {len(data)} bytes")
     return Facts("gif", width, height, frames)
+
+
+def _color_table_size(flags: int) -> int:
+    """Return the bytes of a GIF's color table, three for each color; 0 if the flags name none."""
+    if not flags & 0x80:
+        return 0
+    colors = 2 << (flags & 7)
+    return 3 * colors
 
 
 def webp(data: bytes) -> Facts:
@@ -121,16 +133,15 @@ def bmp(data: bytes) -> Facts:
     """Return width and height. Raise `Broken` if the file is shorter than its header says."""
     if len(data) < 26:
         raise Broken("the BMP ends inside its header")
-    declared, header = (
-        struct.unpack("<I", data[2:6])[0],
-        struct.unpack("<I", data[14:18])[0],
-    )
+    (declared,) = struct.unpack_from("<I", data, 2)
+    (header_size,) = struct.unpack_from("<I", data, 14)
     if declared > len(data):
         raise Broken(f"the BMP is cut off: {len(data)} bytes of {declared}")
-    if header == 12:
-        width, height = struct.unpack("<HH", data[18:22])
+    if header_size == 12:
+        width, height = struct.unpack_from("<HH", data, 18)
         return Facts("bmp", width, height, 1)
-    width, height = struct.unpack("<ii", data[18:26])
+    # A negative height means that the rows are stored from top to bottom.
+    width, height = struct.unpack_from("<ii", data, 18)
     return Facts("bmp", abs(width), abs(height), 1)
 
 
@@ -156,9 +167,12 @@ def tiff(data: bytes) -> Facts:
 
 def riff_size(data: bytes, what: str) -> None:
     """Raise if a RIFF file is shorter than it says. A size of 0 or -1 means a stream of unknown length."""
-    declared = struct.unpack("<I", data[4:8])[0]
-    if declared not in (0, 0xFFFFFFFF) and declared + 8 > len(data):
-        raise Broken(f"the {what} is cut off: {len(data)} bytes of {declared + 8}")
+    (declared,) = struct.unpack_from("<I", data, 4)
+    if declared in (0, 0xFFFFFFFF):
+        return
+    size = declared + 8
+    if size > len(data):
+        raise Broken(f"the {what} is cut off: {len(data)} bytes of {size}")
 
 
 READERS: dict[str, Callable[[bytes], Facts]] = {

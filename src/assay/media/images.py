@@ -1,6 +1,7 @@
 """Decode images to 8-bit RGB as people see them: upright, with transparency on white.
 
-Limits are checked against the header before a pixel is decoded. A truncated file is refused, not filled with grey.
+Limits are checked against the header before a pixel is decoded. A truncated file is refused instead of being filled
+with grey.
 """
 
 import io
@@ -88,7 +89,7 @@ def _known() -> list[str]:
 
 
 def _get_ready(image: Image, name: str) -> None:
-    """Register a library that lets Pillow read this format. Raise if none is available."""
+    """Register a library that lets Pillow read this format. Raise if none is installed."""
     from PIL import features
 
     if name == "heic":
@@ -152,7 +153,7 @@ def _animated(image: Image, name: str, frames: int) -> Exception:
     if name == "tiff":
         unit, fix = (
             "pages",
-            "save the page that is meant as an image of its own, or name several images in a list",
+            "save the intended page as a separate image, or name several images in a list",
         )
     else:
         unit, fix = "frames", "save one frame, or give it as video"

@@ -1,7 +1,8 @@
 """Remove metadata from media that a judge sees: comments, EXIF, colour profiles, tags.
 
-A judge must see what a model produced, not text that the model wrote into the file. Pixels and samples stay unchanged:
-pieces of the file are left out, nothing is encoded again. Only a photo's rotation is kept, as it affects what is seen.
+A judge must see the image or sound that a model produced, not text that the model wrote into the file. Pixels and
+samples stay unchanged: pieces of the file are left out, and nothing is encoded again. Only a photo's rotation is
+kept, because it affects what is seen.
 """
 
 import re

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 ZERO_CROSSINGS = 32
-"""On each side of the filter's centre."""
+"""Number of zero crossings on each side of the filter's centre."""
 KAISER_BETA = 9.0
 BLOCK_FRAMES = 8192
 ROLL_OFF = 0.95
-"""Where the filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
+"""The frequency at which the filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
 
 
 def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":

@@ -22,7 +22,9 @@ def mp4(data: bytes) -> Facts:
         names.add(name)
         offset += size
     if names.isdisjoint({b"moov", b"moof"}):
-        raise Broken("the MP4 is cut off: nothing says what is in it")
+        raise Broken(
+            "the MP4 is cut off: the part that describes its content is missing"
+        )
     return Facts("mp4")
 
 

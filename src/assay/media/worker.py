@@ -1,9 +1,8 @@
 """The process that decodes media: it takes bytes, returns pixels or samples, and can do little else.
 
-`assay.media.bounded` starts it. A request is one line of JSON and the medium's bytes; a reply is one line of JSON and
-the decoded bytes. Memory and processor time are limited per request, and writing files is disabled.
-A file that exploits
-a decoder takes down this process, not the run.
+`assay.media.bounded` starts it. A request is one line of JSON and the medium's bytes; a reply is one line of JSON
+and the decoded bytes. Memory and processor time are limited per request, and writing files is disabled. A file that
+exploits a decoder takes down this process, not the run.
 """
 
 import json

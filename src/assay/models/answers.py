@@ -77,11 +77,9 @@ def as_answer(value: Any, request: Request, reference: str) -> Output:
 
 
 def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Output:
-    """Return the output with a candidate's media read into memory; a medium that came with the prompt is copied first.
+    """Return the output with the media of one candidate read into memory, because the model may overwrite its files.
 
-    The model may overwrite a file it made. A medium of the prompt is read from its own file again,
-    so its bytes are not
-    kept.
+    A medium that came with the prompt is copied first: the prompt's own object keeps reading from its file.
     """
     candidate = output.candidates[place]
     parts = tuple(
@@ -99,7 +97,7 @@ def _hold_media(output: Output, place: int, prompt_media: Sequence[Media]) -> Ou
 
 
 def as_weighed(value: Any, request: Request, reference: str) -> Output:
-    """Read likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
+    """Return the likelihoods in an `Output`, or in a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
     try:
         output = (
             value

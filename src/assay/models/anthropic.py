@@ -32,7 +32,7 @@ from .inline_media import from_base64, from_data_url
 from .reply_checks import check_reply, ended_by_length
 
 VERSION = "2026-10-21"
-"""The version that the newest SDK (2.8.0) names. It has no sampling options."""
+"""The API version that the newest SDK (2.8.0) sends. Requests with this version may not set sampling options."""
 SAMPLING_VERSION = "2023-06-01"
 """The version for requests with sampling options."""
 SAMPLING = ("temperature", "top_p", "top_k")
@@ -61,7 +61,7 @@ STOP_REASONS = {
     "tool_use": "tool_calls",
 }
 UNFINISHED = frozenset({"tool_use", "pause_turn"})
-"""Stop reasons of an answer that waits for the result of a tool."""
+"""Stop reasons of an answer that is unfinished until a tool returns its result."""
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 """Types of a tool choice by our names."""
 
@@ -82,7 +82,7 @@ class Anthropic(HttpModel):
     max_tokens: int = 4096
     """The most tokens of an answer if the task sets no limit: this API has no default."""
     thinking: int | str | None = None
-    """Tokens to think with before the answer, `adaptive` or `disabled`; by default as the model does."""
+    """Tokens to think with before the answer, `adaptive` or `disabled`. By default the model decides."""
     version: str = "auto"
     """The API version; `auto` is the newest, or the one with sampling options if the request sets any."""
 
@@ -144,12 +144,12 @@ class Anthropic(HttpModel):
         )
         output = read_body(answer)
         if answer.get("stop_reason") != "stop_sequence":
-            output = ended_by_length(output, request)
+            output = ended_by_length(output, count_of(payload, "max_tokens"))
         output = check_reply(output, request, self.name, answer.get("model"))
         return without_seed(output, request)
 
     def _headers_for(self, body: Mapping[str, Any]) -> dict[str, str]:
-        """Return the headers, with the API version that has all members of the body and the key as it expects it."""
+        """Return the headers: the key, and an API version that supports every member of the body."""
         version = self.version
         if version == "auto":
             samples = any(name in body for name in SAMPLING)
@@ -191,7 +191,7 @@ class Anthropic(HttpModel):
         return body | _tool_fields(request.prompt)
 
     def _check_thinking(self, options: GenerateOptions) -> None:
-        """Raise for options that the API refuses beside thinking."""
+        """Raise for options that the API refuses together with thinking."""
         if options.temperature not in (None, 1) or options.top_k is not None:
             raise UsageError(
                 "the Messages API thinks only at temperature 1 and without top_k",
@@ -220,7 +220,7 @@ class Anthropic(HttpModel):
 
 
 def _option_fix(message: str) -> str:
-    """Return how to leave out an option that the service names in its refusal, or nothing."""
+    """Return advice to leave out an option that the service names in its refusal; empty if it names none."""
     for name in SAMPLING:
         if re.search(rf"\b{name}\b", message):
             return f"; fix: newer models take no {name}, leave it out"
@@ -386,7 +386,7 @@ def _with_needed_signatures(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def _usage(usage: Any) -> Usage | None:
-    """Return the token counts; those of the cache count as input, which the API reports separately."""
+    """Return the token counts. The API reports cached tokens separately; here they are part of the input."""
     if not isinstance(usage, Mapping):
         return None
     cached = count_of(usage, "cache_read_input_tokens") or 0

@@ -24,11 +24,11 @@ class Call:
     """The arguments that a function takes."""
 
     takes: str
-    """`messages`, `dicts`, `text`, `prompt`, `request` or, for a whole batch, `requests`."""
+    """`messages`, `dicts`, `text`, `prompt`, `request`, or `requests` for a whole batch."""
     passes: tuple[str, ...]
     """Those of `options`, `seed` and `tools` that are parameters of the function."""
     settings: frozenset[str] | None
-    """Names of its own options; None if it accepts any."""
+    """Names of the function's own options; None if it accepts any."""
     needs: tuple[str, ...]
     """The parameters without a default, other than the first, in order."""
     returns: Any
@@ -102,7 +102,7 @@ def check_settings(
 def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> None:
     """Raise for a parameter that has no default and receives no value, since every call would fail.
 
-    `options` are those of the command line, or None for a method, which takes none from there.
+    `options` are those of the command line; None for a method, which cannot receive any.
     """
     is_batch = call.takes == "requests"
     passed_names = {*(options or ()), *(() if is_batch else PASSED)}

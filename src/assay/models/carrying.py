@@ -20,13 +20,13 @@ class Carrier:
     """What one kind of request can hold."""
 
     name: str
-    """As in an error: `the Messages API`."""
+    """The name used in errors, such as `the Messages API`."""
     media: frozenset[str] = frozenset()
     """Kinds of media in a turn of the user or the model."""
     system_media: frozenset[str] = frozenset()
     """Kinds of media in a system turn."""
     roles: frozenset[str] | None = None
-    """Roles it knows; None for a request that writes roles into the text."""
+    """Roles that the request supports; None for a request that writes roles into the text."""
     system_first: bool = False
     """Whether system turns must come before all others, because the request has one field for them."""
     fix: str = ""
@@ -83,7 +83,7 @@ CHAT = Carrier("a chat request", ALL_MEDIA, ALL_MEDIA, CHAT_ROLES)
 
 
 def _first_medium_not_in(message: Message, kinds: Collection[str]) -> Media | None:
-    """Return the first medium of a message of another kind than these; None if there is none."""
+    """Return the first medium of a message whose kind is not among `kinds`; None if there is none."""
     for part in message.parts or ():
         if isinstance(part, Media) and part.kind not in kinds:
             return part

@@ -58,9 +58,9 @@ FAILED = frozenset(
         "insufficient_system_resource",
     }
 )
-"""Finish reasons that are faults of the server, regardless of the text so far."""
+"""Finish reasons that mean a fault of the server, whatever text it has written so far."""
 MOST_COUNTED = 2**53
-"""The largest count that is believed: up to here every JSON reader agrees on the number."""
+"""The largest count that is accepted. JSON readers agree on all numbers up to this one."""
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ def read_answer(
     keep_top: bool = True,
     audio_format: str | None = None,
 ) -> Output:
-    """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the one asked for."""
+    """Return the output in an answer's body; raise `Malformed` if it has none. `audio_format` is the requested one."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body)}")
@@ -235,7 +235,7 @@ def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candida
 def _check_said_something(
     message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None
 ) -> None:
-    """Raise if an answer ended for a tool call and holds neither a call nor words."""
+    """Raise if an answer stopped for a tool call but contains neither a call nor text."""
     if stop_reason != "tool_calls":
         return
     for part in parts:
@@ -312,7 +312,7 @@ def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
 
 
 def _piece(piece: Any, audio_format: str | None) -> Part | None:
-    """Return one piece of a content list as a part, or None if it is neither text, reasoning nor a medium."""
+    """Return one element of a content list as a part; None if it is neither text, reasoning nor a medium."""
     if not isinstance(piece, Mapping):
         return Text(piece) if isinstance(piece, str) else None
     kind = piece.get("type", "text")
@@ -328,7 +328,7 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
 
 
 def _thought(piece: Mapping[str, Any]) -> str:
-    """Return the reasoning of a piece, which is a text or a list of pieces."""
+    """Return the reasoning in an element, which may be a text or a list of elements."""
     names = ("thinking", "reasoning", "text", "summary")
     content = next((content for name in names if (content := piece.get(name))), "")
     if isinstance(content, str):
@@ -358,7 +358,7 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
 def _audio(
     holder: Mapping[str, Any], audio_format: str | None, *, has_words: bool = False
 ) -> Audio | None:
-    """Return the audio of an answer, or None if it is empty and words are the answer."""
+    """Return the audio of an answer; None if the audio is empty and the answer is its text."""
     if holder["data"] == "" and (has_words or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)

@@ -1,7 +1,7 @@
-"""Check the contents of an output: whether all of it can be counted, opened and stored.
+"""Check the contents of an output: whether they can be counted, opened and stored.
 
-A model may put anything there; an unusable value fails its own sample, not the run that stores it. Numbers of other
-libraries become plain ones first, and an invalid count is left out.
+A model may put anything there. An unusable value fails its own sample, not the run that stores it. Numbers of other
+libraries are converted to plain ones first, and an invalid count is left out.
 """
 
 import json
@@ -72,7 +72,7 @@ def is_number(value: Any) -> bool:
 
 
 def as_number(value: Any) -> float | None:
-    """Return a plain number for one of numpy, a decimal or an array with one element, and None for anything else."""
+    """Return the plain number for a numpy number, a decimal or an array with one element; None for anything else."""
     if type(value) in (float, int):
         return value  # type: ignore[no-any-return]
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
@@ -89,7 +89,7 @@ def as_number(value: Any) -> float | None:
 
 
 def normalize_numbers(output: Output) -> Output:
-    """Return the output with plain numbers in its usage and tuples of token ids; the same object if nothing changes."""
+    """Return the output with plain numbers in its usage and tuples of token ids; the same object if nothing changed."""
     changes: dict[str, Any] = {}
     if (
         isinstance(output.usage, Usage)

@@ -9,7 +9,7 @@ from ..core import Abilities
 from . import embedded
 
 NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
-"""Models that only repeat given answers, and helpers of scorers; never suggested to a user who looks for a model."""
+"""Models that only repeat given answers, and helpers of scorers. They are never suggested to a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Declared:
     accepts: frozenset[str] | None = None
     produces: frozenset[str] | None = None
     missing: str = ""
-    """The command that installs it, if it is not installed."""
+    """The command that installs the model; empty if it is installed."""
 
 
 def declared(name: str) -> Declared:
@@ -75,6 +75,6 @@ def models_that(part: str, kind: str) -> list[str]:
 
 
 def _spelled(name: str) -> str:
-    """Return a name as a user types it; a backend's includes the part after the slash."""
+    """Return a name as a user types it. The name of a backend includes the part after the slash."""
     summary = registry.models.summary(name)
     return summary.partition(":")[0] if summary.startswith(f"{name}/") else name

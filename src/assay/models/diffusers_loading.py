@@ -1,6 +1,6 @@
-"""Load the weights of a pipeline without terminal output, and refuse a checkpoint with missing tensors.
+"""Load the weights of a pipeline without printing to the terminal, and refuse a checkpoint with missing tensors.
 
-The libraries fill missing tensors with random numbers or leave them empty, and report this only in their logs.
+The libraries fill missing tensors with random numbers or leave them empty, and mention this only in their logs.
 """
 
 import logging

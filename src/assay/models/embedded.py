@@ -30,7 +30,7 @@ class Part:
 
     @property
     def is_there(self) -> bool:
-        """Whether the component is installed, found without importing or starting it."""
+        """True if the component is installed. It is looked up without being imported or started."""
         if self.apt:
             return shutil.which(self.package) is not None
         return importlib.util.find_spec(self.package) is not None
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """An entry of the catalogue. The registry knows where its class is."""
+    """An entry of the catalogue. The registry knows the module of its class."""
 
     summary: str
     licence: str
@@ -46,7 +46,7 @@ class Embedded:
 
     @property
     def pip(self) -> str:
-        """The command that installs the packages, without its first `pip install`."""
+        """The arguments of `pip install` for the packages."""
         return " && pip install ".join(part.pip for part in self.parts if part.pip)
 
     @property
@@ -61,7 +61,7 @@ class Embedded:
 
     @property
     def missing(self) -> tuple[Part, ...]:
-        """The components that are not installed, found without importing any."""
+        """The components that are not installed. They are looked up without being imported."""
         return tuple(part for part in self.parts if not part.is_there)
 
 

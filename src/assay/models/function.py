@@ -66,9 +66,9 @@ class FunctionModel:
     abilities: Abilities
     identity: Mapping[str, Any]
     declares: frozenset[str]
-    """Which of `accepts` and `produces` the user's code states; the others are guessed."""
+    """The names among `accepts` and `produces` that the user's code states. The others are guessed."""
     written: Mapping[str, Any]
-    """The options as given. They may hold secrets, which the run keeps out of its records."""
+    """The options as the user wrote them. They may hold secrets, which must not be recorded."""
 
     def __init__(
         self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY
@@ -161,7 +161,7 @@ class FunctionModel:
 def _abilities(
     target: Any, call: Call, likelihood: bool
 ) -> tuple[Abilities, frozenset[str]]:
-    """Return what a model accepts and produces, and which of the two its code states."""
+    """Return what a model accepts and produces, and which of these two the user's code states."""
     declared = getattr(target, "abilities", None)
     if isinstance(declared, Abilities):
         return declared, frozenset({"accepts", "produces"})

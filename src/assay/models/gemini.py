@@ -223,7 +223,7 @@ class Gemini(HttpModel):
 
 
 def _asked_wait(details: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the seconds of `google.rpc.RetryInfo`, which is in the body instead of a header."""
+    """Return the seconds to wait from `google.rpc.RetryInfo`, which is in the body and not in a header."""
     delays = [_SECONDS.match(str(detail.get("retryDelay", ""))) for detail in details]
     return next((float(delay[1]) for delay in delays if delay), None)
 
@@ -256,7 +256,7 @@ def _tool_fields(prompt: Prompt) -> dict[str, Any]:
 
 
 def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the turns. Results of tools that follow each other are one turn, each with its tool's name."""
+    """Return the turns. Consecutive results of tools form one turn, each with the name of its tool."""
     names: dict[str, str] = {}
     contents: list[dict[str, Any]] = []
     follows_results = False
@@ -278,7 +278,7 @@ def _contents(turns: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult, name: str) -> list[dict[str, Any]]:
-    """Return a result, and its media as parts of their own after it."""
+    """Return a tool result, followed by its media as separate parts."""
     key = "error" if result.error else "result"
     response = {"name": name, "response": {key: result.text}}
     media = [_part(part) for part in result.parts if isinstance(part, Media)]

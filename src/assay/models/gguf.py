@@ -187,7 +187,7 @@ class Gguf(LocalModel):
         return [self._alone(self._weighed, request) for request in requests]
 
     def _alone(self, ask: Callable[[Request], Output], request: Request) -> Output:
-        """Answer one request. If it fails, only this request fails."""
+        """Answer one request. An error fails only this request."""
         self.load()
         with self._lock:
             try:
@@ -362,7 +362,7 @@ def _too_long(length: int, context: int) -> Output:
 
 
 def _without_beginning(output: Output, prompt: Prompt) -> Output:
-    """Return the answer without the beginning that the prompt gave, which llama.cpp repeats."""
+    """Return the answer without the text that the prompt prefilled, which llama.cpp repeats."""
     messages = [message for message in prompt.messages if message.parts is not None]
     last = messages[-1] if messages else None
     if last is None or last.role != "assistant" or not last.text:
@@ -374,7 +374,7 @@ def _without_beginning(output: Output, prompt: Prompt) -> Output:
 
 
 def _without(beginning: str, candidate: Candidate) -> Candidate:
-    """Return an answer without the beginning of its first text."""
+    """Return a candidate without `beginning` at the start of its first text."""
     parts = list(candidate.parts)
     for index, part in enumerate(parts):
         if isinstance(part, Text):

@@ -19,10 +19,9 @@ PATIENCE_SECONDS = 60.0
 
 
 class ServerTokenizer:
-    """The tokenizer of a running server, and its chat template.
+    """The tokenizer and the chat template of a running server.
 
-    It has the methods that `Renderer` needs of a tokenizer, so that prompts become token ids as for other
-    models.
+    It has the tokenizer methods that `Renderer` needs, so that prompts become token ids as for other models.
     """
 
     def __init__(self, address: str, key: str) -> None:
@@ -41,7 +40,7 @@ class ServerTokenizer:
 
     @property
     def context(self) -> int:
-        """Tokens of prompt and answer together."""
+        """Number of tokens that prompt and answer may have together."""
         return int(self._properties["default_generation_settings"]["n_ctx"])
 
     @property
@@ -60,7 +59,7 @@ class ServerTokenizer:
         return self._single(self._properties.get("eos_token"))
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """Return the ids of a text. Special tokens in the text are read as such."""
+        """Return the ids of a text. Special tokens that are written out in the text are recognised."""
         body = {
             "content": text,
             "add_special": add_special_tokens,
@@ -97,7 +96,7 @@ class ServerTokenizer:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **_how: Any,
     ) -> str:
-        """Return the messages as one text. A last message that begins the answer stays open."""
+        """Return the messages as one text. If the last message is the beginning of the answer, its turn stays open."""
         goes_on = bool(messages) and messages[-1]["role"] == "assistant"
         body: dict[str, Any] = {
             "messages": [_with_texts(message) for message in messages],
@@ -147,7 +146,7 @@ class ServerTokenizer:
 
 
 def _with_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message whose tool calls have their arguments as text, as llama.cpp takes them."""
+    """Return a message whose tool calls have their arguments as text, which llama.cpp expects."""
     calls = message.get("tool_calls")
     if not calls:
         return message

@@ -19,8 +19,9 @@ from .prompting.pairs import Pair
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Sends a body to llama.cpp. Raises if it answers with an error."""
 LISTED = (256, 4096, 1_000_000)
-"""Sizes of the list of probable tokens to search for one that is not reported by itself; the last is the
-vocabulary.
+"""How many of the most probable tokens to request, in turn, to find a token that is not reported by itself.
+
+The last number is the size of the vocabulary.
 """
 FORCED = 1e6
 """A bias that leaves only one token. Reported values are those before the bias."""

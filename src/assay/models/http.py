@@ -37,15 +37,15 @@ class Client:
     )
     """Request heads by URL and headers; an endpoint has only a few."""
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
-    """Servers that have answered; a server that never has may be a wrong address."""
+    """Servers that have answered. A server that has never answered may be a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
-    """When the first connection to an absent server was tried."""
+    """The time of the first connection attempt to a server that did not answer."""
     _seen: dict[Origin, deque[str]] = field(
         default_factory=dict, init=False, repr=False
     )
     """Ids of the latest answers, by server."""
     _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
-    """Servers whose ids repeat for different questions."""
+    """Servers that send the same id for different requests."""
 
     async def post(
         self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
@@ -139,10 +139,10 @@ class Client:
             )
 
     def _is_repeated(self, answer: Any, origin: Origin, connection: Connection) -> bool:
-        """Return True if an answer has come over this connection before: the server sent it twice.
+        """Return True if this connection has already received this answer: the server sent it twice.
 
-        The first answer of a connection cannot belong to an earlier request. If it has the id of another answer, the
-        ids of this server are not unique, as with many test servers, and are no longer compared.
+        The first answer of a connection cannot belong to an earlier request. If its id is known from another
+        answer, this server does not use unique ids, like many test servers, and its ids are no longer compared.
         """
         name = (
             (answer.get("id") or answer.get("responseId"))
@@ -232,7 +232,7 @@ def decoded(reply: Reply) -> Any:
 def _head(
     url: str, headers: Mapping[str, str], content_type: str
 ) -> tuple[Origin, bytes]:
-    """Return where to send a request, and the lines of its head but the length; a GET has no content type."""
+    """Return where to send a request, and the lines of its head except the length. A GET has no content type."""
     origin, named = target(url)
     lines = [
         f"{'POST' if content_type else 'GET'} {named} HTTP/1.1",

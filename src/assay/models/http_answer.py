@@ -12,17 +12,17 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MOST_HEAD_BYTES = 64 * 1024
 MOST_FRAMING = 8
-"""Bytes received for one byte of the body, beyond the head: a chunk of one byte takes six."""
+"""Bytes received for each byte of the body, without the head. A chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """The first bytes of a server that expects TLS and gets plain text."""
 _FORBIDDEN = re.compile(rb"[\x00\x0a-\x0d]").search
-"""Characters that no reader allows in a header; other control characters are read, and the connection is closed."""
+"""Characters that no parser allows in a header. Other control characters are accepted, and the connection is closed."""
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+").fullmatch
 _FOLDED = re.compile(rb"\n[ \t]").search
-"""A header that goes on in the next line."""
+"""A header that continues on the next line."""
 SMALL_PIECE = 4 * 1024
-"""Pieces of a body that are smaller are joined: a list of single bytes takes eight times their size."""
+"""Smaller pieces of a body are joined, because a list of single bytes takes eight times their size."""
 JOINED_PIECE = 64 * 1024
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
@@ -45,7 +45,7 @@ class TooLarge(Exception):
 
 
 class Unreadable(Exception):
-    """The response cannot be read, and a retry would not change that; `kind` is that of the failure."""
+    """The response cannot be read, and a retry would not help. `kind` is the kind of failure to report."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ class Answer:
         self._small = bytearray()
         """Small pieces of the body that are not in `_body` yet."""
         self._fault: Exception | None = None
-        """An error in a response that the parser accepts."""
+        """An error found in a response that the parser accepts."""
         self._received = 0
         self._tail = b""
         """The last bytes that arrived."""
@@ -95,7 +95,7 @@ class Answer:
         self.is_plain = True
         """Whether every parser would read it in the same way."""
         self.is_followed = False
-        """Whether more bytes followed it."""
+        """True if more bytes followed the response."""
 
     @property
     def has_begun(self) -> bool:
@@ -186,10 +186,10 @@ class Answer:
                 )
 
     def _read_once_more(self) -> None:
-        """Read the head again with what a recipient may allow: bare LF, chunks and a length, control characters.
+        """Parse the head again and allow what the standard permits: bare LF, chunks and a length, control characters.
 
-        Others may read it differently, so it is the last answer of its connection. `on_header` refuses the control
-        characters that h11 refuses.
+        Other programs may parse it differently, so the connection is closed after it. `on_header` refuses the
+        control characters that h11 refuses.
         """
         self.is_plain, self._headers = False, {}
         self._parser = HttpResponseParser(self)
@@ -226,7 +226,7 @@ class Answer:
             )
 
     def _check_header(self, name: bytes, value: bytes) -> None:
-        """Refuse a header that a lenient parser takes and h11 does not."""
+        """Refuse a header that a lenient parser accepts and h11 does not."""
         if not _TOKEN(name):
             problem = "Invalid header field char"
         elif _FORBIDDEN(value):
@@ -290,7 +290,7 @@ class Answer:
             self._small.clear()
 
     def on_message_complete(self) -> None:
-        """Note the end of the response, or of an interim (1xx) response that precedes it."""
+        """Note the end of the response, or of an interim (1xx) response before it."""
         if self._status < 200 and not self._is_done:
             self._headers, self._status, self.is_plain, self._is_between = (
                 {},

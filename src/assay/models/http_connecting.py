@@ -23,7 +23,7 @@ from .http_proxies import Proxy, proxy_for, with_brackets
 
 P = TypeVar("P", bound=asyncio.Protocol)
 STRAGGLER_SECONDS = 0.25
-"""An address that does not answer so soon is left to itself while the next is tried."""
+"""If an address does not answer within this time, the next one is tried at the same time."""
 NOT_TLS = frozenset(
     {
         "WRONG_VERSION_NUMBER",
@@ -57,7 +57,7 @@ class Origin:
 
     @property
     def place(self) -> str:
-        """`host:port` with the port in any case, as a tunnel needs it."""
+        """`host:port`, always with the port, as a tunnel needs it."""
         return f"{with_brackets(self.host)}:{self.port}"
 
 

@@ -19,18 +19,18 @@ LATE_IDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long to wait, in seconds, and how much to read."""
+    """Time limits in seconds, and the largest response to read."""
 
     connect: float = 10.0
     first_byte: float = 120.0
     idle: float = 60.0
-    """Between two pieces of the response."""
+    """Seconds between two pieces of the response."""
     total: float = 600.0
-    """Limit for a whole response, which may arrive slowly without ever being idle."""
+    """Seconds for a whole response, which may arrive slowly without ever being idle."""
     start: float = 5.0
     """How long to wait for a server that has never answered: it may be starting."""
     response_bytes: int = 32 * 1024 * 1024
-    """After decompression."""
+    """Largest size after decompression."""
 
 
 class Connection(asyncio.Protocol):
@@ -46,17 +46,17 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[Reply] | None = None
         self._answer: Answer | None = None
         self._unasked = b""
-        """Bytes that came while no request was open."""
+        """Bytes that arrived while no request was open."""
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._last = 0.0
         self._waited_for = ""
         self._share = Share(self._read_on, self._loop)
         self._paused_at: float | None = None
-        """When reading paused because other responses use up the memory budget."""
+        """The time at which reading paused because other responses use up the memory budget."""
         self.questions = 0
-        """Requests that were sent over it."""
+        """Number of requests sent over this connection."""
         self.ids: deque[str] = deque(maxlen=LATE_IDS)
-        """Ids of the latest answers over it."""
+        """Ids of the latest answers on this connection."""
 
     @property
     def is_open(self) -> bool:
@@ -145,7 +145,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_still_asking(self) -> bool:
-        """Whether part of the question is not sent yet: only a refusal can be an answer to that."""
+        """True if part of the request is not sent yet. A response that arrives now can only be a refusal."""
         transport = self._transport
         return transport is not None and transport.get_write_buffer_size() > 0
 
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
 
 
 def _has_bytes(transport: asyncio.Transport) -> bool:
-    """Return True if the operating system holds bytes of the server, or its goodbye, that were not read yet."""
+    """Return True if the operating system holds bytes, or the end of the connection, that were not read yet."""
     socket = transport.get_extra_info("socket")
     if socket is None or socket.fileno() < 0:
         return False

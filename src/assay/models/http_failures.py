@@ -19,13 +19,17 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
 """Failure kinds of temporary statuses; 503 is a server that is running, but not ready or too busy."""
 _OVERFLOW = re.compile(
-    r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens"
+    r"(?i)context[ _](?:length|size|window)"  # "maximum context length", "n_ctx: context size"
+    r"|prompt is too long"
+    r"|exceeds the maximum number of tokens"
 )
 
 
 MOST_VALUES = 4_000_000
-"""Values that one answer may hold: empty lists take 25 times the memory of their text. Log-probabilities of a prompt of
-100,000 tokens are under 3 million."""
+"""Most values that one answer may have: empty lists take 25 times the memory of their text.
+
+The log-probabilities of a prompt of 100,000 tokens are fewer than 3 million values.
+"""
 
 
 def parsed(body: bytes) -> Any:
@@ -74,7 +78,7 @@ class HttpFailure(Exception):
 
 
 class Refused(Exception):
-    """An answer with an error status, not yet classified."""
+    """A response with an error status that is not classified yet."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(f"HTTP {status}")

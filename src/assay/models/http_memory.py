@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 FREE_BYTES = 64 * 1024
-"""What every response may use without asking."""
+"""Bytes that every response may use without asking."""
 MOST_BYTES = 96 * 1024 * 1024
-"""What all responses may use beyond that; a single response may be larger."""
+"""Bytes that all responses together may use beyond that. A single response may be larger."""
 
 
 @dataclass(eq=False, slots=True)

@@ -58,12 +58,12 @@ class HttpModel(ABC):
     key_header: ClassVar[str]
     """The header with the key, written as `{}`."""
     assumes_version: ClassVar[bool] = False
-    """Whether a URL without a path gets the version of the public service, as in the service's own libraries."""
+    """True if a URL without a path gets the version of the public service, as in the service's own libraries."""
 
     name: str
     """The model's name at the endpoint."""
     base_url: str | None = field(default=None, repr=False)
-    """Up to and including the version, as `/v1`; else from the environment, else the public service.
+    """The URL up to and including the version, such as `…/v1`; else from the environment, else the public service.
 
     `${env:NAME}` in it, in a header's value and in a text of the body is filled from the environment.
     """
@@ -160,7 +160,7 @@ class HttpModel(ABC):
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared: an endpoint does not say what its model takes and makes."""
+        """Return what was declared. An endpoint does not say what its model accepts and produces."""
         return as_declared(self.accepts, self.produces)
 
     @property
@@ -198,7 +198,7 @@ class HttpModel(ABC):
         """Send a request and read the answer."""
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
-        """Return what an error status means; an output if it is an answer, as for a content filter."""
+        """Return the failure for an error status; an output if the status is an answer, as for a content filter."""
         return refused.failure()
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -352,7 +352,7 @@ def enough(output: Output, expected: int) -> Output:
 def refuse_options(
     request: Request, unknown: Sequence[str], whose: str, fix: str | None = None
 ) -> None:
-    """Raise for a generation option that an endpoint does not have."""
+    """Raise for a generation option that an endpoint does not support."""
     for name in unknown:
         if getattr(request.options, name) not in (None, ()):
             raise UsageError(
@@ -362,7 +362,7 @@ def refuse_options(
 
 
 def without_seed(output: Output, request: Request) -> Output:
-    """Return the output of an API without seeds; its details say that one was asked for."""
+    """Return the output of an API without seeds. Its details say that a seed was requested."""
     if request.options.seed is None and request.seed is None:
         return output
     return replace(output, details={**output.details, "ignored": ["seed"]})

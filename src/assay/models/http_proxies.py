@@ -14,7 +14,8 @@ from .http_failures import HttpFailure
 
 FIX = "correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or list the host in NO_PROXY"
 _ENTRY = re.compile(
-    r"\[(?P<inner>[^]]+)\](?::(?P<inner_port>\d+))?|(?P<name>[^:]+)(?::(?P<port>\d+))?"
+    r"\[(?P<inner>[^]]+)\](?::(?P<inner_port>\d+))?"  # "[::1]:8080"
+    r"|(?P<name>[^:]+)(?::(?P<port>\d+))?"  # "example.org:8080"
 )
 
 

@@ -15,13 +15,15 @@ from .http_answer import BrokenOff, TooLarge, Unreadable
 
 PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 MOST_MEMBERS = 100
-"""Files that one gzip body may consist of; almost all have one."""
+"""Most members in one gzip body. Almost all bodies have one."""
 MOST_SECONDS = 5.0
-"""CPU time for one answer: blocks that hold nothing cost time and no memory."""
+"""CPU seconds for one answer. Empty blocks cost time but no memory."""
 SLICE_BYTES = 64 * 1024
 PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024
-"""A body so small takes less time to unpack than to hand to a thread and back, or a few milliseconds at worst."""
+"""Bodies up to this size are unpacked in the event loop: handing them to a thread would take longer, or would save
+only a few milliseconds.
+"""
 THREADS = 2
 """Large answers unpacked at once: each may take as much memory as an answer may have."""
 

@@ -11,10 +11,10 @@ from ..core import Audio, DataError, Image, Media, shorten
 from ..core.media import decode_base64, sniff
 
 USUAL_RATE = 24_000
-"""Of samples that come without a file around them."""
+"""Sampling rate of samples that have no file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
-"""Formats of audio clips whose beginning is so long that samples never look like it."""
+"""Audio formats that begin with so many fixed bytes that raw samples never look like them."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
 """The beginnings of MP3 files that cannot be raw samples; the shorter ones can."""
 
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=Media)
 
 
 class Malformed(ValueError):
-    """A body that is JSON but not an answer; `passes` says whether a retry may bring one."""
+    """A body that is JSON but not an answer. `passes` says whether a retry may help."""
 
     def __init__(self, message: str, *, passes: bool = True) -> None:
         super().__init__(message)

@@ -40,7 +40,9 @@ from .http_model import as_declared, enough, filtered, kinds
 from .reply_checks import check_reply
 
 _NO_KEY = re.compile(
-    r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials",
+    r"missing credentials"
+    r"|missing [\w ]*api[ _]?key"  # "Missing Anthropic API Key"
+    r"|unable to locate credentials",
     re.IGNORECASE,
 )
 
@@ -52,7 +54,7 @@ class LiteLLM:
     reference: ClassVar[str] = "name"
 
     name: str
-    """As litellm spells it: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
+    """The name in litellm's spelling: `bedrock/…`, `vertex_ai/…`, `mistral/…`."""
     base_url: str | None = None
     accepts: tuple[str, ...] = ("text", "image", "audio")
     produces: tuple[str, ...] = ("text",)

@@ -41,12 +41,12 @@ HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
 """Images drawn at the same time."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
-"""Options of a model that writes."""
+"""Generation options that only models for text have."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
 class Pipeline(Source):
-    """The source of a pipeline: a folder with subfolders."""
+    """A pipeline folder with subfolders."""
 
     index = "model_index.json"
     noun = "pipeline"
@@ -86,9 +86,9 @@ class LocalDiffusers:
     strength: float | None = None
     """How much an image may change, for pipelines with this setting."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
-    """Further settings of each call, as the pipeline takes them."""
+    """Further arguments of each pipeline call."""
     batch_size: int = 16
-    """Requests handed over at once."""
+    """Requests in one batch."""
     pictures: int = 0
     """Images drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
@@ -110,7 +110,7 @@ class LocalDiffusers:
             )
         if folder is not None and not (folder / self.source.index).is_file():
             raise UsageError(
-                "the folder holds no model_index.json",
+                "the folder has no model_index.json",
                 where=self.path,
                 fix="give a pipeline's folder",
             )
@@ -122,7 +122,7 @@ class LocalDiffusers:
 
     @property
     def abilities(self) -> Abilities:
-        """Text in, and images if the pipeline's call takes them; read from its class, without loading weights."""
+        """Accepts text, and images if the pipeline's call takes them. The class shows this without loading weights."""
         takes_images = "image" in self._parameters()
         return Abilities(
             accepts=frozenset({"text", "image"} if takes_images else {"text"}),

@@ -333,7 +333,7 @@ class LocalVllm(LocalModel):
         return Output(tuple(candidates), usage=usage, details=details)
 
     def _text(self, request: Request, completion: Any, prompt: Sequence[int]) -> str:
-        """Return what was written, with the marks of reasoning that vLLM or the chat template left out."""
+        """Return the written text, with the marks of reasoning that vLLM or the chat template left out."""
         if request.think_tags is False:
             return str(completion.text)
         tokenizer = self.renderer.tokenizer
@@ -385,7 +385,7 @@ def _too_long(length: int, longest: int) -> Output:
 
 
 def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Likelihood:
-    """Return the sum over the continuation's tokens. The first token of a prompt has no log-probability."""
+    """Return the sum over the tokens of the continuation. The first token of a prompt has no log-probability."""
     logprobs: list[float] = []
     is_greedy = True
     for index in range(pair.start, len(pair.tokens)):

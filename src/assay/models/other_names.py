@@ -23,7 +23,7 @@ class Naming:
     name: str
     args: Mapping[str, Any]
     note: str = ""
-    """A note to the user about the translation; empty if the name was assay's already."""
+    """A note to the user about the translation; empty if the name was already assay's."""
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -78,7 +78,7 @@ Rule = Callable[[Mapping[str, Any]], Naming]
 
 
 def in_our_words(name: str, args: Mapping[str, Any] = EMPTY) -> Naming:
-    """Translate a name into assay's spelling; return a name that no other tool uses unchanged."""
+    """Translate a name into assay's spelling. A name that no other tool uses is returned unchanged."""
     folded = name.lower().replace("-", "_")
     if folded in BACKENDS:
         naming = BACKENDS[folded](args)

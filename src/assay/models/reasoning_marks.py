@@ -1,9 +1,8 @@
 """Keep the marks of reasoning and of tool calls in the text of models that run in this process.
 
-Some models mark their reasoning with special tokens, which decoding drops: `[THINK]`,
-`<|channel|>`. Many chat templates
-write the opening mark into the prompt, so that the model's own text begins inside the reasoning. Both would make
-reasoning look like an answer.
+Some models mark their reasoning with special tokens, which decoding drops: `[THINK]`, `<|channel|>`. Many chat
+templates write the opening mark into the prompt, so that the model's own text begins inside the reasoning. Both
+would make reasoning look like an answer.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Repeat the answers of an earlier run from its journal, without a model.
 
-An answer is looked up by the request's key; else by sample id and repeat, and then only if the
-prompt is the same. If a
-request has several answers, the last successful one counts. If the run asked several models, the user must name one.
+An answer is looked up by the request's key; else by sample id and repeat, and then only if the prompt is the same.
+If a request has several answers, the last successful one counts. If the run asked several models, the user must
+name one.
 """
 
 import warnings

@@ -1,10 +1,11 @@
-"""Check an endpoint's reply against what was asked: stop strings, length, options, token counts, model name.
+"""Check an endpoint's reply against the request: stop strings, length, options, token counts, model name.
 
-Servers accept options that they do not know and say nothing. What a reply shows to be wrong is mended or noted in the
-record; `Output.details["notes"]` is counted by the run and printed under the table.
+Servers silently accept options that they do not know. What can be corrected is corrected; the rest is noted in the
+record. The run counts `Output.details["notes"]` and prints them under the table.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,15 @@ from ..core import Candidate, Output, Part, Request, Text, Usage
 NOTES = "notes"
 REPLY_MODEL = "reply_model"
 LONGEST_NAME = 200
+_RELEASE = re.compile(
+    r"""[-@:_]
+    (?: \d{4}-\d{2}-\d{2}    # gpt-4o-2024-08-06
+      | \d{3,8}              # gpt-3.5-turbo-0125, gemini-2.0-flash-001
+      | latest | main        # llama3:latest, gpt2@main
+    )$""",
+    re.VERBOSE,
+)
+"""The end of a model's name that says which release of it answered."""
 
 
 def with_notes(output: Output, notes: Iterable[str]) -> Output:
@@ -28,7 +38,7 @@ def with_notes(output: Output, notes: Iterable[str]) -> Output:
 def check_reply(
     output: Output, request: Request, model: str, reply_model: Any
 ) -> Output:
-    """Return the output cut at its stop strings, with the replying model's name and notes on what was not obeyed.
+    """Return the output cut at its stop strings, with the replying model's name and notes on ignored options.
 
     `model` is the name in the request, `reply_model` the one in the reply, if it has one.
     """
@@ -46,14 +56,17 @@ def check_reply(
 
 
 def is_same_model(model: str, reply_model: str) -> bool:
-    """Return True if a reply's model name is the one asked for, perhaps with a version or without its folder."""
-    names = [name.lower().rpartition("/")[2] for name in (model, reply_model)]
-    shorter, longer = sorted(names, key=len)
-    return longer.startswith(shorter)
+    """Return True if a reply's model name is the one asked for, perhaps with a release or without its folder."""
+    return _without_release(model) == _without_release(reply_model)
+
+
+def _without_release(name: str) -> str:
+    """Return a model's name in small letters, without its folder and the release at its end."""
+    return _RELEASE.sub("", name.lower().rpartition("/")[2])
 
 
 def cut_at_stops(output: Output, stops: Sequence[str]) -> Output:
-    """Return the output without the stop strings that a server left in its texts, and all that follows them."""
+    """Return the output without the stop strings that a server left in its texts, and without the text after them."""
     if not stops or not any(
         stop in candidate.text for candidate in output.candidates for stop in stops
     ):
@@ -82,7 +95,7 @@ def _cut(candidate: Candidate, stops: Sequence[str]) -> Candidate:
 
 
 def _tokens_within(candidate: Candidate, length: int) -> int:
-    """Return how many of the candidate's first tokens lie within `length` characters."""
+    """Return how many of the candidate's first tokens are within `length` characters."""
     count = 0
     for token in candidate.tokens:
         length -= len(token.text)
@@ -92,12 +105,11 @@ def _tokens_within(candidate: Candidate, length: int) -> int:
     return count
 
 
-def ended_by_length(output: Output, request: Request) -> Output:
-    """Return the output with stop reason `length` where as many tokens were written as were allowed.
+def ended_by_length(output: Output, most: int | None) -> Output:
+    """Return the output with stop reason `length` if it has `most` output tokens, the limit in the request.
 
-    For APIs whose servers say "completed" in that case too.
+    Some servers report "completed" in that case.
     """
-    most = request.options.max_tokens
     count = output.usage.output_tokens if output.usage is not None else None
     if most is None or count is None or count < most:
         return output
@@ -109,9 +121,9 @@ def ended_by_length(output: Output, request: Request) -> Output:
 
 
 def _with_plausible_usage(output: Output, request: Request) -> tuple[Output, list[str]]:
-    """Return the output with a token count that is not below what its texts need, and notes on the change.
+    """Return the output with a token count that is not smaller than its texts require, and notes on the change.
 
-    With several candidates, some servers count the tokens of one.
+    With several candidates, some servers count the tokens of only one.
     """
     usage = output.usage
     if len(output.candidates) < 2 or usage is None or usage.output_tokens is None:
@@ -129,7 +141,7 @@ def _with_output_tokens(usage: Usage, count: int) -> Usage:
 
 
 def _fewest_tokens(candidate: Candidate, request: Request) -> int:
-    """Return the fewest tokens that a candidate can have."""
+    """Return the smallest number of tokens that a candidate can have."""
     if candidate.tokens:
         return len(candidate.tokens)
     if candidate.stop_reason == "length" and request.options.max_tokens is not None:

@@ -25,7 +25,7 @@ DEFAULT_MODEL = "smollm2"
 def build_model(
     name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None
 ) -> Model:
-    """Build the model that a name stands for; an unknown name or option is an error that suggests the nearest one.
+    """Build the model with a given name; for an unknown name or option, the error suggests the nearest one.
 
     `dialect` names the toolkit a user's file was written for, if the file itself does not show it.
     """
@@ -126,7 +126,7 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
 def _add_options_to_identity(
     model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str
 ) -> None:
-    """Give an object its own identity if its class has one identity for all options."""
+    """Replace the identity of an object if its class has one identity for all options."""
     try:
         object.__setattr__(model, "identity", with_options(identity, args))
     except AttributeError as error:

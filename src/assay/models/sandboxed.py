@@ -1,8 +1,7 @@
 """The sandbox as a helper model of scorers: the request is a program, the answer is the verdict.
 
-So an execution is a request like any other. Its key covers program, tests, limits and tier, the
-journal keeps it, it is
-repeated only if one of these changes, and it fails without a verdict if the sandbox itself fails.
+An execution is therefore a request like any other. Its key covers program, tests, limits and tier. The journal
+keeps it, it is repeated only if one of these changes, and it fails without a verdict if the sandbox itself fails.
 """
 
 import asyncio
@@ -37,11 +36,11 @@ class SandboxModel:
     tier: str = "auto"
     """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own rights, never as root."""
     engine: str = ""
-    """The engine of the tier `container`: docker, podman or apptainer; without it, the first that answers."""
+    """The engine of the tier `container`: docker, podman or apptainer. By default the first one that answers."""
     image: str = ""
-    """The image of the tier `container`; without it, the official one of this Python's version."""
+    """The image of the tier `container`. By default the official image of this Python's version."""
     template: str = ""
-    """The command line of the tier `container` up to the image, in place of the engine's own."""
+    """The command line of the tier `container` up to the image, instead of the engine's own."""
     concurrency: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     reference: ClassVar[str] = "tier"
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -59,7 +58,7 @@ class SandboxModel:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The tier and the interpreter: another may give another verdict."""
+        """The tier and the interpreter, because another one may give another verdict."""
         version = f"{platform.python_version()} ({own_python().name})"
         return {
             "sandbox": self._tier.name,
@@ -77,7 +76,7 @@ class SandboxModel:
         )
 
     def interrupt(self) -> None:
-        """End the programs that run now, without a verdict on them, and start no other."""
+        """End the running programs without a verdict, and start no others."""
         self._stopper.stop()
 
     async def close(self) -> None:

@@ -27,10 +27,11 @@ class Scripted:
     """
 
     answers: Any = "echo"
-    """A list (in turn, then from the start), a mapping from the asked text, a function of the request, `echo`, or one
-    answer for all. An answer that is an exception is raised inside the model, as an accident would be."""
+    """A list (used in turn, repeated from the start), a mapping from the asked text, a function of the request,
+    `echo`, or one answer for all. An answer that is an exception is raised inside the model, like a real fault.
+    """
     rounds: Any = None
-    """In place of `answers`: the answer of each round of a sample, the last one for all later rounds."""
+    """Instead of `answers`: the answer of each round of a sample; the last one is used for all later rounds."""
     accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
     produces: frozenset[str] = frozenset({"text", "image", "audio"})
     weighs: bool = True
@@ -39,7 +40,7 @@ class Scripted:
     calls: list[Request] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
-    """Every request it was given, in order."""
+    """Every request the model received, in order."""
     _turn: Iterator[int] = field(
         default_factory=itertools.count, init=False, repr=False, compare=False
     )
@@ -76,7 +77,7 @@ class Scripted:
         return [self._say(request) for request in requests]
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Log-probability -1 for the first continuation, -2 for the second, and so on."""
+        """Return log-probability -1 for the first continuation, -2 for the second, and so on."""
         self.calls.extend(requests)
         return [
             Output(
@@ -101,8 +102,8 @@ class Scripted:
     def _choose(self) -> Callable[[Request], Any]:
         """Return the function that finds the answer to a request, by the kind of `answers`.
 
-        Rounds are counted by the turns of the prompt, lists are repeated from their beginning,
-        and mappings are read by the text of the prompt.
+        Rounds are counted by the turns of the prompt. Lists are repeated from the beginning, and mappings are
+        looked up by the text of the prompt.
         """
         if self.rounds is not None:
             rounds = self.rounds if isinstance(self.rounds, list) else [self.rounds]
@@ -130,7 +131,7 @@ def _round_of(request: Request) -> int:
 
 
 def _asked(request: Request) -> str:
-    """Return the text of the last turn, or the whole text of a prompt with free roles."""
+    """Return the text of the last turn, or the whole text of a prompt without roles."""
     if not request.prompt.is_chat:
         return as_text(request)
     spoken = [

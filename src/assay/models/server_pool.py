@@ -1,6 +1,6 @@
 """One model behind several servers: `--base_url http://a:8000/v1,http://b:8000/v1`, or a list in a file.
 
-Each server keeps limits, retries and outages of its own; `runner/ask/server_group` chooses one for each request.
+Each server has its own limits, retries and outages; `runner/ask/server_group` chooses one for each request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def urls_of(base_url: Any) -> list[str]:
 
 
 class ServerPool:
-    """A model that several servers offer. Anything but answering is asked of the first one."""
+    """A model that several servers offer. All calls other than answering go to the first one."""
 
     def __init__(self, servers: Sequence[Model]) -> None:
         self.servers = tuple(servers)
@@ -58,7 +58,7 @@ class ServerPool:
         return {**identities[0], "base_url": urls}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Ask the servers in turns. The scheduler of a run chooses a server itself."""
+        """Send the requests to the servers in turn. In a run, the scheduler chooses the server itself."""
         server = self.servers[self._next % len(self.servers)]
         self._next += 1
         outputs: list[Output] = await server.generate(requests)

@@ -1,6 +1,6 @@
-"""Check the shape of what a model returns: one output a request, with an answer or the requested likelihoods.
+"""Check the shape of what a model returns: one output per request, with an answer or the requested likelihoods.
 
-Any other shape is never scored as an answer. It becomes a failure that says what was returned.
+Any other shape is never scored as an answer. It becomes a failure that describes the returned value.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from .contents import as_number, fault_in, normalize_numbers
 WEIGHED = "return one log-probability, (log-probability, is greedy) or Likelihood for each continuation"
 BUILT = "return an Output with an answer, as in Output.of(text)"
 ROUNDING = 1e-3
-"""How far above 0 a log-probability may be through rounding."""
+"""How far above 0 a log-probability may be because of rounding."""
 
 
 class WrongShape(TypeError):
@@ -23,7 +23,7 @@ class WrongShape(TypeError):
 
 
 def matched(values: Any, requests: Sequence[Request], reference: str) -> Sequence[Any]:
-    """Return the values if there is one for each request; raise a `WrongShape` that names the model otherwise."""
+    """Return the values if there is one for each request; otherwise raise a `WrongShape` that names the model."""
     if type(values) is list and len(values) == len(requests):
         return values
     values = list(values) if isinstance(values, Iterator) else values

@@ -61,7 +61,7 @@ class ToolWriting:
     """How one model is shown tools and writes calls."""
 
     syntax: ToolSyntax | None
-    """None if the chat template takes tools in a syntax that no reader knows."""
+    """The syntax of its calls; None if the chat template takes tools in a syntax that no reader knows."""
     is_prompted: bool = False
     """True if tools are written into the system prompt."""
 
@@ -89,14 +89,14 @@ class ToolWriting:
         )
 
     def asked(self, request: Request) -> Request:
-        """Return a request as the model is asked it; unchanged unless tools are written into the prompt."""
+        """Return the request as it is sent to the model; unchanged unless tools are written into the prompt."""
         if not self.is_prompted:
             return request
         prompt = written_prompt(request.prompt)
         return request if prompt is request.prompt else replace(request, prompt=prompt)
 
     def read(self, output: Output, request: Request) -> Output:
-        """Return an output with the calls in its text as parts. A request without tools has none."""
+        """Return an output in which the calls in the text are parts. A request without tools has no calls."""
         is_text = not request.prompt.tools or output.error is not None
         if is_text or self.syntax is None:
             return output
@@ -142,7 +142,7 @@ def check_tool_syntax(option: Any, where: str) -> None:
 
 
 def read_calls(candidate: Candidate, syntax: ToolSyntax, request: Request) -> Candidate:
-    """Return a candidate with the calls in its answer as parts; its reasoning is not searched."""
+    """Return a candidate in which the calls in the answer are parts. Its reasoning is not searched for calls."""
     separated = candidate.separated(request.think_tags)
     parts: list[Part] = []
     has_calls = False
@@ -164,7 +164,7 @@ def read_calls(candidate: Candidate, syntax: ToolSyntax, request: Request) -> Ca
 
 
 def speaks_of_tools(prompt: Prompt) -> bool:
-    """Return True if a prompt offers tools, or holds calls or results of them."""
+    """Return True if a prompt offers tools, or contains calls or their results."""
     if prompt.tools:
         return True
     return any(message.calls or message.results for message in prompt.messages)
@@ -200,7 +200,7 @@ def _described(tool: Tool) -> str:
 
 
 def _with_system(messages: Sequence[Message], text: str) -> list[Message]:
-    """Return the messages with a text before the words of the system message, which is added if there is none."""
+    """Return the messages with a text at the start of the system message, which is added if there is none."""
     first, *rest = messages
     if first.role in ("system", "developer") and first.parts:
         parts = (Text(f"{text}\n\n"), *first.parts)
@@ -235,7 +235,7 @@ def _block(tag: str, text: str) -> str:
 
 
 def without_system(prompt: Prompt) -> Prompt:
-    """Return a prompt whose system text begins its first user turn.
+    """Return a prompt whose system text is moved to the start of its first user turn.
 
     Some chat templates refuse a system turn.
     """

@@ -23,9 +23,9 @@ from typing import Any
 from ..core.tools import ToolCall, read_arguments
 
 LONGEST_TEXT = 1_000_000
-"""Characters of an answer beyond which no calls are looked for."""
+"""Answers with more characters are not searched for calls."""
 MOST_DIGITS = 300
-"""Digits that a number computed from an expression such as `2**10` may have."""
+"""Most digits of a number that is computed from an expression such as `2**10`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +199,10 @@ _PYTHONIC_MARKS = (
     "<|python_start|>",
     "<|python_end|>",
 )
+_PYTHONIC_START = r"<\|(?:tool_call|python)_start\|>"
+_PYTHONIC_END = r"<\|(?:tool_call|python)_end\|>"
 _PYTHONIC_BLOCK = re.compile(
-    r"<\|(?:tool_call|python)_start\|>(.*?)(?:<\|(?:tool_call|python)_end\|>|\Z)",
+    rf"{_PYTHONIC_START}(.*?)(?:{_PYTHONIC_END}|\Z)",
     re.DOTALL,
 )
 
@@ -367,7 +369,7 @@ _MISTRAL_CALL = re.compile(
 
 
 def _read_mistral(text: str) -> Reading:
-    """Return the calls behind the mark, or a whole text that is a list of calls."""
+    """Return the calls after the mark, or those of a text that is a list of calls as a whole."""
     before, mark, after = text.partition(_TOOL_CALLS)
     if not mark:
         body = before.strip().removesuffix("</s>")
@@ -424,7 +426,7 @@ def _read_phi(text: str) -> Reading:
 
 
 def _read_granite(text: str) -> Reading:
-    """Return the calls behind the marks: one list, or one object behind each mark."""
+    """Return the calls after the marks: one list, or one object after each mark."""
     first = _GRANITE_MARK.search(text)
     if first is None:
         raise NoCall
@@ -536,7 +538,7 @@ _OTHER_SIGNS = (
     "<|tool_calls_section_begin|>",
     "<invoke",
 )
-"""Texts in templates whose syntax has no reader: Qwen3-Coder, GLM, Kimi, MiniMax."""
+"""Texts in chat templates whose syntax has no reader: Qwen3-Coder, GLM, Kimi, MiniMax."""
 _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     ((_DEEPSEEK_BEGIN,), "deepseek"),
     ((_TOOL_CALLS,), "mistral"),
@@ -552,7 +554,7 @@ _SIGNS: Sequence[tuple[tuple[str, ...], str]] = (
     (("<|python_tag|>",), "llama3_json"),
     (("<|start_header_id|>", '"parameters"'), "llama3_json"),
 )
-"""Texts that a chat template holds, all of them, and the syntax that it then teaches. The first match counts."""
+"""Texts that must all occur in a chat template, and the syntax that it then teaches. The first match counts."""
 _TOOLS = re.compile(r"\btools\b")
 
 

@@ -1,4 +1,4 @@
-"""Report vLLM's progress with a batch: a replacement of its tqdm bar that adds to a meter instead of drawing."""
+"""Report vLLM's progress with a batch: a replacement for its tqdm bar that adds to a meter instead of drawing."""
 
 import inspect
 import time
@@ -36,7 +36,7 @@ class MeterBar:
 
     @property
     def format_dict(self) -> dict[str, float]:
-        """The seconds so far, never none: vLLM divides by them."""
+        """The elapsed seconds, never 0, because vLLM divides by them."""
         return {"elapsed": max(time.monotonic() - self._started, 1e-6)}
 
     def update(self, n: float = 1) -> None:

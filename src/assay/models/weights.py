@@ -10,7 +10,7 @@ from ..code.userfiles import file_digest
 from ..core import ModelError
 
 SHOWN = 3
-"""Tensors that a message names."""
+"""Most tensors that a message names."""
 
 
 def weights_digest(path: Path) -> str:
@@ -50,7 +50,7 @@ def _remember(note: Path, digest: str) -> None:
 
 
 def check_complete(missing: Iterable[str], where: str) -> None:
-    """Raise if weights are missing; the caller leaves out tied heads and weights that transformers recreates."""
+    """Raise if weights are missing. The caller leaves out tied heads and weights that transformers recreates."""
     names = sorted(missing)
     if not names:
         return
@@ -59,7 +59,7 @@ def check_complete(missing: Iterable[str], where: str) -> None:
 
 
 def not_computed(missing: Iterable[str], model: Any) -> list[str]:
-    """Return the missing weights without sine and cosine tables, such as Whisper's positions, which are not learned."""
+    """Return the missing weights that are not sine and cosine tables, such as Whisper's positions."""
     names = list(missing)
     if not names:
         return names
@@ -75,7 +75,7 @@ def not_computed(missing: Iterable[str], model: Any) -> list[str]:
 def _is_waves(tensor: Any) -> bool:
     """Return True if a table has a sine for each cosine, in any order: the squares of a row add up to half its width.
 
-    The numbers decide, because models of one family differ: some compute this table, others leave it random.
+    The numbers decide, because models of one family differ: some compute this table, others learn it.
     """
     if (
         tensor.is_meta

@@ -78,7 +78,7 @@ class Predictions:
 
     @property
     def abilities(self) -> Abilities:
-        """Accepts any prompt and returns any answer that can be written down; likelihoods are not supported."""
+        """Return abilities for any prompt and any written answer. Likelihoods are not supported."""
         return Abilities(accepts=ANY, produces=ANY, tools=True)
 
     @property
@@ -96,7 +96,7 @@ class Predictions:
     key_identity: ClassVar[Mapping[str, Any]] = {SCHEME: "by id"}
 
     def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
-        """Return what the answer depends on besides the prompt: the file's row for the sample."""
+        """Return the values besides the prompt on which the answer depends: the file's row for the sample."""
         row = self._row(id, epoch, round)
         if row is None:
             digest = None
@@ -254,9 +254,9 @@ class Predictions:
 
 
 def _found(file: str) -> Path:
-    """Return the path, or a file of that name in the folder `predictions`, which users may omit.
+    """Return the path, or a file with that name in the folder `predictions`, which users may omit.
 
-    Raise if there are two such files: `predictions/FILE` is a path, too.
+    Raise if there are two such files, because `predictions/FILE` is a path, too.
     """
     refuse_url(file)
     path = Path(file).expanduser()
@@ -303,7 +303,7 @@ def _text_parts(cell: Any) -> list[Part]:
 
 
 def _described(fault: RowFault | DataError) -> str:
-    """Return what is wrong with a row, with the fix in terms of the model's own options."""
+    """Return the fault of a row, with a fix in terms of the model's own options."""
     if isinstance(fault, RowFault) and fault.got is not None:
         got = f", got {shorten(fault.got)}"
     else:

@@ -21,14 +21,14 @@ ROUND = "round"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The columns as the user names them."""
+    """The columns that the user named."""
 
     id: str
     prediction: str
     media: Mapping[str, str]
     """The column of each kind of media."""
     task: str | None = None
-    """The task whose answers are taken, where results of another tool hold several."""
+    """The task whose answers are used, if results of another tool have several."""
     are_usual: bool = False
     """True if the user named no columns, so that the file may be the results of another tool."""
 
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was predicted: null, which differs from an empty answer."""
+        """True if there is no prediction: null, which differs from an empty answer."""
         return not self.candidates and all(
             is_missing(cell) or cell == "" for cell in self.media.values()
         )
@@ -115,7 +115,7 @@ def read_table(path: Path, named: Named) -> Table:
         rows.setdefault(key, []).append(Row(number, row.get(named.prediction), cells))
     if not rows:
         raise DataError(
-            "the file holds no rows", file=str(path), fix="write at least one row"
+            "the file has no rows", file=str(path), fix="write at least one row"
         )
     return Table(rows, tuple(media.items()))
 

@@ -29,7 +29,7 @@ _left: ContextVar[list[int] | None] = ContextVar(
 
 
 class RunawayTemplate(SecurityError):
-    """A template that produces more than a prompt can hold."""
+    """A template that produces more text than a prompt can have."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -113,7 +113,7 @@ def _counted(values: Iterator[Any]) -> Iterator[Any]:
 
 
 def check_operator(operator: str, left: Any, right: Any) -> None:
-    """Charge for what an operator will produce, before it runs."""
+    """Charge for the output of an operator before it runs."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         _check_number(operator, left, right)
     elif operator == "%" and isinstance(left, str):

@@ -108,7 +108,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
         return attr in ALLOWED.get(kind, ())
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return an attribute. A key of a dictionary wins over methods that a template may not call."""
+        """Return an attribute. A key of a dictionary takes precedence over methods that a template may not call."""
         if type(obj) is dict and attribute not in _DICT and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
@@ -168,7 +168,7 @@ def _charged_method(
 
 
 def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Jinja filter that is charged for its input and for what it would produce."""
+    """Return a Jinja filter that is charged for its input and its output."""
     skipped = int(hasattr(function, "jinja_pass_arg"))
     check = _GROWING.get(name)
 

@@ -1,6 +1,6 @@
-"""What a template sees of a sample: plain values only.
+"""The values of a sample that a template sees: plain values only.
 
-These are text, numbers, truth values, None, and lists and dictionaries of them. A medium is a mark in the text, which
+These are text, numbers, booleans, None, and lists and dictionaries of them. A medium is a mark in the text, which
 is replaced by the medium once the text is rendered. Any other object appears as its text.
 """
 
@@ -21,7 +21,7 @@ _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
 class Shown:
-    """The media that the marks of one rendering refer to."""
+    """The media to which the marks of one rendering refer."""
 
     __slots__ = ("media",)
 
@@ -80,7 +80,7 @@ class Shown:
 
 
 def variables_of(sample: Sample, names: Iterable[str], media: Shown) -> dict[str, Any]:
-    """Return the variables that a template uses. A column wins over a name that assay defines."""
+    """Return the variables that a template uses. A column takes precedence over a name that assay defines."""
     columns = sample.fields
     variables: dict[str, Any] = {}
     for name in names:
@@ -122,7 +122,7 @@ def _plain_sample(sample: Sample, media: Shown) -> dict[str, Any]:
 
 
 def plain_value(value: Any, media: Shown, depth: int = 0) -> Any:
-    """Return a value as templates see it: of exact plain types at every depth."""
+    """Return a value in the form for templates: of exact plain types at every depth."""
     if type(value) in _EXACT:
         return value
     if isinstance(value, Media):
@@ -178,12 +178,12 @@ def _plain_object(value: Any, media: Shown, depth: int) -> Any:
 
 
 def plain_key(key: Any) -> Any:
-    """Return a dictionary key as templates see it."""
+    """Return a dictionary key in the form for templates."""
     return key if type(key) in _EXACT else str(key)
 
 
 def plain_values(
     values: Mapping[str, Any] | Sequence[Any], media: Shown | None = None
 ) -> Any:
-    """Return rows or messages of another toolkit as templates see them."""
+    """Return rows or messages of another toolkit in the form for templates."""
     return plain_value(values, media or Shown())

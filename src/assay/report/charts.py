@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .axes import Ends, Numbers, Scale, decades, domain_of, finite, short, ticks
 from .grid import Markup
 from .svg import drawing, element, tick, titled
 from .table import format_value
 
-Ends = tuple[float, float]
-Numbers = Sequence[float | None]
 OUTCOME_LOOKS = {
     "scored": "o-scored",
     "unparsed": "o-unparsed",
@@ -24,9 +23,9 @@ OUTCOME_LOOKS = {
 }
 BINS = 24
 LOG_RATIO = 20
-"""Numbers that differ by less are drawn on a linear axis."""
+"""Ratio of numbers below which a linear axis is used."""
 NAMED_DOTS = 10
-"""Dots of a scatter that have their names beside them: those that moved most."""
+"""Dots of a scatter plot that are labelled: those that moved most."""
 DOT_NAME_LENGTH = 24
 DOT_ROOM = 8
 """Pixels around the centre of a dot that no name covers."""
@@ -36,21 +35,6 @@ MARGIN = 8.0
 ROW_HEIGHT = 24.0
 DOT_MARGIN = 6.0
 """Empty pixels at both ends of an interval's track."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps numbers from `low` to `high` to pixels from `start` to `end`; an upright axis has its start below."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        """Return the pixel of a number."""
-        share = (value - self.low) / (self.high - self.low or 1)
-        return self.start + share * (self.end - self.start)
 
 
 class Bar(NamedTuple):
@@ -78,69 +62,6 @@ def outcome_look(name: str) -> str:
 def outcome_words(name: str) -> str:
     """Return an outcome in words."""
     return name.replace("_", " ") or "not judged"
-
-
-def domain_of(
-    values: Sequence[float | None],
-    intervals: Sequence[Ends | None] = (),
-    scale: Ends | None = None,
-) -> Ends:
-    """Return the range of an axis: the scale if it holds all numbers, 0 to 1 for shares, else a small margin around."""
-    numbers = _finite(values)
-    for ends in intervals:
-        numbers += _finite(ends or ())
-    if not numbers:
-        return 0.0, 1.0
-    low = min(numbers)
-    high = max(numbers)
-    is_closed = scale is not None and all(map(math.isfinite, scale))
-    if scale is not None and is_closed and scale[0] <= low and high <= scale[1]:
-        return scale
-    if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    margin = (high - low or abs(high) or 1.0) * 0.08
-    bottom = low - margin
-    if low >= 0:
-        bottom = max(0.0, bottom)
-    return bottom, high + margin
-
-
-def _finite(values: Numbers) -> list[float]:
-    """Return the values that are finite numbers."""
-    return [value for value in values if value is not None and math.isfinite(value)]
-
-
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers that divide a range."""
-    if not high > low:
-        return [low]
-    step = _tick_step(high - low, most)
-    marks = []
-    mark = math.ceil(low / step - 1e-9) * step
-    while mark <= high + step * 1e-9:
-        marks.append(float(f"{mark:.12g}"))
-        mark += step
-    return marks
-
-
-def _tick_step(length: float, most: int) -> float:
-    """Return the smallest step of 1, 2, 5 or 10 times a power of ten that gives at most `most` ticks."""
-    rough = length / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    for factor in (1, 2, 5, 10):
-        step = factor * power
-        if length / step <= most:
-            return step
-    return rough
-
-
-def short(value: float) -> str:
-    """Return a number for an axis."""
-    if abs(value) >= 10000:
-        thousands = float(f"{value / 1000:.3g}")
-        return f"{thousands:g}k"
-    rounded = float(f"{value:.4g}")
-    return f"{rounded:g}"
 
 
 def interval_words(ends: Ends | None) -> str:
@@ -239,7 +160,7 @@ def histogram(
 
     With `log`, the axis is logarithmic if the largest number is `LOG_RATIO` times the smallest, or more.
     """
-    numbers = _finite(values)
+    numbers = finite(values)
     positive = [value for value in numbers if value > 0]
     log = log and bool(positive) and max(positive) >= LOG_RATIO * min(positive)
     if log:
@@ -271,7 +192,7 @@ def histogram(
     names = [text_of(edge) for edge in edges]
     marks = _columns(counts, names, width, height)
     scale = Scale(low, high, MARGIN, width - MARGIN)
-    for mark in _decades(low, high) if log else ticks(low, high, 6):
+    for mark in decades(low, high) if log else ticks(low, high, 6):
         marks.append(tick(scale(mark), height - 22, text_of(mark)))
     most = max(counts)
     peak = f"{most:,} sample{'' if most == 1 else 's'}"
@@ -285,7 +206,7 @@ def histogram(
 def _columns(
     counts: Sequence[int], names: Sequence[str], width: float, height: float
 ) -> list[Markup]:
-    """Return the columns of a histogram over its axis; `names` are those of the edges."""
+    """Return the columns of a histogram above its axis; `names` are those of the bin edges."""
     base = height - 36
     inner = width - 2 * MARGIN
     step = inner / len(counts)
@@ -310,25 +231,6 @@ def _axis(width: float, base: float) -> Markup:
     """Return the line under a bar chart."""
     y = base + 0.5
     return element("line", "axis", x1=MARGIN, x2=width - MARGIN, y1=y, y2=y)
-
-
-def _decades(low: float, high: float) -> list[float]:
-    """Return the logarithms of 1, 2 and 5 times powers of ten in a range, or of the powers alone if these are many."""
-    steps = [0.0]
-    if high - low <= 2.5:
-        steps.append(math.log10(2))
-        steps.append(math.log10(5))
-    first = math.floor(low)
-    last = math.ceil(high)
-    marks = []
-    for power in range(first, last + 1):
-        for step in steps:
-            mark = power + step
-            if low <= mark <= high:
-                marks.append(mark)
-    if len(marks) > 1:
-        return marks
-    return [low, high]
 
 
 def bars(
@@ -418,7 +320,7 @@ def _confidence_bins(confidence: Numbers, right: Numbers) -> list[_ConfidenceBin
     """Return ten bins of confidence, with the answers in each."""
     bins = [_ConfidenceBin() for _ in range(10)]
     for pair in zip(confidence, right, strict=False):
-        numbers = _finite(pair)
+        numbers = finite(pair)
         if len(numbers) < 2:
             continue
         sure, value = numbers
@@ -604,7 +506,7 @@ def interval_rows(
     *,
     around_zero: bool = False,
 ) -> Markup:
-    """Return values with their intervals one under another on one scale; differences `around_zero`."""
+    """Return values with their intervals below each other on one scale; differences `around_zero`."""
     track = width - NAMES_WIDTH - NUMBERS_WIDTH
     bottom = len(rows) * ROW_HEIGHT
     marks = []
@@ -629,7 +531,7 @@ def _symmetric_domain(rows: Sequence[Interval]) -> Ends:
     """Return a range around 0 that holds all values and intervals."""
     largest = 1e-9
     for row in rows:
-        numbers = _finite([row.value, *(row.ends or ())])
+        numbers = finite([row.value, *(row.ends or ())])
         for number in numbers:
             largest = max(largest, abs(number))
     return -largest * 1.1, largest * 1.1

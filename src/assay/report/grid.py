@@ -1,4 +1,4 @@
-"""Rows and columns of text: aligned for a terminal, as Markdown, or as HTML. Cells are shown, never interpreted."""
+"""Rows and columns of text: aligned for a terminal, as Markdown, or as HTML. Cells are never interpreted."""
 
 import os
 import re
@@ -17,7 +17,7 @@ Rows = Sequence[Sequence[str]]
 
 
 class Markup(str):
-    """Text that is markup already, as a drawing, and must not be escaped again."""
+    """Text that is already markup, such as a drawing, and must not be escaped again."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class Markup(str):
 def text_grid(
     headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = ""
 ) -> list[str]:
-    """Return lines whose columns are aligned; those in `right` at their right end, as numbers are."""
+    """Return lines with aligned columns; those in `right` are right-aligned, like numbers."""
     from rich.cells import cell_len
 
     table = [[printable(cell) for cell in row] for row in (headings, *rows)]
@@ -56,14 +56,14 @@ def output_width(stream: TextIO) -> int:
 
 
 def fixed_width(stream: TextIO) -> int | None:
-    """Return the width to fold lines to: the terminal's, or `COLUMNS`; None for a file or a pipe, whose lines stay."""
+    """Return the width to which lines are folded: the terminal's, or `COLUMNS`; None for a file or a pipe."""
     if not stream.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return None
     return shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
 
 
 def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines of text, folded between words where the stream has a width."""
+    """Write lines of text, folded between words if the stream has a width."""
     width = fixed_width(stream)
     for line in lines:
         if width is None:
@@ -105,7 +105,7 @@ def fold_line(line: str, width: int) -> list[str]:
 
 
 def _columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes, without importing rich: listing names must be quick."""
+    """Return how many columns of a terminal a text takes, without importing rich, so that listing names is fast."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
@@ -157,7 +157,7 @@ def _cell(cell: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text that Markdown shows unchanged."""
+    """Return text that Markdown displays unchanged."""
     return _MARKUP.sub(r"\\\1", printable(text))
 
 

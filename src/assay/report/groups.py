@@ -22,61 +22,85 @@ class GroupTable(NamedTuple):
 
 def group_tables(results: Sequence[Result]) -> list[GroupTable]:
     """Return the breakdowns of some results. A tag with a single value is left out."""
-    models = short_names({result.model for result in results})
-    cells: dict[tuple[str, str], list[Result]] = {}
+    names = short_names({result.model for result in results})
+    tasks = {result.task for result in results}
+    by_pair: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        cells.setdefault((result.task, result.model), []).append(result)
+        pair = (result.task, result.model)
+        by_pair.setdefault(pair, []).append(result)
+
     tables = []
-    for (task, model), cell_results in cells.items():
-        whose = " · ".join(
-            [task] * (len({t for t, _ in cells}) > 1)
-            + [models[model]] * (len(models) > 1)
-        )
-        tags = dict.fromkeys(tag for result in cell_results for tag in result.groups)
-        for tag in tags:
-            table = _table(whose, tag, cell_results)
-            if table:
+    for (task, model), members in by_pair.items():
+        title = []
+        if len(tasks) > 1:
+            title.append(task)
+        if len(names) > 1:
+            title.append(names[model])
+        for tag in _tags_of(members):
+            table = _table(" · ".join(title), tag, members)
+            if table is not None:
                 tables.append(table)
     return tables
+
+
+def _tags_of(results: Sequence[Result]) -> list[str]:
+    """Return the tags of all results, each once."""
+    tags: dict[str, None] = {}
+    for result in results:
+        tags.update(dict.fromkeys(result.groups))
+    return list(tags)
 
 
 def group_lines(results: Sequence[Result]) -> list[str]:
     """Return the breakdowns as lines for a terminal."""
     lines: list[str] = []
     for table in group_tables(results):
-        lines += ["", table.title] if table.title else [""]
+        lines.append("")
+        if table.title:
+            lines.append(table.title)
         lines += text_grid(table.headings, table.rows, (1,), indent="  ")
     return lines[1:]
 
 
-def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None:
+def _table(title: str, tag: str, results: Sequence[Result]) -> GroupTable | None:
+    """Return the breakdown by one tag, or None if it has a single value."""
     columns: dict[str, dict[str, Result]] = {}
     for result in results:
-        groups = result.groups.get(tag)
-        if isinstance(groups, Mapping):
-            results_of = {name: _result(group) for name, group in groups.items()}
-        else:
-            results_of = {}
-        by_name = {
-            str(name): group for name, group in results_of.items() if group is not None
-        }
-        if by_name:
-            columns[_short(result)] = by_name
-    names = list(dict.fromkeys(name for groups in columns.values() for name in groups))
-    if len(names) < 2:
+        groups = _groups_of(result, tag)
+        if groups:
+            columns[_short(result)] = groups
+    counts: dict[str, int] = {}
+    for groups in columns.values():
+        for name, group in groups.items():
+            counts.setdefault(name, group.n)
+    if len(counts) < 2:
         return None
-    first_columns = dict(list(columns.items())[:MOST_NUMBERS])
+
+    headings = list(columns)[:MOST_NUMBERS]
     rows = []
-    for name in names:
-        first = next(groups[name] for groups in columns.values() if name in groups)
-        cells = [
-            _number(groups[name]) if name in groups else ""
-            for groups in first_columns.values()
-        ]
-        rows.append((name, str(first.n), *cells))
-    more = len(columns) - len(first_columns)
-    title = whose + (f" ({more} more numbers in summary.json)" if more else "")
-    return GroupTable(title, (tag, "n", *first_columns), rows)
+    for name, n in counts.items():
+        row = [name, str(n)]
+        for heading in headings:
+            group_result = columns[heading].get(name)
+            row.append("" if group_result is None else _number(group_result))
+        rows.append(tuple(row))
+    more = len(columns) - len(headings)
+    if more:
+        title += f" ({more} more numbers in summary.json)"
+    return GroupTable(title, (tag, "n", *headings), rows)
+
+
+def _groups_of(result: Result, tag: str) -> dict[str, Result]:
+    """Return the results of one number by the values of a tag."""
+    groups = result.groups.get(tag)
+    if not isinstance(groups, Mapping):
+        return {}
+    results = {}
+    for name, group in groups.items():
+        group_result = _result(group)
+        if group_result is not None:
+            results[str(name)] = group_result
+    return results
 
 
 def _result(group: object) -> Result | None:
@@ -93,4 +117,7 @@ def _short(result: Result) -> str:
 
 
 def _number(result: Result) -> str:
-    return f"{format_value(result.value)} {format_interval(result)}"
+    """Return a number with its interval."""
+    value = format_value(result.value)
+    interval = format_interval(result)
+    return f"{value} {interval}"

@@ -1,4 +1,4 @@
-"""The methods paragraph: how the numbers of a run were made, in the words of a paper."""
+"""The methods paragraph: how the numbers of a run were computed, in the style of a paper."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ def methods_paragraph(manifest: Row, summary: Row) -> list[str]:
 
 
 def _mappings(entries: Any) -> list[Row]:
-    """Return the entries that are mappings: a damaged file may hold others."""
+    """Return the entries that are mappings, because a damaged file may have others."""
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
@@ -46,7 +46,7 @@ def _is_of(row: Row, cell: Row) -> bool:
 
 
 def _cell_paragraph(cell: Row, results: list[Row], manifest: Row) -> str:
-    """Return what was evaluated, how, and the numbers."""
+    """Return a paragraph on what was evaluated, how, and the numbers."""
     task = cell.get("task")
     protocol = cell.get("protocol")
     if protocol and protocol != task:
@@ -121,7 +121,7 @@ def _interval_text(row: Row) -> str:
 
 
 def _run_paragraph(manifest: Row, results: list[Row]) -> str:
-    """Return version, time and what holds for all numbers."""
+    """Return a paragraph with version, time and statements about all numbers."""
     version = _mapping(manifest.get("versions")).get("assay")
     sentence = "Run with assay"
     if version:

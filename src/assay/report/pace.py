@@ -6,7 +6,7 @@ from typing import Any
 WINDOW_SECONDS = 30.0
 """The time over which tokens per second are measured."""
 SURE_SECONDS = 2.0
-"""No time left is shown before this many seconds."""
+"""Seconds of running before an estimate of the remaining time is shown."""
 
 
 class Pace:
@@ -18,17 +18,18 @@ class Pace:
         self._tokens: deque[tuple[float, float]] = deque()
 
     def note(self, cell: Any, now: float) -> str:
-        """Return `8 begun, 340 tokens/s, about 4 min left`, or as much of it as is known."""
+        """Return `8 begun, 340 tokens/s, about 4 min left`, or the parts of it that are known."""
         if cell.state != "running":
             return ""
         ended = self._ended(cell)
         if self._started is None:
-            self._started, self._ended_before = now, ended
-        waiting = cell.meter.begun - (cell.done - cell.reused)
+            self._started = now
+            self._ended_before = ended
+        parts = []
+        answered = cell.done - cell.reused
+        waiting = cell.meter.begun - answered
         if waiting > 0:
-            parts = [f"{waiting:,} begun"]
-        else:
-            parts = []
+            parts.append(f"{waiting:,} begun")
         speed = self._tokens_a_second(cell, now)
         if speed:
             parts.append(f"{speed:,.0f} tokens/s")
@@ -40,12 +41,17 @@ class Pace:
     def _ended(self, cell: Any) -> float:
         """Return the number of finished samples, with shares of those in progress; never more than were begun."""
         answered = float(cell.done - cell.reused)
-        return max(answered, min(float(cell.meter.ended), float(cell.meter.begun)))
+        ended = float(cell.meter.ended)
+        begun = float(cell.meter.begun)
+        return max(answered, min(ended, begun))
 
     def _tokens_a_second(self, cell: Any, now: float) -> float:
-        counted = cell.meter.tokens or sum(
-            cell.tokens.get(name, 0) for name in ("input_tokens", "output_tokens")
-        )
+        """Return the tokens per second within the window; 0 if it is too short to say."""
+        counted = cell.meter.tokens
+        if not counted:
+            input_tokens = cell.tokens.get("input_tokens", 0)
+            output_tokens = cell.tokens.get("output_tokens", 0)
+            counted = input_tokens + output_tokens
         self._tokens.append((now, counted))
         while len(self._tokens) > 2 and self._tokens[1][0] <= now - WINDOW_SECONDS:
             self._tokens.popleft()
@@ -57,15 +63,16 @@ class Pace:
         return rate
 
     def _left(self, cell: Any, ended: float, now: float) -> float | None:
+        """Return the seconds until the last sample, at the speed so far; None if it is too early to say."""
         assert self._started is not None
-        worked = ended - self._ended_before
-        if cell.expected is None or worked <= 0 or now - self._started < SURE_SECONDS:
+        if cell.expected is None:
             return None
-        return (
-            max(0.0, float(cell.expected - cell.reused) - ended)
-            * (now - self._started)
-            / worked
-        )
+        worked = ended - self._ended_before
+        seconds = now - self._started
+        if worked <= 0 or seconds < SURE_SECONDS:
+            return None
+        remaining = float(cell.expected - cell.reused) - ended
+        return max(0.0, remaining) * seconds / worked
 
 
 def duration(seconds: float) -> str:

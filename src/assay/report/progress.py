@@ -111,7 +111,7 @@ class LineProgress(_Watching):
         print(printable(line), file=self._stream)
 
     def stop(self) -> None:
-        """Do nothing: the table follows."""
+        """Do nothing, because the table follows."""
 
     def _report(self, paces: list[str]) -> None:
         for cell, pace in zip(self._cells, paces, strict=True):

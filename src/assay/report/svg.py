@@ -44,7 +44,7 @@ PAINT: Mapping[str, Mapping[str, str]] = {
     "o-error": {"fill": BAD},
     "o-none": {"fill": MUTED, "opacity": "0.5"},
 }
-"""The look of each kind of mark: the classes and the light colours of the app's style sheet."""
+"""The style of each kind of mark: the classes and the light colours of the app's style sheet."""
 
 
 def element(

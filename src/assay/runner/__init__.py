@@ -1,1 +1,1 @@
-"""The runner: plans a run, drives the models, keeps and scores what they answer."""
+"""The runner: plans a run, asks the models, and stores and scores their answers."""

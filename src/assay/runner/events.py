@@ -21,9 +21,9 @@ class TaskProgress:
     state: str = "waiting"
     """One of waiting, loading, running, scoring, finished; stopped if it ended early."""
     first_errors: dict[str, str] = field(default_factory=dict)
-    """By outcome: the first sample with it, and why."""
+    """For each outcome, the first sample with it, and the reason."""
     replicas: dict[int, str] = field(default_factory=dict)
-    """By number of a replica: starting, ready, working or lost."""
+    """State of each replica by number: starting, ready, working or lost."""
     meter: Meter = field(default_factory=Meter)
     """Progress of the model inside its current batches."""
     tokens: Mapping[str, float] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Watcher(Protocol):
         """Refresh the display. Called a few times a second."""
 
     def say(self, line: str) -> None:
-        """Show a line that users should read: a repair, a digest that changed, a warning."""
+        """Show a line that users should read: a repair, a changed digest, a warning."""
 
     def stop(self) -> None: ...
 

@@ -1,10 +1,13 @@
-"""How one option of a run is declared: its default, and how people type it.
+"""The declaration of one option of a run: its default, and how users write it.
 
-Flags, help, config keys, environment variables and the page of options are all made from this.
+Flags, help, config keys, environment variables and the page of options are all generated from it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from ..core import AssayError, PlanError
 
 Reads = Literal[
     "text",
@@ -21,26 +24,26 @@ Reads = Literal[
 GROUPS = ("what", "data", "prompt", "generation", "work", "output", "toolkits", "trust")
 """The groups of the help, in order."""
 TYPED_ONLY = ("fresh",)
-"""Options, besides those of trust, that only a typed command may set, since their effect cannot be undone."""
+"""Options, besides those of trust, that only the command line may set, since their effect cannot be undone."""
 PREFIX = "ASSAY_RUN_"
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How an option is typed."""
+    """How users write an option."""
 
     group: str
     help: str
     flags: tuple[str, ...]
-    """All spellings, the usual one first among those that begin with `--`."""
+    """All spellings. The usual one is the first that begins with `--`."""
     reads: Reads = "text"
-    """`names` may be separated by commas; `list` is given once for each value."""
+    """`names` may be separated by commas; a flag of kind `list` is repeated for each value."""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     alone: Any = None
-    """The value of the flag if none is typed; None if it needs one."""
+    """The value if the flag is written without one; None if it needs a value."""
     is_spread: bool = False
-    """True if it only says how the work is done, so that it does not tell two runs apart."""
+    """True if it only affects how the work is done, so that it does not distinguish two runs."""
 
     @property
     def name(self) -> str:
@@ -64,7 +67,7 @@ def option(
 
 
 def flags_of(options: type) -> dict[str, Flag]:
-    """Return how each field is typed."""
+    """Return how users write each field."""
     flags_by_field = {}
     for option_field in fields(options):
         declared = dict(option_field.metadata)
@@ -77,5 +80,13 @@ def flags_of(options: type) -> dict[str, Flag]:
 
 
 def can_come_from_the_environment(name: str, flag: Flag) -> bool:
-    """Return True if an environment variable may set it. Consent has to be typed."""
+    """Return True if an environment variable may set the option. Consent must be on the command line."""
     return flag.group != "trust" and name not in TYPED_ONLY
+
+
+class PartlyRead(PlanError):
+    """The errors in a settings file, with the readable rest, in which more errors can be found."""
+
+    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
+        super().__init__(faults)
+        self.made = rest

@@ -1,4 +1,4 @@
-"""Run options: the only list of them, read by Python, YAML and the command line alike."""
+"""Run options: the single list of them, used by Python, YAML and the command line."""
 
 import os
 from collections.abc import Container, Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ..code.userfiles import one_spelling
-from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, shorten, suggest
-from ..core.secrets import left_out, veiled
-from .option_fields import flags_of, option
+from ..core import EMPTY, AssayError, UsageError, digest_of, shorten, suggest
+from ..core.secrets import veiled
+from .option_fields import PartlyRead, flags_of, option
 
 DEFAULT_MODEL = "smollm2"
 SANDBOX = "sandbox"
@@ -16,7 +16,7 @@ SANDBOX = "sandbox"
 SEVERAL = ("list", "names", "pairs")
 """Types of options that hold several values."""
 CLOSE_KEY = 0.7
-"""How similar two keys must be for one to be a likely misspelling of the other."""
+"""Minimum similarity of two keys for one to be a likely misspelling of the other."""
 OF_MODELS = (
     "device",
     "dtype",
@@ -27,16 +27,6 @@ OF_MODELS = (
     "chat_template",
 )
 """Options of models that people often write among those of the run."""
-REFERRING = ("base_url", "body", "headers")
-"""Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
-
-
-class PartlyRead(PlanError):
-    """The errors of a settings file, and the rest of it, so that more errors can be found in that."""
-
-    def __init__(self, faults: Sequence[AssayError], rest: Any) -> None:
-        super().__init__(faults)
-        self.made = rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +328,10 @@ class RunOptions:
         is_spread=True,
     )
     max_turns: int | None = option(
-        None, "work", "tools: at most N answers in one sample (default: 30)", reads="integer"
+        None,
+        "work",
+        "tools: at most N answers in one sample (default: 30)",
+        reads="integer",
     )
     max_calls: int | None = option(
         None, "work", "tools: at most N calls in one sample", reads="integer"
@@ -347,13 +340,19 @@ class RunOptions:
         None, "work", "tools: at most N tokens in one sample", reads="integer"
     )
     sample_cost: float | None = option(
-        None, "work", "tools: maximum cost of one sample, as --budget counts it", reads="number"
+        None,
+        "work",
+        "tools: maximum cost of one sample, as --budget counts it",
+        reads="number",
     )
     sample_seconds: float | None = option(
         None, "work", "tools: maximum seconds of one sample", reads="number"
     )
     tool_seconds: float | None = option(
-        None, "work", "tools: maximum seconds of one call (default: 180)", reads="number"
+        None,
+        "work",
+        "tools: maximum seconds of one call (default: 180)",
+        reads="number",
     )
     floors: Literal["auto", "on", "off"] = option(
         "auto",
@@ -418,7 +417,11 @@ class RunOptions:
         is_spread=True,
     )
     fresh: bool = option(
-        False, "output", "start again: ignore what this folder holds", reads="switch", is_spread=True
+        False,
+        "output",
+        "start again: ignore what this folder holds",
+        reads="switch",
+        is_spread=True,
     )
     dialect: str | None = option(
         None,
@@ -465,9 +468,9 @@ class RunOptions:
         return replace(self, **changes)
 
     def with_one_spelling(self, objects: Container[str] = ()) -> "RunOptions":
-        """Return a copy in which each file of a model, judge or scorer has one name, however it was typed.
+        """Return a copy in which each file of a model, judge or scorer has a single spelling of its name.
 
-        Answers are kept under that name. Names in `objects` belong to objects and stay.
+        Answers are stored under that name. Names in `objects` belong to objects and stay.
         """
         return replace(
             self,
@@ -482,7 +485,7 @@ class RunOptions:
         )
 
     def helper_of(self, role: str) -> str | None:
-        """Return the model of a role: the one that was named, else the default of every run."""
+        """Return the model of a role: the one that the run names, else the default of every run."""
         return self.judges.get(role) or (role if role == SANDBOX else None)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
@@ -502,7 +505,7 @@ class RunOptions:
         return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the options that were set as JSON, secrets included, for a process that builds the same model."""
+        """Return the options that were set as JSON, including secrets, for a process that builds the same model."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         saved: dict[str, Any] = {}
@@ -517,7 +520,10 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that were set as `run.json` holds them. Secrets must be given again to repeat the run."""
+        """Return the options that were set, for `run.json`.
+
+        It has no secrets, which must be given again to repeat the run.
+        """
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
             name: veiled(value)
@@ -529,7 +535,7 @@ class RunOptions:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
-        """Read options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
+        """Return options from plain data. Raise `PartlyRead` with the nearest known key for each unknown one."""
         names = {f.name for f in fields(cls)}
         values = {
             str(name).replace("-", "_"): _path_text(value)
@@ -550,6 +556,7 @@ class RunOptions:
             del values[name]
         if isinstance(values.get("judges"), str):
             values["judges"] = {"judge": values["judges"]}
+        faults += _faults_of_judges(values.get("judges"), where)
         several = {
             name: flag.reads != "pairs"
             for name, flag in FLAGS.items()
@@ -581,7 +588,7 @@ class RunOptions:
         return options
 
     def folder_digest(self) -> str:
-        """Return the digest that tells run folders apart. How the work is spread does not count."""
+        """Return the digest that distinguishes run folders. It ignores how the work is distributed."""
         spread = {}
         for name, flag in FLAGS.items():
             if flag.is_spread:
@@ -597,29 +604,23 @@ def _one_spelling(name: Any) -> Any:
     return name
 
 
-def check_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Raise if secret options, which `run.json` does not keep, were not given again."""
-    names = list(dict.fromkeys(left_out(args)))
-    if not names:
-        return
-    options = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    typed = " ".join(f"{flag} {option}=…" for option in options)
-    fix = f"give {'them' if len(names) > 1 else 'it'} again: {typed}"
-    if any(option in REFERRING for option in options):
-        fix += (
-            "; ${env:NAME} in place of a secret is read from the environment, and kept"
-        )
-    are_secret = "are secrets" if len(names) > 1 else "is a secret"
-    raise UsageError(
-        f"{', '.join(names)} {are_secret}, which run.json does not keep",
-        where=flag,
-        fix=fix,
-    )
-
-
 FLAGS = flags_of(RunOptions)
-"""By option: how it is typed."""
+"""How users write each option."""
 _DEFAULTS = RunOptions()
+
+
+def _faults_of_judges(judges: Any, where: str) -> list[AssayError]:
+    """Return a fault for each judge that is not given by its name."""
+    if not isinstance(judges, Mapping):
+        return []
+    faults: list[AssayError] = []
+    for role, name in judges.items():
+        if isinstance(name, str):
+            continue
+        message = f"key 'judges', role {role!r} holds {shorten(name)}"
+        fix = "name the judge: openai/NAME, or file.py:function for a function of yours"
+        faults.append(UsageError(message, where=where, fix=fix))
+    return faults
 
 
 def _path_text(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Run and score: plan, ask, score, summarize. The one entry point for Python and the command line."""
+"""Run and score: plan, ask, score, summarize. The single entry point for Python and the command line."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -83,7 +83,7 @@ def score(
 def _options(
     tasks: Any, model: Any, options: RunOptions | None, settings: Mapping[str, Any]
 ) -> tuple[RunOptions, dict[str, Any]]:
-    """Return options that hold names only, and the objects by their name."""
+    """Return options that contain only names, and the objects by their name."""
     chosen = options or RunOptions.from_plain(settings, where="assay.run")
     objects: dict[str, Any] = {}
     if tasks:
@@ -117,7 +117,7 @@ def _options(
 
 
 def _in_loop(action: Callable[[], Coroutine[Any, Any, RunResult]]) -> RunResult:
-    """Run a coroutine to its end, also if an event loop is running already, as in a notebook."""
+    """Run a coroutine to its end, even if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -135,7 +135,7 @@ async def _run(
     recorded: RecordedMeasures | None = None,
     is_own: bool = True,
 ) -> RunResult:
-    """Plan and run; all errors are redacted."""
+    """Plan and run, with secrets redacted in all errors."""
     options, naming_notes = name_models(options, objects)
     if options.until is not None and not options.shuffle:
         options = options.but(
@@ -227,7 +227,7 @@ async def _floors(
     ask_model: bool,
     is_own: bool,
 ) -> tuple[Floors, list[str]]:
-    """Return what agents that do nothing get in the tasks with tools, and notes on tasks without a floor."""
+    """Return the values of agents that do nothing for the tasks with tools, and notes on tasks without a floor."""
     with_floor, notes = tasks_with_floors(options, planned_tasks)
     if not with_floor:
         return {}, notes
@@ -272,7 +272,7 @@ def _spread_over_gpus(
 
 
 def _prefetch(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
-    """Begin to load the first model, if the run is new and so has something to ask."""
+    """Start loading the first model if the run is new, because it then has something to ask."""
     if folder.exists() or not planned_tasks:
         return
     model = planned_tasks[0].model
@@ -300,7 +300,7 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
 
 
 def _refuse_own_data(folder: Path, planned_tasks: Sequence[PlannedTask]) -> None:
-    """Raise if a run would read what it writes: it would never end, or judge its own records."""
+    """Raise if a run would read the files it writes: it would never end, or judge its own records."""
     layout = Layout(folder.resolve())
     for file in (
         file.resolve() for planned in planned_tasks for file in planned.samples.files

@@ -1,6 +1,6 @@
-"""An execution as plain data: the request to a sandbox and its answer. The text of both is kept in the journal.
+"""An execution as plain data: the request to a sandbox and its answer. The text of both is stored in the journal.
 
-The request holds everything that the answer depends on except the tier: the program, its tests and the limits.
+The request contains everything on which the answer depends except the tier: the program, its tests and the limits.
 """
 
 import json
@@ -24,7 +24,7 @@ from .verdict import (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a program: what it reads, and what it must print."""
+    """One run of a program: its input, and its expected output."""
 
     stdin: str
     stdout: str
@@ -71,7 +71,7 @@ class ToRun:
 def perform(tier: Tier, execution: ToRun, stopper: Stopper | None = None) -> Verdict:
     """Run the program and return its verdict.
 
-    Raise `SandboxError` if the sandbox failed, which says nothing of the program.
+    Raise `SandboxError` if the sandbox failed, which says nothing about the program.
     """
     limits = Limits(**execution.limits)
     if execution.tests is not None:
@@ -84,7 +84,7 @@ def perform(tier: Tier, execution: ToRun, stopper: Stopper | None = None) -> Ver
 def _judge_cases(
     tier: Tier, execution: ToRun, limits: Limits, stopper: Stopper
 ) -> Verdict:
-    """Run every case in a sandbox of its own. Outputs are compared here, where the program cannot interfere."""
+    """Run every case in a separate sandbox. Outputs are compared here, where the program cannot interfere."""
     seconds, printed = 0.0, ""
     for number, case in enumerate(execution.cases, 1):
         # Twice the bytes of the expected output: a longer one differs anyway.
@@ -115,7 +115,7 @@ def _how_it_ended(done: Execution) -> str:
 
 
 def same_output(printed: str, wanted: str) -> bool:
-    """Return True if two outputs are alike by LiveCodeBench's rule: line by line, as text or number for number."""
+    """Return True if two outputs are equal by LiveCodeBench's rule: line by line, as text or number for number."""
     left, right = _lines(printed), _lines(wanted)
     return len(left) == len(right) and all(map(_same_line, left, right))
 

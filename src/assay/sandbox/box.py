@@ -20,7 +20,7 @@ __all__ = ["Sandbox", "SandboxError", "Tier"]
 
 
 class Tier(Protocol):
-    """A kind of sandbox: how code is confined."""
+    """A kind of sandbox, that is, how code is confined."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class Tier(Protocol):
 
 
 class Sandbox:
-    """Runs commands with one tier, and holds the files that each of them starts with."""
+    """Runs commands with one tier, and has the files with which each of them starts."""
 
     def __init__(
         self, tier: Tier, limits: Limits = Limits(), stopper: Stopper | None = None
@@ -53,7 +53,7 @@ class Sandbox:
         self._files[_checked(name)] = as_bytes(data)
 
     def read(self, name: str) -> bytes:
-        """Return a file that the last command left, one of those in `keep`."""
+        """Return a file that the last command left; its name must be in `keep`."""
         if name not in self._kept:
             raise UsageError(
                 f"the last command left no file {name!r}",
@@ -94,7 +94,7 @@ class Sandbox:
         return execution
 
     def _started(self, command: Command, limits: Limits, stdin: bytes) -> Attended:
-        """Start a command in a fork, or in a process of its own."""
+        """Start a command in a fork, or in a separate process."""
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
         launch = self.tier.launch(command, limits)
@@ -126,7 +126,7 @@ def _checked(name: str) -> str:
 
 
 def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that came over the pipe. The command may have written there too, so nothing is trusted."""
+    """Yield the files that arrived over the pipe. The command may have written there as well, so nothing is trusted."""
     while heard:
         head, _, heard = heard.partition(b"\n")
         words = head.split()
@@ -142,5 +142,5 @@ def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return text as UTF-8. Half of a surrogate pair is left for the interpreter to refuse."""
+    """Return text as UTF-8. Half of a surrogate pair is encoded, so that the interpreter refuses it."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

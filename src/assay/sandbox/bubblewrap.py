@@ -1,9 +1,9 @@
 """The tier `bubblewrap`: new namespaces for every execution, without docker, root or a daemon.
 
-The code inside sees a file system of its own, no network and no other process, and runs under an
-unprivileged uid. Started by root, bubblewrap mounts as root and the launcher inside drops to that
-uid, so that an interpreter in a folder which only root may enter can be used. Started by another
-user, it works in a user namespace that allows no further ones.
+The code inside has its own file system, no network, sees no other process, and runs under an unprivileged uid. If
+root starts it, bubblewrap mounts as root and the launcher inside drops to that uid, so that an interpreter in a
+folder that only root may enter can be used. If another user starts it, it works in a user namespace that allows no
+further ones.
 """
 
 import os
@@ -38,28 +38,28 @@ HOME = "/tmp/work"
 SHARED_MEMORY_MB = 16
 NOBODY = 65534
 ROOT = "/tmp/root"
-"""The folder of a workspace in which the folders of `WORKSPACE_FOLDERS` are."""
+"""The folder of a workspace that contains the folders of `WORKSPACE_FOLDERS`."""
 WORKSPACE_FOLDERS = (
     "/app", "/data", "/home", "/logs", "/mnt", "/repo", "/root", "/solution", "/srv", "/testbed", "/tests",
     "/workspace",
 )  # fmt: skip
-"""Folders at the top that tasks of other systems write to."""
+"""Top-level folders to which tasks of other systems write."""
 PROGRAM_FOLDERS = (
     "/usr/bin", "/usr/sbin", "/usr/share", "/usr/libexec", "/usr/include", "/usr/local", "/bin", "/sbin",
     "/etc/alternatives", "/etc/ssl/certs",
 )  # fmt: skip
-"""What a workspace sees of this machine, read-only, besides the interpreter and the system libraries."""
+"""Folders of this machine that a workspace sees, read-only, besides the interpreter and the system libraries."""
 WORKSPACE_FILES = {
     "/etc/passwd": f"root:x:0:0:root:/root:/bin/sh\nuser:x:{NOBODY}:{NOBODY}:user:{HOME}:/bin/bash\n",
     "/etc/group": f"root:x:0:\nuser:x:{NOBODY}:\n",
     "/etc/hosts": "127.0.0.1 localhost sandbox\n",
 }
-"""Files that programs expect, with nothing of this machine in them."""
+"""Files that programs expect. They contain nothing from this machine."""
 WORKSPACE_IMPORTS = ("json", "selectors", "subprocess", "tarfile")
 _WORKSPACE_ADDRESSES = 64 << 30
 _WORKSPACE_OPEN_FILES = 1024
 _SERVER_DISK = 1 << 20
-"""Nothing is written there."""
+"""Size of the file system of the forking process, which writes nothing."""
 
 
 def find_bubblewraps() -> Iterator[str]:
@@ -78,18 +78,18 @@ class Bubblewrap:
 
     program: str
     forks: bool = False
-    """True if Python code that needs no interpreter of its own is forked from a running process (`fork_server`)."""
+    """True if Python code that needs no separate interpreter is forked from a running process (`fork_server`)."""
     workspace: bool = False
     """True for workspaces: the programs of this machine can be used, and sockets within the sandbox."""
     visible: tuple[str, ...] = ()
     """Further folders and files of this machine that a workspace sees, read-only."""
     folders: tuple[str, ...] = ()
-    """Further folders at the top that a workspace can write to."""
+    """Further top-level folders to which a workspace can write."""
     name: str = "bubblewrap"
 
     @property
     def writable_folders(self) -> tuple[str, ...]:
-        """The folders at the top that a workspace can write to."""
+        """The top-level folders to which a workspace can write."""
         return tuple(dict.fromkeys((*WORKSPACE_FOLDERS, *self.folders)))
 
     @property
@@ -132,17 +132,17 @@ class Bubblewrap:
 
     @property
     def can_fork(self) -> bool:
-        """True if forks can be kept apart: by a filter, and by a /tmp of their own that hides no interpreter."""
+        """True if forks can be separated: by a filter, and by their own /tmp that hides no interpreter."""
         needed = (*readable_for(own_python()), *map(Path, self.visible))
         return self._calls is not None and not any(
             path.is_relative_to("/tmp") for path in needed
         )
 
     def launch_server(self, control: int) -> Launch:
-        """Return the command that starts the process which forks executions, on requests over this descriptor.
+        """Return the command that starts the process that forks executions, on requests over this descriptor.
 
-        It has no filter, since its forks make namespaces: each fork sets up its own. It does not
-        end with the thread that starts it, but when no process can ask it any more.
+        It has no filter, because its forks create namespaces: each fork sets up its own filter. It does not end
+        with the thread that starts it, but when no process can send it requests any more.
         """
         launch = Launch()
         words = [
@@ -186,7 +186,7 @@ class Bubblewrap:
     def _more_limits(self) -> dict[str, int]:
         """Return the kernel limits that differ in a workspace.
 
-        Programs such as node reserve far more addresses than they use. What they use is counted from outside.
+        Programs such as node reserve far more addresses than they use. Their real usage is counted from outside.
         """
         if not self.workspace:
             return {}
@@ -212,7 +212,7 @@ class Bubblewrap:
                 yield from ("--symlink", f"{ROOT}{name}", name)
 
     def fork_uid(self) -> int:
-        """Return the uid of a fork, as the process that forks it knows users."""
+        """Return the uid of a fork, in the numbering of the process that forks it."""
         return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
@@ -272,13 +272,13 @@ def _host_files(program: Path) -> tuple[str, ...]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Yield options for the folders above a bind, open to all: bubblewrap would make them for their owner alone."""
+    """Yield options for the folders above a bind, open to all. bubblewrap would make them for their owner only."""
     for folder in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _system() -> Iterator[str]:
-    """Yield options for the system libraries where they are on the host: folders as binds, links as links."""
+    """Yield options for the system libraries at their paths on the host: folders as binds, links as links."""
     for path in SYSTEM_LIBRARIES:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)

@@ -1,4 +1,4 @@
-"""Choose the sandbox tier of this machine: the best one that passes a self-test, and why no better one."""
+"""Choose the sandbox tier of this machine: the best one that passes a self-test; and say why no better one."""
 
 import threading
 from collections.abc import Iterator
@@ -41,13 +41,13 @@ _FIXES = (
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
     ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
 )
-"""Fixes by words of the reason. The first that applies to the best tier is shown."""
+"""Fixes by words in the reason. The first one that matches the best tier's reason is shown."""
 _ELSE = "`assay doctor` says what each tier lacks"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """The container engine and image of the tier `container`; empty for those that are found."""
+    """The container engine and image of the tier `container`; empty to search for them."""
 
     program: str = ""
     image: str = ""
@@ -56,16 +56,16 @@ class Engine:
 
 @dataclass(frozen=True)
 class Choice:
-    """A tier, or none, with the reasons against the refused ones."""
+    """A tier, or none, with the reasons why others were refused."""
 
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
     no_forks: str = ""
-    """Why each execution starts a sandbox of its own, if the tier could fork them from a running one."""
+    """Why each execution starts a separate sandbox, if the tier could fork them from a running one."""
 
     @property
     def reasons(self) -> str:
-        """Why each better tier was refused, in one line."""
+        """One line with the reason why each better tier was refused."""
         return "; ".join(f"{name}: {why}" for name, why in self.refused)
 
     @property
@@ -142,7 +142,10 @@ def _choose(name: str, engine: Engine) -> Choice:
 
 
 def _tried(tier: Tier) -> tuple[str, Choice | None]:
-    """Return why the tier failed its self-test, or the tier, with forks if they pass too. Both are tested at once."""
+    """Return why the tier failed its self-test, or the tier, with forks if they pass as well.
+
+    Both are tested at once.
+    """
     forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
     with ThreadPoolExecutor(1) as beside:
         of_forks = beside.submit(why_not, forking) if forking is not tier else None
@@ -162,7 +165,7 @@ _MISSING = {
 
 
 def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
-    """Yield the tiers of one name that this machine may have."""
+    """Yield the tiers with a name that this machine may support."""
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":

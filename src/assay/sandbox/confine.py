@@ -1,6 +1,7 @@
-"""Runs inside, before anything a model wrote: Landlock lets this process open only the given files.
+"""Runs inside, before any code of a model: Landlock lets this process open only the given files.
 
-Landlock also keeps signals and abstract sockets inside. The system-call filter does the rest. Neither can be undone.
+Landlock also keeps signals and abstract sockets inside. The system-call filter does the rest. Neither can be
+undone.
 """
 
 import ctypes
@@ -11,12 +12,12 @@ OLDEST = 6
 """The version of Landlock (Linux 6.12) that keeps signals and abstract sockets inside."""
 _FILES = (1 << 16) - 1
 _READ_FILE, _READ_FOLDER = 1 << 0 | 1 << 2, 1 << 3
-"""Execute and read files; list folders."""
+"""Rights to execute and read files, and to list folders."""
 _WRITE_DEVICE = 1 << 1
 _OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""Rights that a file can have; the others are those of folders."""
+"""Rights that a file can have. The others are those of folders."""
 _MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 11
-"""Make character devices, sockets and block devices."""
+"""Rights to make character devices, sockets and block devices."""
 _NETWORK, _SCOPES = 3, 3
 _PARENT_DEATH, _KILL = 1, 9
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
@@ -59,7 +60,7 @@ def end_with(parent: int) -> None:
 def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
     """Confine this process and its children.
 
-    They can use these files (None for all), and the system calls of a seccomp filter.
+    They can use these files (None for all), and the system calls that a seccomp filter allows.
     """
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if readable is not None:

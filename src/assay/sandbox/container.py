@@ -21,7 +21,7 @@ from .limits import Limits, last_line
 from .seccomp import filter_program
 
 HOME = "work"
-"""In the folder that the container starts in, /tmp."""
+"""The home folder, inside /tmp, in which the container starts."""
 _SECONDS_TO_ANSWER = 20
 _RUN = (
     "{engine} run --rm --interactive --name {name} --pull never --network none --read-only --cap-drop ALL"
@@ -41,7 +41,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 )
 _HAS_IMAGE = {"docker": ("image", "inspect"), "podman": ("image", "exists")}
 _OF_THE_ENGINE = 2
-"""Processes of a container that belong to the engine."""
+"""Number of processes of a container that belong to the engine."""
 
 
 def default_image() -> str:
@@ -51,7 +51,7 @@ def default_image() -> str:
 
 @dataclass(frozen=True)
 class Container:
-    """Executions in one container each, which an engine makes and removes."""
+    """Executions in one container each, which an engine creates and removes."""
 
     engine: str = "docker"
     """The engine's program: docker, podman or apptainer, by name or path."""
@@ -116,7 +116,7 @@ class Container:
         return launch
 
     def why_not_there(self) -> str:
-        """Return what is wrong and what helps; empty if the engine answers and has the image."""
+        """Return what is wrong and how to fix it; empty if the engine answers and has the image."""
         if shutil.which(self.engine) is None:
             return f"{self.engine} is not installed"
         if words := _refusal([self.engine, "version"]):

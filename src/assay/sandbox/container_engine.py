@@ -1,6 +1,6 @@
 """The command lines of container engines that build images and keep containers running: docker and podman.
 
-Both take the same commands. Every command line that assay starts is made here, so that it can be tested without an
+Both take the same commands. Every command line that assay starts is built here, so that it can be tested without an
 engine.
 """
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from .limits import last_line
 
 ENGINES = ("docker", "podman")
-"""Programs that are looked for, in this order."""
+"""Programs to look for, in this order."""
 CONTAINER_PREFIX = "assay-task-"
 IMAGE_LABEL = "assay"
 WAITING = "while :; do sleep 86400; done"
-"""What the first process of a container does. A shell that waits also reaps processes which lost their parent."""
+"""The command of a container's first process. A shell that waits also reaps processes that lost their parent."""
 SECONDS_TO_ANSWER = 30.0
 _CLIENT_NAMES = frozenset({"PATH", "HOME", "USER", "SHELL", "TMPDIR"})
 _CLIENT_PREFIXES = ("DOCKER_", "CONTAINER", "PODMAN_", "BUILDAH_", "XDG_", "LD_", "GO")
@@ -30,7 +30,7 @@ class ContainerLimits:
 
     memory_mb: int = 2048
     cpus: float | None = None
-    """Processors; None for all of the machine."""
+    """Number of processors; None for all of the machine."""
     processes: int = 512
 
 
@@ -47,7 +47,7 @@ class ContainerEngine:
         return os.path.basename(self.program)
 
     def build(self, context: Path, tag: str, network: bool) -> list[str]:
-        """Return the command that builds the Dockerfile of a folder. RUN lines have a network only if it is allowed."""
+        """Return the command that builds the Dockerfile of a folder. RUN steps have a network only if it is allowed."""
         words = [self.program, "build", "--tag", tag, "--label", IMAGE_LABEL]
         words += ["--force-rm"]
         if self.kind == "podman":
@@ -97,7 +97,7 @@ class ContainerEngine:
         return [*words, name, *argv]
 
     def copy_in(self, name: str, source: Path, path: str) -> list[str]:
-        """Return the command that copies a file, or what is in a folder, into a container."""
+        """Return the command that copies a file, or the contents of a folder, into a container."""
         text = f"{source}/." if source.is_dir() else str(source)
         return [self.program, "cp", text, f"{name}:{path}"]
 
@@ -106,7 +106,7 @@ class ContainerEngine:
         return [self.program, "cp", f"{name}:{path}", "-"]
 
     def changed_files(self, name: str) -> list[str]:
-        """Return the command that lists the files which differ from the image."""
+        """Return the command that lists the files that differ from the image."""
         return [self.program, "diff", name]
 
     def restart(self, name: str) -> list[str]:
@@ -118,7 +118,7 @@ class ContainerEngine:
         return [[self.program, "kill", name], [self.program, "rm", "--force", name]]
 
     def process_of(self, name: str) -> list[str]:
-        """Return the command that prints the process id of a container on this machine; 0 if it does not run."""
+        """Return the command that prints the process id of a container on this machine; 0 if it is not running."""
         return [self.program, "inspect", "--format", "{{.State.Pid}}", name]
 
     def containers(self) -> list[str]:
@@ -131,7 +131,7 @@ class ContainerEngine:
         return [self.program, "image", "inspect", "--format", field, name]
 
     def enter_namespaces(self) -> list[str]:
-        """Return the words before a command that must be allowed to enter the namespaces of a container."""
+        """Return the words before a command that enters the namespaces of a container: it needs permission."""
         if self.kind == "podman" and os.geteuid() != 0:
             return [self.program, "unshare"]
         return []
@@ -150,7 +150,7 @@ def _is_of_client(variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command of an engine printed, and what went wrong; empty if nothing did."""
+    """The output of an engine's command, and the error; empty if there is none."""
 
     output: str
     fault: str = ""

@@ -46,10 +46,10 @@ WRITE = 'mkdir -p "$(dirname "$1")" && rm -f "$1" && cat > "$1" && chmod "$2" "$
 MAKE_FOLDER = 'mkdir -p "$1" && chmod 777 "$1"'
 READABLE = 'chmod -R a+rX "$1"'
 NOT_STARTED = re.compile(r"(Error: .*exec failed|OCI runtime exec failed|Error: .*OCI)")
-"""How the message of an engine begins that cannot start a command."""
+"""The beginning of an engine's message if it cannot start a command."""
 MOST_FAULT = 2000
 MOST_LARGE_FILES = 20
-"""Changed files that are skipped because of their size, before the rest is left out, too."""
+"""Number of changed files skipped because of their size before the rest is left out, too."""
 
 
 class ContainerWorkspace:
@@ -69,7 +69,7 @@ class ContainerWorkspace:
         self.engine = engine
         self.limits = command_limits
         self.user = user
-        """Who runs commands; empty for the user of the image."""
+        """The user who runs commands; empty for the user of the image."""
         self._mounts = tuple(mounts)
         self._stopper = stopper or Stopper()
         self._name = f"{_own_prefix()}{os.getpid()}-{secrets.token_hex(6)}"
@@ -130,7 +130,7 @@ class ContainerWorkspace:
             raise self._ended(fault)
 
     def kill(self) -> None:
-        """End the container from any thread. What runs in it fails, and `close` must still be called."""
+        """End the container from any thread. The running command fails, and `close` must still be called."""
         self._is_closed = True
         assert self._remover.stdin is not None
         self._remover.stdin.close()
@@ -141,7 +141,7 @@ class ContainerWorkspace:
         self._remover.wait()
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. No program of the container is needed for it."""
+        """Return the content of a file. This needs no program of the container."""
         with self._copied_out(path) as archive:
             for entry in archive:
                 if entry.isreg() and entry.size <= self.limits.file_bytes:
@@ -157,11 +157,11 @@ class ContainerWorkspace:
         self._must_succeed(self._execute(argv, as_bytes(data), SECONDS_TO_COPY), path)
 
     def make_folder(self, path: str) -> None:
-        """Make a folder that every user of the container can write to."""
+        """Make a folder to which every user of the container can write."""
         self._as_root(["sh", "-c", MAKE_FOLDER, "sh", path], path)
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder. Raise if it is there afterwards, because a command replaced the tools."""
+        """Remove a file or folder. Raise if it still exists, because a command replaced the tools."""
         self._as_root(["rm", "-rf", path], path)
         if not ask_engine(self.engine.copy_out(self._name, path)).fault:
             raise UsageError(
@@ -183,7 +183,7 @@ class ContainerWorkspace:
         self._as_root(["sh", "-c", READABLE, "sh", path], path)
 
     def mark(self, path: str = ".") -> None:
-        """Remember which files of a folder differ from the image, for `changes`."""
+        """Record which files of a folder differ from the image, for `changes`."""
         self._marked[path] = frozenset(self._changed_files(path))
 
     def changes(
@@ -255,7 +255,7 @@ class ContainerWorkspace:
         folder: str = "",
         user: str | None = None,
     ) -> Execution:
-        """Run a command with the engine, and end all processes if it had to be ended."""
+        """Run a command with the engine, and end all processes if it had to be stopped."""
         chosen = self.user if user is None else user
         words = self.engine.execute(
             self._name, argv, env=env, folder=folder, user=chosen
@@ -314,9 +314,10 @@ class ContainerWorkspace:
         )
 
     def _program_inside(self, program: str) -> str:
-        """Return how a program of this machine is called in the container.
+        """Return how to call a program of this machine in the container.
 
-        Programs in mounted folders keep their paths. Those of the system are replaced by the image's, by name.
+        Programs in mounted folders keep their paths. Those of the system are replaced by the image's programs of
+        the same name.
         """
         if any(program.startswith(f"{folder}/") for folder in self._mounts):
             return program
@@ -347,7 +348,7 @@ class ContainerWorkspace:
         files: dict[str, bytes],
         most_bytes: int,
     ) -> tuple[str, int] | None:
-        """Add the contents of regular files. Return name and size of the first that is too large; None if none is."""
+        """Add the contents of regular files. Return name and size of the first file that is too large, or None."""
         if not names:
             return None
         left = most_bytes - sum(map(len, files.values()))
@@ -418,7 +419,7 @@ class _Archive:
 
 
 def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]":
-    """Start a process that runs commands when its input is closed, also by the end of this process."""
+    """Start a process that runs commands when its input is closed, which also happens when this process ends."""
     lines = [f"{shlex.join(words)} >/dev/null 2>&1" for words in commands]
     script = "; ".join(["read _", *lines])
     return subprocess.Popen(
@@ -431,12 +432,12 @@ def start_remover(commands: Sequence[Sequence[str]]) -> "subprocess.Popen[bytes]
 
 
 def _own_prefix() -> str:
-    """Return how the names begin of containers whose processes are seen here."""
+    """Return the prefix of the names of containers whose processes are visible here."""
     return f"{CONTAINER_PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def remove_stale_containers(engine: ContainerEngine) -> None:
-    """Remove containers whose process was killed with the one that should remove them."""
+    """Remove containers whose process was killed together with the one that should remove them."""
     prefix = _own_prefix()
     for name in ask_engine(engine.containers()).output.split():
         pid = name.removeprefix(prefix).partition("-")[0]

@@ -1,6 +1,6 @@
-"""Folders of the host in which executions of `landlock` and `none` work: made, measured, removed.
+"""Folders of the host in which executions of `landlock` and `none` work: created, measured, removed.
 
-A program may nest folders deeper than Python can recurse or a path can name, and close them to their owner.
+A program may nest folders deeper than Python can recurse or a path can name, and remove its owner's permissions.
 """
 
 import os
@@ -21,12 +21,12 @@ def make_folder() -> Path:
 
 
 def _own_prefix() -> str:
-    """Return how the names begin of folders whose processes are seen here: containers may share a temporary folder."""
+    """Return the prefix of folders of processes that are visible here: containers may share temporary folders."""
     return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def is_full(folder: str, most: int) -> bool:
-    """Return True if the files in a folder take more bytes than `most`, are too many, or are too deep to be counted."""
+    """Return True if the files in a folder take more bytes than `most`, are too many, or are too deep to count."""
     size = count = 0
     waiting = [folder]
     while waiting:
@@ -47,7 +47,7 @@ def is_full(folder: str, most: int) -> bool:
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield what is in a folder, also if the program closed it."""
+    """Yield the entries of a folder, even if the program removed its permissions."""
     try:
         listed = os.scandir(folder)
     except PermissionError:
@@ -58,7 +58,7 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that is in it; leave what cannot be removed."""
+    """Remove a folder with everything in it. Entries that cannot be removed are left."""
     try:
         top = os.open(folder, _OPEN)
     except OSError:
@@ -75,7 +75,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_entry(name: str, top: int) -> bool:
-    """Remove one entry of the folder `top`; return True if it was there and is gone.
+    """Remove one entry of the folder `top`; return True if it existed and is gone.
 
     Folders in it are moved up into `top`, so that no path grows long, and are removed by the next pass.
     """
@@ -106,7 +106,7 @@ def _is_folder(name: str, parent: int) -> bool:
 
 
 def _open_folder(name: str, parent: int) -> int:
-    """Open a folder, also if the program closed it to its owner."""
+    """Open a folder, even if the program removed its owner's permissions."""
     os.chmod(name, 0o700, dir_fd=parent)
     return os.open(name, _OPEN, dir_fd=parent)
 

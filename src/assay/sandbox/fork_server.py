@@ -1,8 +1,8 @@
-"""Executions that are forked from a running process in a sandbox, which saves the start of Python and bubblewrap.
+"""Executions that are forked from a running process in a sandbox, which saves starting Python and bubblewrap.
 
-The process (`serving`) runs no foreign code, never sees the content of an execution, and ends with
-this one. A fork gets namespaces and a file system of its own, and gives up all rights, before
-foreign code runs. If no fork is possible, the caller starts a sandbox for the execution alone.
+The process (`serving`) runs no foreign code, never sees the content of an execution, and ends with this one. A fork
+gets its own namespaces and file system, and drops all privileges, before foreign code runs. If no fork is possible,
+the caller starts a separate sandbox for the execution.
 """
 
 import atexit
@@ -48,7 +48,7 @@ def forked(
 ) -> "Forked | None":
     """Start an execution in a fork. Return None if no fork is possible.
 
-    `links` are descriptors for it. It learns their numbers under the names that are the keys.
+    `links` are descriptors for it. It learns their numbers under the keys of the mapping.
     """
     if not has_forks(tier) or command.role not in _ROLES or command.keep.names:
         return None
@@ -98,7 +98,7 @@ def _fork(
 
 
 class ForkServer:
-    """The process that forks, and the socket over which it is asked to."""
+    """The process that forks, and the socket over which it receives requests."""
 
     def __init__(self, tier: Bubblewrap) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -117,16 +117,16 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The pid of the started process: bubblewrap, in which the forks are made."""
+        """The pid of the started process: bubblewrap, inside which the forks are made."""
         return self._process.pid
 
     @property
     def is_up(self) -> bool:
-        """True if it can be asked."""
+        """True if it can receive requests."""
         return self._control.fileno() >= 0 and self._process.poll() is None
 
     def ask(self, uid: int, descriptors: Sequence[int]) -> None:
-        """Ask for a fork with this uid and these descriptors."""
+        """Request a fork with this uid and these descriptors."""
         try:
             socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
         except OSError as error:
@@ -195,7 +195,7 @@ class Forked(Attended):
         self.started = time.monotonic()
 
     def _take_hold(self) -> None:
-        """Receive the descriptor to end it and the group to count, before foreign code runs in it."""
+        """Receive the descriptor that ends it and the group to count, before foreign code runs in it."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             message, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
@@ -245,7 +245,7 @@ class Forked(Attended):
         return self._status(_SECONDS_TO_END) == b""
 
     def _status(self, seconds: float) -> bytes | None:
-        """Return what the first process has reported by then: None for nothing yet, empty if it is gone."""
+        """Return what the first process has reported so far: None for nothing yet, empty if it is gone."""
         if self._said is None and _is_ready(self._reply.fileno(), seconds):
             try:
                 self._said = self._reply.recv(2000)
@@ -273,7 +273,7 @@ def _is_ready(number: int, seconds: float | None) -> bool:
 
 
 def _pid_of(pidfd: int) -> int:
-    """Return the pid behind a descriptor, as this process knows it."""
+    """Return the pid behind a descriptor, in the numbering of this process."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
         pid = next(
             (int(line.split()[1]) for line in file if line.startswith("Pid:")), -1
@@ -287,7 +287,7 @@ _servers: dict[Bubblewrap, ForkServer] = {}
 _starts: dict[Bubblewrap, int] = {}
 _starting = threading.Lock()
 _of_another: list[ForkServer] = []
-"""Servers of the process that this one is a copy of."""
+"""Servers of the process of which this one is a copy."""
 
 
 def server_for(tier: Bubblewrap) -> ForkServer:

@@ -4,10 +4,11 @@ Called by `inside`, or by `serving` in a fork. Imports only the standard library
 
 The verdict is written by an audit hook (`sys.addaudithook`), which Python code can neither remove nor find without
 another audit event. The hook writes "passed" only if the frame of `judge` executed every part of the tests and then
-reached its last line, in the process that began. So exits, output, files, forks and other descriptors never pass.
+reached its last line, in the process that began. So exits, output, files, forks and other descriptors never count
+as a pass.
 
-The same hook reports a program that looks into its own process, before it can do so. What the program replaced is
-compared at the end. Either makes the verdict suspect.
+The same hook reports a program that inspects its own process, before it can do so. Names that the program replaced
+are compared at the end. Either makes the verdict suspect.
 """
 
 import _thread
@@ -23,7 +24,7 @@ if MYPY:
     from typing import Any
 
 MODULE = "program"
-"""The name of the program's module: it is not `__main__`, as it is not in the official runners."""
+"""The name of the program's module. As in the official runners, it is not `__main__`."""
 NEXT, PASSED, FAILED, CHECKED = (
     "assay.next",
     "assay.passed",
@@ -36,16 +37,16 @@ MOST_REASONS = 5
 ASSAY_MODULES = ("harness", "steps", "serving", "namespaces", "confine")
 STANDARD_LIBRARY = str(sys.modules["encodings"].__file__).rpartition("encodings")[0]
 TRUSTED_FILES = (STANDARD_LIBRARY, "<frozen ", "<assay ")
-"""Where code is from that may look into the process: the standard library and the tests."""
+"""Files whose code may inspect the process: the standard library and the tests."""
 ALWAYS_REPORTED = (
     "sys.settrace",
     "sys.setprofile",
     "sys.addaudithook",
     "sys.monitoring.",
 )
-"""Audit events by which tests can be steered."""
+"""Audit events by which tests can be manipulated."""
 REPORTED = ("sys._getframe", "sys._current_", "gc.get_", "code.__new__", "marshal.")
-"""Audit events of looking into the process, reported unless trusted code raises them."""
+"""Audit events of inspecting the process, reported unless trusted code raises them."""
 FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code")
 PATH_EVENTS = ("open", "os.chdir", "os.symlink", "os.link", "os.rename")
 LOADED: "dict[str, dict[str, Any]]" = {}
@@ -54,7 +55,7 @@ REPLACEABLE = ("stdin", "stdout", "stderr", "excepthook", "displayhook")
 
 
 def main(settings: "dict[str, Any]") -> None:
-    """Judge a program, then end the process without waiting for what the program left."""
+    """Judge a program, then end the process without waiting for anything that the program left."""
     try:
         judge(settings)
         sys.stdout.flush()
@@ -64,7 +65,7 @@ def main(settings: "dict[str, Any]") -> None:
 
 
 def judge(settings: "dict[str, Any]") -> None:
-    """Execute a program and its tests. `settings["facts"]` has both, and where to write the verdict."""
+    """Execute a program and its tests. `settings["facts"]` has both, and the descriptor for the verdict."""
     facts = settings.pop("facts")
     tests, program = facts.pop("tests"), facts.pop("program")
     entry = tests["entry"]
@@ -78,6 +79,7 @@ def judge(settings: "dict[str, Any]") -> None:
         test = compile(tests["test"], "<assay tests>", "exec")
         call = compile(tests["call"], "<assay tests>", "exec")
         execute(setup, test_scope)
+        used = sorted(names_used(test) | names_used(call))
     except BaseException as error:  # noqa: BLE001 - the program has not begun
         say("fault", describe(error))
         return
@@ -87,6 +89,7 @@ def judge(settings: "dict[str, Any]") -> None:
     scope["__builtins__"] = builtins
     loaded = remember_modules()
     has_loaded = False
+    shadowed: list[str] = []
     part: list[CodeType] = []
     say("ready", "")
     sys.addaudithook(hook_for(sys._getframe(), [test, call], say))
@@ -99,6 +102,7 @@ def judge(settings: "dict[str, Any]") -> None:
             test_scope["candidate"] = find_entry(scope, entry)
         else:
             scope.update({k: v for k, v in test_scope.items() if k not in scope})
+            shadowed = names_shadowed(scope, used, loaded["builtins"])
         audit(NEXT, part)
         execute(part.pop(), scope)
         audit(NEXT, part)
@@ -108,19 +112,42 @@ def judge(settings: "dict[str, Any]") -> None:
         audit(FAILED, before + describe(error))
         return
     audit(PASSED)
-    audit(CHECKED, compare_modules(loaded, scope, program))
+    audit(CHECKED, shadowed or compare_modules(loaded, scope, program))
 
 
 def remember_modules() -> "dict[str, dict[str, Any]]":
-    """Return the names of all modules that are loaded, with their values; the process that forks does it once."""
+    """Return the names of all loaded modules with their values. The forking process does this once."""
     for name, module in sys.modules.items():
         if name not in LOADED:
             LOADED[name] = dict(getattr(module, "__dict__", {}))
     return LOADED
 
 
+def names_used(code: "CodeType") -> "set[str]":
+    """Return the names that code and its functions use, besides their local variables."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            names |= names_used(constant)
+    return names
+
+
+def names_shadowed(
+    scope: "dict[str, Any]", used: "list[str]", builtin: "dict[str, Any]"
+) -> "list[str]":
+    """Return which builtins that the tests use the program replaced in its namespace, beside what is tested.
+
+    If the tests use no other name of the program, the program was asked for a function of that name.
+    """
+    defined = [name for name in used if name in scope and name[:2] != "__"]
+    builtin_names = [name for name in defined if name in builtin]
+    if builtin_names == defined:
+        return []
+    return [f"the program defines {n}, which its tests use" for n in builtin_names]
+
+
 def find_entry(scope: "dict[str, Any]", name: str) -> "Any":
-    """Return the function that is tested."""
+    """Return the function under test."""
     if name not in scope:
         raise NameError(f"name {name!r} is not defined")
     return scope[name]
@@ -136,7 +163,7 @@ def describe(error: BaseException) -> str:
 
 
 def writer(pipe: int, nonce: str) -> "Callable[[str, str], None]":
-    """Return the function that writes a line which the host believes."""
+    """Return a function that writes a line which the host trusts."""
     write = posix.write
     posix.set_inheritable(pipe, False)
 
@@ -152,7 +179,7 @@ def hook_for(
 ) -> "Callable[[str, tuple[Any, ...]], None]":
     """Return the audit hook that writes the verdict, once `frame` has executed all `parts` in their order.
 
-    Only the hook holds the parts, so that the program cannot read them in a frame.
+    Only the hook has the parts, so that the program cannot read them in a frame.
     """
     process, get_process, get_thread = posix.getpid(), posix.getpid, _thread.get_ident
     get_frame, find_tampering = sys._getframe, describe_tampering
@@ -196,7 +223,7 @@ def hook_for(
 
 
 def describe_tampering(event: str, args: "tuple[Any, ...]", caller: "FrameType") -> str:
-    """Return how an audit event shows that the program looks into its process; empty if it does not.
+    """Return how an audit event shows that the program inspects its process; empty if it does not.
 
     Runs in the hook, so it must not call methods of the program's objects: it looks at plain texts only.
     """
@@ -239,8 +266,13 @@ def is_importing(frame: "FrameType | None") -> bool:
 def compare_with(
     loaded: "dict[str, dict[str, Any]]", scope: "dict[str, Any]", program: bytes
 ) -> "list[str]":
-    """Return what the program replaced: builtins, functions of the standard library, equality."""
+    """Return the names that the program replaced: builtins, functions of the standard library, equality."""
     reasons = []
+    for key, value in loaded["builtins"].items():
+        # This loop uses no builtin, because any of them may be the program's.
+        if builtins.__dict__[key] is not value and key != "_":
+            builtins.__dict__[key] = value
+            reasons.append(f"the program replaced builtins.{key}")
     if scope.get("__builtins__") is not builtins:
         reasons.append("the program replaced its builtins")
     for name, module in list(sys.modules.items()):
@@ -260,7 +292,7 @@ def compare_with(
 
 
 def is_of_library(module: "Any") -> bool:
-    """Return True for modules of the standard library, also for those that are compiled into Python."""
+    """Return True for modules of the standard library, including those compiled into Python."""
     file = getattr(module, "__file__", None) or STANDARD_LIBRARY
     return str(file).startswith(STANDARD_LIBRARY)
 
@@ -268,7 +300,7 @@ def is_of_library(module: "Any") -> bool:
 def names_replaced(
     before: "dict[str, Any]", values: "dict[str, Any]", scope: "dict[str, Any]"
 ) -> "Iterator[str]":
-    """Yield the names of a module whose function is another now, or is the program's."""
+    """Yield the names of a module whose function was replaced, or belongs to the program."""
     for name, value in list(values.items()):
         is_other = callable(before.get(name)) and value is not before[name]
         if is_other or getattr(value, "__globals__", None) is scope:
@@ -276,7 +308,7 @@ def names_replaced(
 
 
 def always_equal(scope: "dict[str, Any]") -> "Iterator[str]":
-    """Yield the names of the program's classes whose instances equal things that have nothing in common."""
+    """Yield the names of the program's classes whose instances equal unrelated values."""
     waiting: list[type] = [object]
     visited: set[int] = set()
     while waiting:

@@ -2,8 +2,8 @@
 
 A process belongs to an execution if it is in its process group, or descends from its first process.
 
-The buffers of sockets are kernel memory, which counts for no process. So each descriptor above a
-small number counts as a socket with a full buffer.
+The buffers of sockets are kernel memory, which is not counted for any process. So each descriptor above a small
+number counts as a socket with a full buffer.
 """
 
 import os
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 LOOK_SECONDS = 0.1
-"""Seconds between two looks at the total of an execution. Limits of single processes and files apply at once."""
+"""Seconds between two checks of an execution's total. Limits of single processes and files apply at once."""
 _FREE_DESCRIPTORS = 32
 """Descriptors of a process that are not counted: most programs have fewer."""
 _SOCKET_BYTES = 208 << 10
@@ -32,7 +32,7 @@ _looks = 0
 
 
 class _Process(NamedTuple):
-    """What `/proc` says of a process."""
+    """The entry of a process in `/proc`."""
 
     parent: int
     group: int
@@ -41,7 +41,7 @@ class _Process(NamedTuple):
 
 @contextmanager
 def starting() -> Iterator[set[int]]:
-    """Hold the lock while a process is started, so that it is not taken for one of the others."""
+    """Hold the lock while a process is started, so that it is not mistaken for an unrelated one."""
     with _looking:
         yield _groups
 
@@ -60,7 +60,7 @@ def forget_group(pid: int) -> None:
 
 
 def held_by_groups() -> Mapping[int, int]:
-    """Return bytes in memory by process group. One look serves all executions."""
+    """Return bytes in memory by process group. One check serves all executions."""
     global _latest
     with _looking:
         now = time.monotonic()
@@ -72,7 +72,7 @@ def held_by_groups() -> Mapping[int, int]:
 def _memory_by_group() -> dict[int, int]:
     """Return bytes in memory by process group.
 
-    Processes known to belong to no execution are skipped. Since a pid may be reused, every tenth look reads all.
+    Processes known to belong to no execution are skipped. Since a pid may be reused, every tenth check reads all.
     """
     global _others, _looks
     memory: dict[int, int] = {}
@@ -104,7 +104,7 @@ def _memory_by_group() -> dict[int, int]:
 
 
 def _group_of(pid: int, processes: Mapping[int, _Process]) -> int | None:
-    """Return the execution that a process belongs to, or None.
+    """Return the execution to which a process belongs, or None.
 
     The programs of a workspace may leave its process group, but not its process namespace: there, an orphan becomes
     a child of the first process.
@@ -122,7 +122,7 @@ def _group_of(pid: int, processes: Mapping[int, _Process]) -> int | None:
 
 
 def _buffers(pid: str) -> int:
-    """Return the bytes that the sockets of a process may hold; 0 before Linux 6.2, which does not count them."""
+    """Return the bytes that the sockets of a process may use; 0 before Linux 6.2, which does not count them."""
     try:
         descriptors = os.stat(f"/proc/{pid}/fd").st_size
     except OSError:

@@ -1,4 +1,4 @@
-"""A command of this machine in a workspace: which files and folders it needs there, and how it is spelled."""
+"""A command of this machine in a workspace: the files and folders it needs there, and how to call it."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from .bubblewrap import PROGRAM_FOLDERS
 from .interpreters import PYTHON, SYSTEM_LIBRARIES, readable_for
 
 AGENT_FOLDER = "/tmp/agent"
-"""The folder of a workspace with files that are copied for a command."""
+"""The folder of a workspace with the files that are copied for a command."""
 _LARGEST_FILE = 4 << 20
 
 
@@ -30,12 +30,15 @@ class HostCommand:
 def host_command(
     words: Sequence[str], visible: Sequence[str], where: str, fix: str
 ) -> HostCommand:
-    """Return a command with what it needs in a workspace. Raise `UsageError` if its program is not there.
+    """Return a command with everything it needs in a workspace. Raise `UsageError` if its program does not exist.
 
-    Files that its words name are copied, and the words name the copies. `python` is the interpreter of this process,
-    with its packages.
+    Files that its words name are copied, and the words then name the copies. `python` is the interpreter of this
+    process, with its packages.
     """
-    program = sys.executable if words[0] in PYTHON else shutil.which(words[0])
+    if words[0] in PYTHON:
+        program: str | None = sys.executable
+    else:
+        program = shutil.which(words[0])
     if program is None:
         raise UsageError(
             f"{where} {words[0]}: there is no such program on this machine", fix=fix
@@ -57,7 +60,9 @@ def host_command(
             changed.append(str(path.resolve()))
         else:
             _check_size(path, where)
-            name = f"{len(files)}/{path.name}" if path.name in files else path.name
+            name = path.name
+            if name in files:
+                name = f"{len(files)}/{name}"
             files[name] = path.resolve()
             changed.append(f"{AGENT_FOLDER}/{name}")
     return HostCommand(tuple(changed), files, tuple(dict.fromkeys(needed)))
@@ -72,22 +77,22 @@ def _names_file(word: str) -> bool:
 
 def _is_visible(path: Path) -> bool:
     """Return True if a workspace shows a file anyway."""
-    folders = (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES)
+    inside = tuple(f"{folder}/" for folder in (*PROGRAM_FOLDERS, *SYSTEM_LIBRARIES))
+    link = str(path.absolute())
     real = str(path.resolve())
-    return any(
-        str(path.absolute()).startswith(f"{folder}/") for folder in folders
-    ) and any(real.startswith(f"{folder}/") for folder in folders)
+    return link.startswith(inside) and real.startswith(inside)
 
 
 def environment_of(path: Path) -> tuple[str, ...] | None:
-    """Return the folders in which a program is installed; None if it is a file by itself.
+    """Return the folders in which a program is installed; None if it is a single file.
 
     These are a virtual environment with the interpreter behind it, or a folder of node with its packages.
     """
     folders: list[str] = []
     for entry in (path.absolute(), path.resolve()):
-        prefix = entry.parent.parent
-        if entry.parent.name not in ("bin", "sbin") or prefix in _too_wide():
+        folder = entry.parent
+        prefix = folder.parent
+        if folder.name not in ("bin", "sbin") or prefix in _too_wide():
             continue
         if (prefix / "pyvenv.cfg").is_file():
             folders += [str(prefix), *_base_of(prefix)]
@@ -113,7 +118,7 @@ def _base_of(environment: Path) -> list[str]:
 
 
 def _too_wide() -> tuple[Path, ...]:
-    """Return folders that hold far more than one program."""
+    """Return folders that contain far more than one program."""
     home = Path.home()
     return (Path("/"), Path("/usr"), Path("/usr/local"), home, home / ".local")
 

@@ -1,8 +1,7 @@
-"""Runs inside a sandbox, before anything a model wrote: sets limits, drops privileges, then becomes the command.
+"""Runs inside a sandbox, before any code of a model: sets limits, drops privileges, then becomes the command.
 
-Executed by `python -I -S` with `settings` among its names. It uses as little of the standard
-library as possible, since every execution pays for the imports: `posix` is loaded already, `os` is
-not.
+Executed by `python -I -S` with `settings` among its names. It uses as little of the standard library as possible,
+since every execution pays for the imports: `posix` is loaded already, `os` is not.
 """
 
 import posix
@@ -16,7 +15,7 @@ settings: dict = globals()["settings"]  # type: ignore[type-arg]
 
 
 def tasks_of(uid: int) -> int:
-    """Return the number of threads of one user on this machine, which all count for the limit on processes."""
+    """Return the number of threads of one user on this machine, all of which count towards the limit on processes."""
     count = 0
     for name in posix.listdir("/proc"):
         try:
@@ -28,14 +27,14 @@ def tasks_of(uid: int) -> int:
 
 
 def load(name: str) -> None:
-    """Load a module of assay, which is not in any file here."""
+    """Load a module of assay that is not in any file here."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
 
 
 def separate_streams() -> None:
-    """Keep standard output for the verdict, if nothing else is inherited. Prints go to standard error."""
+    """Keep standard output for the verdict, if nothing else is inherited. Other output goes to standard error."""
     facts = settings["facts"]
     facts["verdict"] = posix.dup(1)
     nothing = posix.open("/dev/null", posix.O_RDWR)
@@ -44,7 +43,7 @@ def separate_streams() -> None:
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
-    """Continue in a child, then write the files that were asked for to a pipe: length, name and bytes."""
+    """Continue in a child, then write the requested files to a pipe: length, name and bytes."""
     posix.set_inheritable(pipe, False)
     child = posix.fork()
     if not child:

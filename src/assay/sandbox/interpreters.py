@@ -15,8 +15,10 @@ from .launch import Command
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
 PYTHON = ("python", "python3")
 """Names of the interpreter that runs assay."""
+TIME_ZONES = Path("/usr/share/zoneinfo")
+"""The time zones of the machine, which `zoneinfo` reads."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
-"""Prefixes that hold far more than an interpreter."""
+"""Prefixes that contain far more than an interpreter."""
 
 
 @cache
@@ -29,7 +31,8 @@ def own_python() -> Path:
 def readable_for(program: Path) -> tuple[Path, ...]:
     """Return the files and folders that a program needs besides the system libraries."""
     if program != own_python():
-        return (program, *_linked(program))
+        paths = [program, *_linked(program), TIME_ZONES]
+        return tuple(path for path in paths if path.exists())
     prefix = Path(sys.base_prefix).resolve()
     # Not the prefix itself: other environments and caches may be beside it.
     folders = ["lib", "lib64"]
@@ -39,7 +42,7 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     paths = [program]
     for folder in folders:
         paths.append(prefix / folder)
-    paths += _linked(program)
+    paths += [*_linked(program), TIME_ZONES]
     return tuple(path for path in paths if path.exists())
 
 

@@ -1,9 +1,8 @@
 """The tiers `landlock` and `none`: a temporary folder of the host, for machines without namespaces.
 
-`landlock` lets the code open its folder, the interpreter and the system libraries, keeps its
-signals inside, and refuses every socket except a pair of its own. It cannot hide names and sizes of
-files elsewhere, or which processes exist. If assay is killed, `sweeper` ends the executions and
-removes the folders.
+`landlock` lets the code open its folder, the interpreter and the system libraries, keeps its signals inside, and
+refuses every socket except a connected pair. It cannot hide names and sizes of other files, or which processes
+exist. If assay is killed, `sweeper` ends the executions and removes the folders.
 """
 
 import os
@@ -83,7 +82,7 @@ class Landlock:
 
 @dataclass(frozen=True)
 class Unconfined:
-    """Executions with limits and nothing else, for code that you would run yourself."""
+    """Executions with limits and no other confinement, for code that you would run yourself."""
 
     name: str = "none"
 
@@ -95,7 +94,7 @@ class Unconfined:
             )
 
     def launch(self, command: Command, limits: Limits) -> Launch:
-        """Return the command as it is, in a folder of its own."""
+        """Return the command unchanged, in its own folder."""
         launch = Launch(folder=_folder(command.files, None))
         return _completed(
             launch,
@@ -129,7 +128,7 @@ def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) ->
 
 @cache
 def _sweep_once() -> None:
-    """Remove what killed processes left, once per process."""
+    """Remove what killed processes left behind, once per process."""
     remove_stale_folders()
 
 

@@ -39,7 +39,7 @@ _MODULES: Mapping[Role, tuple[str, ...]] = {
     "server": ("harness", "namespaces", "workspace_inside", "serving"),
 }
 IMPORTED = ("typing", "math", "_sitebuiltins")
-"""Modules that most programs and tests import. A fork has them loaded."""
+"""Modules that most programs and tests import. A fork has them loaded already."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
 _FROM_STDIN = f"""import marshal,os
@@ -126,7 +126,7 @@ class Launch:
             )
 
     def remove_folder(self) -> None:
-        """Remove what the command left on the host."""
+        """Remove everything that the command left on the host."""
         if self.folder is not None:
             remove_folder(self.folder)
 

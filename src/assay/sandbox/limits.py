@@ -19,10 +19,10 @@ class Limits:
     wall_seconds: float = 10.0
     cpu_seconds: int = 10
     memory_mb: int = 1024
-    """Limit of each process's address space, and of the memory that all of them use together."""
+    """Limit of each process's address space, and of the memory that all processes use together."""
     processes: int = 32
     file_mb: int = 16
-    """Size of each file it writes. Its whole file system holds `disk_mb`."""
+    """Size limit of each file that it writes. Its whole file system has `disk_mb`."""
     disk_mb: int = 64
     output_bytes: int = 1 << 20
     """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""

@@ -1,8 +1,7 @@
-"""Runs inside a sandbox: namespaces and file systems for one forked execution, without any rights.
+"""Runs inside a sandbox: namespaces and file systems for one forked execution, without any privileges.
 
-The sandbox around it isolates the host. This module isolates executions from each other and from
-the process that forks them. Everything is made by a user without rights, in a user namespace of the
-execution's own.
+The sandbox around it isolates the host. This module isolates executions from each other and from the process that
+forks them. Everything is created by a user without privileges, in the execution's own user namespace.
 """
 
 import _socket
@@ -14,7 +13,7 @@ _USER, _ALL_OTHERS = (
     0x10000000,
     0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000,
 )
-"""Mounts, processes, System V IPC, network, host name, control groups."""
+"""Flags of the user namespace, and of those for mounts, processes, System V IPC, network, host name, control groups."""
 _ENDS_WITH = 17
 """The signal to the parent when it ends, SIGCHLD."""
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
@@ -22,10 +21,10 @@ _PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
-"""More than exist."""
+"""A number of capabilities that is larger than the number that exists."""
 _VERSION = 0x20080522
 _FILES, _TERMINALS = 16384, 16
-"""Limits: each takes kernel memory, and the machine has few terminals."""
+"""Limits on files and terminals: each file takes kernel memory, and the machine has few terminals."""
 NOBODY = 65534
 _SET_INTERFACE_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
@@ -47,15 +46,15 @@ def stand_ready() -> None:
 def fork_apart(clone: int) -> int:
     """Fork into new namespaces, as their first process. Return 0 in the fork, its pid here, -1 if it failed.
 
-    `clone` is the number of the system call. Python's `fork` cannot do this, and two forks with
-    `unshare` between them would cost half as much again. What Python does in the child of a fork is
-    left out: it has one thread, and forks again before foreign code runs.
+    `clone` is the number of the system call. Python's `fork` cannot do this, and two forks with `unshare` between
+    them would take half as long again. Python's own steps in the child of a fork are left out: the child has one
+    thread, and forks again before foreign code runs.
     """
     return int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
 
 
 def name_user(pid: int, uid: int) -> None:
-    """Set which uid a process in its own user namespace has outside. It can have no other."""
+    """Set the uid that a process in its own user namespace has outside. It can have no other."""
     _checked(pid)
     for name, line in (
         ("setgroups", "deny"),

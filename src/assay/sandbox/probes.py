@@ -83,7 +83,7 @@ def sends_to_socket_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def enlarges_socket_buffers(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Use kernel memory that no limit counts."""
+    """Use kernel memory that no limit covers."""
     end, _other = socket.socketpair()
     return _does(lambda: end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
 
@@ -94,7 +94,7 @@ def opens_mounts(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def starts_io_uring(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Use io_uring, whose operations no filter sees."""
+    """Use io_uring, whose operations no filter can see."""
     return bool(LIBC.syscall(425, 4, ctypes.create_string_buffer(256)) >= 0)
 
 
@@ -146,7 +146,7 @@ def writes_large_file(facts: dict) -> bool:  # type: ignore[type-arg]
 
 
 def forks_on(facts: dict) -> bool:  # type: ignore[type-arg]
-    """Start many more processes than allowed. The limit is not exact if others run as the same user."""
+    """Start many more processes than allowed. The limit is not exact if other processes run as the same user."""
     children = []
     most = 4 * facts["processes"]
     try:

@@ -1,4 +1,4 @@
-"""Feed and drain executions in sandboxes until they end, exceed their time or use too much."""
+"""Feed and drain executions in sandboxes until they end, or exceed their time or another limit."""
 
 import os
 import selectors
@@ -24,7 +24,7 @@ _MOST_HEARD = 256 << 20
 
 
 class SandboxError(AssayError):
-    """The sandbox itself failed. This says nothing about the program that should run in it."""
+    """The sandbox itself failed. This says nothing about the program that should have run in it."""
 
 
 class StoppedError(SandboxError):
@@ -80,7 +80,7 @@ class Pipe(NamedTuple):
 
 
 class Pipes:
-    """Pipes that are closed once, whatever happens."""
+    """Pipes that are closed exactly once."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()
@@ -98,7 +98,7 @@ class Pipes:
         return pipe
 
     def close_all_but(self, *numbers: int | None) -> None:
-        """Close all ends that the started processes have now."""
+        """Close all ends that are now open in the started processes."""
         for number in self._open.difference(numbers):
             self._open.discard(number)
             os.close(number)
@@ -137,7 +137,7 @@ class Attended(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Wait until nothing of it is left, and release what belongs to it."""
+        """Wait until nothing of it is left, and release its resources."""
 
     @abstractmethod
     def close_input(self) -> None:
@@ -148,7 +148,7 @@ class Attended(ABC):
         """Wait until it has ended with everything it started. Return its exit code, or None if unknown."""
 
     def was_lost(self) -> bool:
-        """Return True if it was ended from outside, not by the program, as far as can be known."""
+        """Return True if it was ended from outside and not by the program, as far as this can be known."""
         return False
 
     def stop(self, ending: Ending) -> None:
@@ -157,7 +157,7 @@ class Attended(ABC):
         self.end()
 
     def feed(self) -> bool:
-        """Write as much input as it takes. Return True if there is more."""
+        """Write as much input as it accepts. Return True if there is more."""
         assert self.input is not None
         try:
             self.unsent = self.unsent[os.write(self.input, self.unsent[:_CHUNK]) :]
@@ -295,7 +295,8 @@ def attend(
 ) -> bytes:
     """Feed and drain processes until all have ended and closed their outputs, or their time is up.
 
-    With `watched`, stop when that pipe is closed, or continue with `to_the_end`. Return what came over that pipe.
+    With `watched`, stop when that pipe is closed, or continue with `to_the_end`. Return the bytes that arrived over
+    that pipe.
     """
     heard = bytearray()
     look = time.monotonic() + LOOK_SECONDS

@@ -1,8 +1,8 @@
 """A system-call filter for the kernel: calls that code in a sandbox does not need are refused.
 
-Refused are namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose
-operations no filter sees), memory that no limit counts, and every socket except a pair of connected
-streams. The filter is assembled by hand: classic BPF needs five instructions here.
+Refused are namespaces, mounts, memory of other processes, keys, kernel programs, io_uring (whose operations no
+filter can see), memory that no limit covers, and every socket except a pair of connected streams. The filter is
+assembled by hand: classic BPF needs five instructions here.
 """
 
 import platform
@@ -37,9 +37,13 @@ _COMMON = (
     "semctl", "semop", "semtimedop", "mq_open",
 )  # fmt: skip
 _SOCKETS = ("socket", "connect", "bind", "listen", "accept", "accept4", "setsockopt")
-"""There is no socket to connect, and larger buffers of a pair would be kernel memory that no limit counts."""
+"""Calls on sockets. There is no socket to connect, and larger buffers of a pair would be memory that no limit
+covers.
+"""
 _GROUPS = ("setsid", "setpgid")
-"""All processes of an execution stay in one process group, which is counted and ended as a whole."""
+"""Calls that change process groups. All processes of an execution stay in one, which is counted and ended as a
+whole.
+"""
 _OF_OTHERS = (
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "utime", "utimes",
@@ -99,11 +103,10 @@ def clone_number() -> int:
 def filter_program(
     machine: str = "", *, beside_others: bool = False, workspace: bool = False
 ) -> bytes | None:
-    """Return the filter for this machine as an array of `struct sock_filter`; None if its calls are not known.
+    """Return the filter for this machine as an array of `struct sock_filter`; None if its calls are unknown.
 
-    `beside_others` means that the code shares its uid and its view of processes with others.
-    `workspace` allows sockets and process groups, for code that has a network and a process namespace
-    of its own.
+    `beside_others` means that the code shares its uid and its view of processes with others. `workspace` allows
+    sockets and process groups, for code with its own network and process namespace.
     """
     machine = machine or platform.machine()
     if machine not in _NUMBERS:

@@ -1,8 +1,7 @@
 """Test a tier on this machine: the attacks of `probes` are tried in it before it is used.
 
-A tier that cannot start, or lets one attack through, is refused with the reason. The targets are
-real: a file, a folder and a secret made for the test, listening services, and the process that
-asks.
+A tier that cannot start, or in which an attack succeeds, is refused with the reason. The targets are real: a file,
+a folder and a secret made for the test, listening services, and the process that asks.
 """
 
 import json
@@ -84,7 +83,7 @@ def why_not(tier: Tier) -> str:
 
 
 def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
-    """Run a Python file by an interpreter of its own, or in a fork if the tier has them."""
+    """Run a Python file in a separate interpreter, or in a fork if the tier has them."""
     flags = () if has_forks(tier) else ("-I", "-S")
     with Sandbox(tier, limits) as box:
         box.write("main.py", code)
@@ -130,7 +129,7 @@ def _late(tier: Tier) -> str:
     return (
         ""
         if orphan.ending == "exited"
-        else "code that goes on in the background is not ended"
+        else "code that continues in the background is not ended"
     )
 
 

@@ -1,11 +1,10 @@
-"""Runs inside a sandbox and stays: forks a process for every execution, which saves the start of Python.
+"""Runs inside a sandbox and stays: forks a process for every execution, which saves starting Python.
 
-Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads the
-content of an execution: it takes descriptors, forks, and closes them. The fork has its own
-namespaces from its first moment. It waits until the host has a descriptor to end it by, makes a
-file system, gives up all rights and forks again: it becomes the parent of orphans, and its child
-becomes the program. It tells the host how the program ended, over a socket that the program does
-not have.
+Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads the content of an
+execution: it takes descriptors, forks, and closes them. The fork has its own namespaces from its first moment. It
+waits until the host has a descriptor to end it, makes a file system, drops all privileges and forks again: it
+becomes the parent of orphans, and its child becomes the program. It tells the host how the program ended, over a
+socket that the program does not have.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -23,7 +22,7 @@ import workspace_inside  # type: ignore[import-not-found]
 
 MOST_DESCRIPTORS = 8
 _ABOVE_ALL = 64
-"""Descriptors are moved here while their numbers are cleared."""
+"""Descriptors are moved to numbers from here on while their own numbers are cleared."""
 _GO = b"go"
 
 
@@ -59,9 +58,9 @@ def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
 
 
 def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
-    """Set the user of the fork, and send the host a descriptor to end it by.
+    """Set the user of the fork, and send the host a descriptor to end it.
 
-    Its pid is not reused: it is not reaped.
+    Its pid is not reused, because it is not reaped.
     """
     try:
         namespaces.name_user(first, uid)
@@ -188,7 +187,7 @@ def run(settings: dict) -> None:  # type: ignore[type-arg]
 
 
 def main(settings: dict) -> None:  # type: ignore[type-arg]
-    """Serve until no process can ask any more. In each fork, become the program."""
+    """Serve until no process can send requests any more. In each fork, become the program."""
     for name in settings["imports"]:
         __import__(name)
     namespaces.stand_ready()

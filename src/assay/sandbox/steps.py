@@ -1,7 +1,7 @@
 """Runs inside a sandbox: the steps from a fresh process to the program of an execution.
 
-Shared by `inside`, which makes one execution of a process, and `serving`, which forks one for each.
-It uses as little of the standard library as possible: `posix` is loaded already, `os` is not.
+Shared by `inside`, which turns a process into one execution, and `serving`, which forks a process for each. It uses
+as little of the standard library as possible: `posix` is loaded already, `os` is not.
 """
 
 import builtins
@@ -10,7 +10,7 @@ import resource
 import sys
 
 OPEN_FILES = 128
-"""The most descriptors of each process: each may be a socket, whose buffers are kernel memory."""
+"""Most descriptors of each process, because each may be a socket, whose buffers are kernel memory."""
 
 
 def limit(kind: int, soft: int, hard: int | None = None) -> None:
@@ -41,7 +41,7 @@ def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-ar
 
 
 def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
-    """Write the folder and the files that the command starts with, if the sandbox could not be given them."""
+    """Write the folder and the files with which the command starts, if the sandbox could not provide them."""
     posix.mkdir(home)
     posix.chdir(home)
     for name, data in files.items():
@@ -66,7 +66,7 @@ def add_exit() -> None:
 
 
 def become_script(argv: list) -> None:  # type: ignore[type-arg]
-    """Run a Python file as `python FILE` would, in this interpreter: starting another would cost most of the time."""
+    """Run a Python file as `python FILE` would, in this interpreter. Starting another would take most of the time."""
     add_exit()
     sys.argv = argv
     sys.path.insert(0, posix.getcwd())

@@ -1,7 +1,8 @@
 """A process that outlives assay for a moment: it ends executions and removes their folders if assay was killed.
 
-Only the tiers `landlock` and `none` need it, for bubblewrap ends what it started. It reads lines `+PID FOLDER` and
-`-PID` from its standard input. When that ends, it kills the process groups that are left and removes their folders.
+Only the tiers `landlock` and `none` need it, because bubblewrap ends the processes it started. It reads lines `+PID
+FOLDER` and `-PID` from its standard input. When that ends, it kills the remaining process groups and removes their
+folders.
 """
 
 import os
@@ -18,7 +19,7 @@ _process: "subprocess.Popen[bytes] | None" = None
 
 
 def watch(pid: int, folder: Path) -> None:
-    """End the process group of an execution and remove its folder, should this process be killed."""
+    """End the process group of an execution and remove its folder if this process is killed."""
     _write(f"+{pid} {folder}\n")
 
 
@@ -51,7 +52,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def _forget_process() -> None:
-    """Close the pipe in a copy of this process, or the sweeper would wait for the copy to end too."""
+    """Close the pipe in a copy of this process. Otherwise the sweeper would wait for the copy to end, too."""
     global _lock, _process
     _lock = threading.Lock()
     if _process is not None and _process.stdin is not None:
@@ -61,7 +62,7 @@ def _forget_process() -> None:
 
 
 def sweep() -> None:
-    """Read what is watched until standard input ends, then end and remove what is left."""
+    """Read the watched executions until standard input ends, then end and remove the remaining ones."""
     watched: dict[str, str] = {}
     for line in sys.stdin.buffer:
         text = os.fsdecode(line).rstrip("\n")

@@ -1,8 +1,9 @@
-"""Verdicts on programs that a model wrote, by tests of their functions.
+"""Verdicts on programs from models, by tests of their functions.
 
-Program and tests run in one process inside a sandbox (`harness`), as in the official runners. The harness writes lines
-to a pipe, each with a number that the program is not told; lines without it do not count. A program passes only if the
-harness says so. Whatever else happens after the harness began is the program's doing, and the program has failed.
+Program and tests run in one process inside a sandbox (`harness`), as in the official runners. The harness writes
+lines to a pipe, each with a number that the program does not know; lines without it do not count. A program passes
+only if the harness reports it. Anything else that happens after the harness began is caused by the program, which
+has then failed.
 """
 
 import secrets
@@ -33,13 +34,14 @@ class FunctionTests:
     test: str
     """Code that raises if the program is wrong; runs in the program's namespace."""
     call: str = ""
-    """Code that runs after `test`, as `check(add)`."""
+    """Code that runs after `test`, such as `check(add)`."""
     before: str = ""
     """Imports and helper functions. They run before the program, which does not see them while it loads; the tests see
     those whose names the program does not define."""
     entry: str = ""
-    """The function that is tested. If it is given, `call` runs in the namespace of `before`, where the function is
-    `candidate`, and the program sees nothing of that namespace."""
+    """The function under test. If it is set, `call` runs in the namespace of `before`, where the function is called
+    `candidate`, and the program sees nothing of that namespace.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Verdict:
     stdout: str = ""
     """The beginning of what the program printed."""
     suspect: str = ""
-    """What the program did to its own process by which it may have changed the verdict; empty for most programs."""
+    """How the program may have changed the verdict through its own process; empty for most programs."""
 
 
 def judge_functions(
@@ -105,7 +107,7 @@ def _judge(
 
 
 def _read(heard: bytes, nonce: str, running: Attended) -> Verdict | None:
-    """Return what the harness wrote; None if something outside ended the sandbox."""
+    """Return the verdict that the harness wrote; None if something outside ended the sandbox."""
     lines = dict(_lines(heard, nonce))
     if "ready" not in lines and "fault" not in lines:
         running.end()
@@ -135,7 +137,7 @@ def _read(heard: bytes, nonce: str, running: Attended) -> Verdict | None:
 
 
 def _lines(heard: bytes, nonce: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of the lines that the harness wrote, each kind once."""
+    """Yield kind and text of the lines from the harness, each kind once."""
     kinds: set[str] = set()
     for line in heard.splitlines():
         words = line.decode("ascii", "replace").split(" ")

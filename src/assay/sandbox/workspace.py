@@ -52,7 +52,7 @@ _MOST_FILES_PUT = 20_000
 
 
 class WorkspaceEndedError(AssayError):
-    """The workspace does not exist any more: a command ended it, or it exceeded a limit."""
+    """The workspace no longer exists: a command ended it, or it exceeded a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,19 @@ class WorkspaceLimits:
     """What one workspace may use of the machine."""
 
     command_seconds: float = 120.0
-    """Time of one command, unless the call names another."""
+    """Time limit of one command, unless the call sets another."""
     memory_mb: int = 2048
     """Memory that all its processes use together."""
     processes: int = 256
     disk_mb: int = 512
-    """Size of its file system, which is in memory and takes only what is used."""
+    """Size of its file system, which is in memory and takes only as much as is used."""
     output_bytes: int = 1 << 20
     """Limit for standard output and standard error each. The rest is dropped, and `truncated` is True."""
     file_bytes: int = 64 << 20
-    """The largest file or archive that is read out of it."""
+    """The largest file or archive that can be read from it."""
 
     def for_sandbox(self) -> Limits:
-        """Return the limits as the sandbox knows them."""
+        """Return the limits in the form for the sandbox."""
         day = 24 * 3600
         return Limits(
             wall_seconds=day,
@@ -97,7 +97,7 @@ class Changes(NamedTuple):
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, int]
-    """Sizes of files that are too many or too large to be read."""
+    """Sizes of files that are too many or too large to read."""
 
 
 class Workspace:
@@ -113,7 +113,7 @@ class Workspace:
     ) -> None:
         if not isinstance(tier, Bubblewrap | Container):
             raise SandboxError(
-                f"a workspace needs namespaces of its own, which the sandbox tier {tier.name} has not",
+                f"a workspace needs its own namespaces, which the sandbox tier {tier.name} has not",
                 fix="pip install 'assay[sandbox]'",
             )
         self.limits = limits
@@ -125,9 +125,9 @@ class Workspace:
         self._why_ended = ""
         self._received = bytearray()
         self._unsent = b""
-        """Bytes that go before the first request."""
+        """Bytes to send before the first request."""
         self._must_stop = False
-        """True if the command that runs is to be ended."""
+        """True if the running command should be ended."""
         self._skipped_replies = 0
         """Replies to requests to stop, which arrive before that to the next request."""
         self._running = self._open.enter_context(self._start(tier))
@@ -205,7 +205,7 @@ class Workspace:
         self._ask("end_processes")
 
     def kill(self) -> None:
-        """End the workspace from any thread. What runs in it fails, and `close` must still be called."""
+        """End the workspace from any thread. The running command fails, and `close` must still be called."""
         self._end(self._why_ended or "it was stopped")
 
     def read(self, path: str) -> bytes:
@@ -238,7 +238,7 @@ class Workspace:
         self._ask("unpack", [archive], values={"path": path})
 
     def mark(self, path: str = ".") -> None:
-        """Remember the files of a folder, for `changes`."""
+        """Record the files of a folder, for `changes`."""
         self._ask("mark", values={"path": path})
 
     def changes(
@@ -384,7 +384,7 @@ class Workspace:
         self._received += chunk
 
     def _next_reply(self) -> _Reply | None:
-        """Return the reply to the request, if it has arrived; before it, skip those to earlier requests to stop."""
+        """Return the reply to the request, if it has arrived; skip earlier replies to requests to stop."""
         reply = self._complete_reply()
         if reply is not None and self._skipped_replies:
             self._skipped_replies -= 1
@@ -392,7 +392,7 @@ class Workspace:
         return reply
 
     def _complete_reply(self) -> _Reply | None:
-        """Return the reply if all of it has arrived. It comes out of the sandbox, so nothing about it is trusted."""
+        """Return the reply if all of it has arrived. It comes from the sandbox, so nothing in it is trusted."""
         end = self._received.find(b"\n")
         if end < 0:
             if len(self._received) > _LONGEST_LINE:

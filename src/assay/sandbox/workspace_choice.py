@@ -1,4 +1,4 @@
-"""Choose the sandbox tier for workspaces, after attacks on two workspaces that should be apart."""
+"""Choose the sandbox tier for workspaces, after attacks on two workspaces that should be separated."""
 
 import os
 import secrets
@@ -33,7 +33,7 @@ _ALLOWED = (
 )
 """Calls of `probes` that may succeed in a workspace.
 
-It has sockets on a network of its own, so that something can be sent; whether it arrives on the host is tested. Its
+It has sockets on its own network, so that something can be sent; a test checks whether it arrives on the host. Its
 memory is counted from outside, and only its whole disk is limited.
 """
 _FILL_DISK = "head -c 16M /dev/urandom > fill && echo filled"
@@ -46,7 +46,7 @@ _testing = threading.Lock()
 
 
 def workspace_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
-    """Return the tier for workspaces. Raise `SandboxError` if none holds. It is tested once per process."""
+    """Return the tier for workspaces. Raise `SandboxError` if none passes. It is tested once per process."""
     choice = choose("bubblewrap" if wanted == "auto" else wanted, engine)
     if choice.tier is None and wanted == "auto":
         choice = choose("container", engine)

@@ -1,8 +1,8 @@
 """Runs inside a sandbox and stays: executes the requests of one workspace, one after another.
 
-A request and its reply are one line of JSON each, followed by as many bytes as its `sizes` add up to. The programs of
-a workspace run as the same user as this process. They may end it, which ends the workspace, but cannot read its memory
-or its streams. Imports only the standard library, and runs on any Python 3 that a container may have.
+A request and its reply are one line of JSON each, followed by as many bytes as its `sizes` add up to. The programs
+of a workspace run as the same user as this process. They may end it, which ends the workspace, but cannot read its
+memory or its streams. Imports only the standard library, and runs on any Python 3 that a container may have.
 """
 
 import io
@@ -21,12 +21,12 @@ CHUNK = 1 << 16
 NOT_DUMPABLE = 4, 0
 """The call of prctl after which other processes of the same user cannot inspect this one."""
 SECONDS_TO_DRAIN = 0.2
-"""Seconds in which the output of an ended command is still read, if a background process holds it open."""
+"""Seconds for which the output of an ended command is still read, if a background process keeps it open."""
 home = "/tmp/work"
 host_link = -1
 """A socket over which descriptors are passed to the host."""
 marked: dict = {}  # type: ignore[type-arg]
-"""By folder: the files that were there when it was marked, each with its size and times."""
+"""The files in each marked folder at that time, with their sizes and times."""
 SKIPPED_FOLDERS = (".git", "__pycache__", "node_modules", ".cache", ".venv", "venv")
 """Folders whose files are not reported as changed."""
 
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 class Requests:
-    """The stream of requests. One that arrives while a command runs asks to end it."""
+    """The stream of requests. A request that arrives while a command runs asks to end it."""
 
     def __init__(self) -> None:
         self.number = -1
@@ -158,7 +158,7 @@ def execute(
 def end_everything() -> None:
     """Kill every other process of the workspace. Outside a process namespace, this would kill those of the host."""
     if 1 not in (os.getpid(), os.getppid()):
-        raise SystemExit("a workspace needs a process namespace of its own")
+        raise SystemExit("a workspace needs its own process namespace")
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
@@ -195,7 +195,7 @@ class Streams:
             process.stdin.close()
 
     def serve_until_end(self, deadline: float) -> str:
-        """Feed and drain the command until it has ended, is to be ended, or its time is up. Return which."""
+        """Feed and drain the command until it ends, is told to end, or its time is up. Return which of these."""
         while not self._has_ended:
             left = deadline - time.monotonic()
             if self._is_stopped:
@@ -207,7 +207,7 @@ class Streams:
         return "exited"
 
     def drain(self, deadline: float) -> None:
-        """Read the output that is there. A background process may keep the pipes open and silent."""
+        """Read the available output. A background process may keep the pipes open without writing."""
         while self._serve(0):
             if time.monotonic() > deadline:
                 return
@@ -340,7 +340,7 @@ def listen() -> tuple:  # type: ignore[type-arg]
 
 
 def mark(path: str) -> tuple:  # type: ignore[type-arg]
-    """Remember the files of a folder, so that `changes` can tell which are new or different."""
+    """Record the files of a folder, so that `changes` knows which are new or different."""
     marked[path] = dict(files_below(path))
     return {}, []
 
@@ -391,7 +391,7 @@ def end_processes() -> tuple:  # type: ignore[type-arg]
 
 
 def stop() -> tuple:  # type: ignore[type-arg]
-    """End the command that runs. Its arrival has done that; a command that ended before is not affected."""
+    """End the running command. The arrival of the request has done that; an already ended command is not affected."""
     return {}, []
 
 

@@ -11,10 +11,8 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     if not weights or not weights[0]:
         return []
     if len(weights) > len(weights[0]):
-        return sorted(
-            (row, column)
-            for column, row in best_pairs(list(zip(*weights, strict=True)))
-        )
+        turned = list(zip(*weights, strict=True))
+        return sorted((row, column) for column, row in best_pairs(turned))
     return sorted(_pair_all_rows(weights))
 
 
@@ -29,7 +27,8 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     column_price = [0.0] * (n_columns + 1)
     row_of = [0] * (n_columns + 1)
     for row in range(1, n_rows + 1):
-        row_of[0], column = row, 0
+        row_of[0] = row
+        column = 0
         least = [float("inf")] * (n_columns + 1)
         came_from = [0] * (n_columns + 1)
         done = [False] * (n_columns + 1)
@@ -41,13 +40,11 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
             for other in range(1, n_columns + 1):
                 if done[other]:
                     continue
-                cost = (
-                    -weights[current - 1][other - 1]
-                    - row_price[current]
-                    - column_price[other]
-                )
+                weight = weights[current - 1][other - 1]
+                cost = -weight - row_price[current] - column_price[other]
                 if cost < least[other]:
-                    least[other], came_from[other] = cost, column
+                    least[other] = cost
+                    came_from[other] = column
                 if least[other] < step:
                     step = least[other]
                     following = other
@@ -59,9 +56,12 @@ def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
                     least[other] -= step
             column = following
         while column:
-            row_of[column], column = row_of[came_from[column]], came_from[column]
-    return [
-        (row_of[column] - 1, column - 1)
-        for column in range(1, n_columns + 1)
-        if row_of[column]
-    ]
+            previous = came_from[column]
+            row_of[column] = row_of[previous]
+            column = previous
+    pairs = []
+    for column in range(1, n_columns + 1):
+        row = row_of[column]
+        if row:
+            pairs.append((row - 1, column - 1))
+    return pairs

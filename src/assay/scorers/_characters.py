@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable
 
 MOST_KEPT = 8192
-"""Entries in a table at most: more than a text in any language needs. A table of all characters takes 100 MB."""
+"""Most entries in a table: more than any language needs. A table of all characters would take 100 MB."""
 
 
 class CategoryTable(dict[int, str | None]):

@@ -15,11 +15,11 @@ from typing import Any
 
 _START_SECONDS = 60.0
 _REQUESTS_PER_PROCESS = 2000
-"""Requests after which a process is replaced: caches of its libraries would fill its memory in the end."""
+"""Requests after which a process is replaced, because the caches of its libraries would fill its memory."""
 
 
 class WorkerUnready(RuntimeError):
-    """The helper process says that a library it needs is not installed."""
+    """Raised if the helper process reports that a library is not installed."""
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class KillableWorker:
             raise WorkerUnready(self.script.name)
 
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
-        """Send a line and return the next line from the process: `None` past the deadline, empty if it ended."""
+        """Send a line and return the next one from the process: `None` after the deadline, empty if it ended."""
         process = self._process
         assert (
             process is not None

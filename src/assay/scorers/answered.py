@@ -1,4 +1,4 @@
-"""`answered`: is there an answer at all? `--predict_only` reports it in place of a verdict."""
+"""`answered`: whether there is an answer at all. `--predict_only` reports it instead of a verdict."""
 
 from ..core import Output, Sample, Score
 from ..registry import scorers

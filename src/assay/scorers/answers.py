@@ -32,7 +32,7 @@ def accepted(sample: Sample) -> tuple[str, ...]:
 def whole_spellings(targets: Iterable[object]) -> tuple[str, ...]:
     """Return `3` for a target that is the number 3.0.
 
-    A table makes 3.0 of a whole number as soon as another row of its column is empty.
+    A table stores a whole number as 3.0 if another row of the column is empty.
     """
     return tuple(
         str(int(target))
@@ -70,7 +70,10 @@ def _gold_letter(target: str, choices: tuple[str, ...]) -> str:
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:
-    """Return the accepted answers without the nulls that fill up columns of lists; nulls alone stay."""
+    """Return the accepted answers without the nulls that fill up columns of lists.
+
+    If there are only nulls, they stay.
+    """
     targets = sample.targets
     if len(targets) == 1:
         return targets
@@ -105,7 +108,7 @@ def _text(target: object) -> str:
 def no_answer(output: Output) -> Score | None:
     """Return the score of an output that was cut, filtered or only reasoned; `None` if there is an answer.
 
-    Silence that the model chose is an answer (an empty one) and is left to the scorer.
+    An empty text that the model chose is an answer and is left to the scorer.
     """
     reason = output.stop_reason
     if reason == "length" and not output.text.strip():
@@ -134,12 +137,12 @@ def reasoned_only(output: Output) -> bool:
 
 
 def data_error(reason: str) -> Score:
-    """Return the score of a sample that cannot be judged: a fault of the data, not of the model."""
+    """Return the score of a sample that cannot be judged because of a fault in the data, not in the model."""
     return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
 
 def no_verdict(reason: str, **details: Any) -> Score:
-    """Return the score where a judge's or specialist's verdict is missing or cannot be used."""
+    """Return the score if the verdict of a judge or specialist is missing or unusable."""
     return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reason})
 
 
@@ -166,7 +169,7 @@ class AgainstTargets:
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     compares_text: ClassVar[bool] = False
-    """True if every character counts, so that the run's notes say where only the spelling differs."""
+    """True if every character counts, so that the notes of the run report where only the spelling differs."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)
@@ -194,6 +197,6 @@ def named(score: Score, *names: str) -> Score:
 
 
 def last_of(things: Iterable[T]) -> T | None:
-    """Return the last item, or `None` if there is none. Answers are mostly at the end of a text."""
+    """Return the last item; `None` if there is none. Answers are mostly at the end of a text."""
     latest = deque(things, maxlen=1)
     return latest[0] if latest else None

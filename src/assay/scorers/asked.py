@@ -44,15 +44,15 @@ class Asked(GivenModels, LikeInner):
     role: str
     """The role of the specialist: `--judge detector=MODEL`."""
     entry: str
-    """The name under which the inner scorer looks for the reply: `detections`, `answers`, `recognised`, `rating`."""
+    """The name under which the inner scorer looks up the reply: `detections`, `answers`, `recognised`, `rating`."""
     scorer: Any
-    """The inner scorer: a name, a name with options, or the thing itself."""
+    """The inner scorer: a name, a name with options, or the scorer itself."""
     request: Callable[[Sample], str] | str = ""
     """The text sent with the medium, or a function of the sample that returns it."""
     expects: str = "image"
     """The kind of medium the output must have."""
     name: str = "asked"
-    """The name of the metric, as a rule that of the inner scorer."""
+    """The name of the metric, usually that of the inner scorer."""
     wants: str = "json"
     """`json` asks for a structured reply, `text` takes the text of the reply, `lines` its lines."""
 

@@ -32,7 +32,7 @@ class Edits(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Errors per token of the reference; without a reference, the number of insertions."""
+        """Errors per token of the reference; the number of insertions if the reference is empty."""
         errors = self[0] + self[1] + self[2]
         if self[3]:
             return errors / self[3]
@@ -49,7 +49,7 @@ class Edits(NamedTuple):
 
 
 def error_rate(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
-    """Return the error rate alone, without the kinds of edits.
+    """Return only the error rate, without the kinds of edits.
 
     It is twice as fast, and enough to choose a reference.
     """
@@ -66,9 +66,10 @@ _edits = partial(tuple.__new__, Edits)
 def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
     """Return the edits between two token lists, or between the characters of two texts.
 
-    The lengths fix insertions minus deletions, so that errors and substitutions give the other counts. Substitutions
-    are the errors beyond the difference of lengths, unless a shortest path has an insertion and a deletion instead of
-    two of them. Only if such a path exists is the path that jiwer takes traced, which costs more than all the rest.
+    The lengths fix insertions minus deletions, so errors and substitutions determine the other counts. The errors
+    beyond the difference of lengths are substitutions, unless a shortest path has an insertion and a deletion
+    instead of two of them. Only if such a path exists, the path that jiwer takes is traced, which costs more than
+    all the rest.
     """
     size = len(reference)
     length = len(hypothesis)

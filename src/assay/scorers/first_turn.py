@@ -17,7 +17,7 @@ _TURN_END = re.compile(f"{_END_TOKEN}|{_NEXT_QUESTION}", re.IGNORECASE)
 
 
 def first_turn(text: str) -> str:
-    """Return the text up to an end-of-turn token, or up to a next question that a base model went on to invent."""
+    """Return the text up to an end-of-turn token, or up to a next question that a base model has invented."""
     if "<" not in text and "\n" not in text:
         return text
     begin = len(text) - len(text.lstrip())

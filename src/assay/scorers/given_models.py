@@ -1,4 +1,4 @@
-"""Helper models that a scorer is given by role, and how it asks them.
+"""Helper models that a scorer gets by role, and how it asks them.
 
 A scorer names roles in `needs` and finds the models in its field `models`:
 
@@ -50,7 +50,7 @@ class GivenModel(ABC):
     async def answer(
         self, prompt: Prompt, options: GenerateOptions | None = None
     ) -> Output:
-        """Return the model's answer to a prompt; its `error` says why there is none."""
+        """Return the model's answer to a prompt. If there is none, its `error` gives the reason."""
 
     def ask(
         self,
@@ -121,7 +121,7 @@ class GivenModel(ABC):
         return Prompt((instructions, *messages))
 
     def _refuse(self, argument: Any) -> NoReturn:
-        """Raise an error that shows the right call for an argument that cannot be asked."""
+        """Raise an error that shows the right call, for an argument that cannot be part of a question."""
         fix = f"await self.models[{self.role!r}].ask(text), or ask(text, image, …), or a list of messages"
         if isinstance(argument, Output):
             fix = "pass output.text, or its media: ask(text, *output.media)"

@@ -1,7 +1,7 @@
 """Use a metric written for Hugging Face `evaluate`, from a file on this machine.
 
-Naming the file is the consent to run it. Nothing is looked up on a hub: a name that is not a local path is an error
-before the run. The metric scores the whole set at once, so its result has no interval.
+By naming the file, the user agrees to run it. Nothing is looked up on a hub: a name that is not a local path is an
+error before the run. The metric scores the whole set at once, so its result has no interval.
 """
 
 import inspect
@@ -24,12 +24,12 @@ _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": 
 @scorers.register("hf_metric")
 @dataclass(frozen=True)
 class HfMetric:
-    """The numbers an `evaluate` metric gives for all answers and targets together."""
+    """The numbers that an `evaluate` metric computes for all answers and targets together."""
 
     path: str
     """The metric's Python file, or the folder that holds it under its own name."""
     cast: str = "text"
-    """The type of answers and targets: `text`, or `int` or `float`, as which they are read."""
+    """The type to which answers and targets are converted: `text`, `int` or `float`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Keyword arguments of the metric's `compute`, such as `average: macro`."""
     reads: ClassVar[tuple[str, ...]] = ("text",)

@@ -22,7 +22,7 @@ def check_option(
 
 
 def package_folder(requirement: Requirement, where: str) -> Path:
-    """Return the folder of a package that is used for its data. Raise `MissingExtra` if it is not installed."""
+    """Return the folder of a package whose data are used. Raise `MissingExtra` if it is not installed."""
     spec = importlib.util.find_spec(requirement.package)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(requirement.feature, requirement.pip, where=where)
@@ -30,7 +30,7 @@ def package_folder(requirement: Requirement, where: str) -> Path:
 
 
 def java_command(scorer: str) -> str:
-    """Return the path of `java`. Raise `UsageError` if there is none on the PATH."""
+    """Return the path of `java`. Raise `UsageError` if it is not on the PATH."""
     java = shutil.which("java")
     if java is None:
         raise UsageError(

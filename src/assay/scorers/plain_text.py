@@ -1,6 +1,6 @@
 """One spelling for texts that look the same.
 
-Every scorer that compares an answer with a target as text uses this on both, so that they agree on what is equal:
+Every scorer that compares an answer with a target as text uses this for both, so that all agree on what is equal:
 `exact_match`, `quasi_exact`, `includes`, `regex`, `f1`, and WER, CER and MER without a normalizer.
 """
 
@@ -18,7 +18,7 @@ _BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 def plain_text(text: str) -> str:
     """Return a text in NFC, without invisible characters and with plain blanks.
 
-    Nothing that a reader can see is changed: neither case nor width, punctuation or the spelling of numbers.
+    Nothing visible is changed: neither case nor width, punctuation or the spelling of numbers.
     """
     if text.isascii():
         return text

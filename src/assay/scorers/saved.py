@@ -1,7 +1,7 @@
 """Saved replies of specialists: detections, similarities, yes/no answers, recognised text.
 
-A reply is the output's own JSON, an entry of the output's details, or a column of the row. So scoring can follow
-detection on another machine, with only the saved answers between them.
+A reply is the output's own JSON, an entry of the output's details, or a column of the row. Scoring can therefore
+follow detection on another machine, with only the saved answers between them.
 """
 
 import json
@@ -23,7 +23,7 @@ def saved(sample: Sample, output: Output, name: str) -> Any:
 
 
 def read_json(value: Any) -> Any:
-    """Return the value of a cell: JSON in a text is read, any other text stays text."""
+    """Return the value of a cell: JSON in a text is parsed, any other text stays text."""
     if not isinstance(value, str):
         return value
     try:

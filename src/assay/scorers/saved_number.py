@@ -1,4 +1,4 @@
-"""`saved_number`: a number that a specialist gave an output (VQAScore, a probability), checked and passed on."""
+"""`saved_number`: a number that a specialist assigned to an output (VQAScore, a probability), checked and returned."""
 
 import math
 from dataclasses import dataclass

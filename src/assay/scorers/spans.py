@@ -1,22 +1,22 @@
 """Spans: where in an answer something was read. `details["span"]` is start and end in characters of `output.text`.
 
 Pages and `assay show` mark the span. Rules often read a plainer form of the answer, without markup and with one
-spelling of numbers. The span is then looked up in the answer itself, and left out if it is not sure.
+spelling of numbers. The span is then searched in the answer itself, and left out if it is uncertain.
 """
 
 from typing import Any
 
 MARKUP_CHARACTERS = 12
-"""How many characters of markup may be between an answer and the words before it: `The answer is **B**`."""
+"""Most characters of markup between an answer and the words before it: `The answer is **B**`."""
 
 
 def evidence_span(
     text: str, evidence: str, answer: str, *, comes_first: bool = False
 ) -> list[int] | None:
-    """Return the span of an answer within `evidence`, the words it was read by, or None if it is not sure.
+    """Return the span of an answer within `evidence`, the words from which it was read; None if it is uncertain.
 
-    The evidence may come from a plainer form of the text. Of several occurrences the last one counts, or the first if
-    the answer `comes_first` and reasons follow.
+    The evidence may come from a plainer form of the text. Of several occurrences the last one counts; the first one
+    if the answer `comes_first` and reasons follow.
     """
     if not evidence:
         return None
@@ -78,7 +78,7 @@ def with_span(details: dict[str, Any], span: list[int] | None) -> dict[str, Any]
 
 
 def word_offset(text: str, answer: str, *, comes_first: bool = False) -> int:
-    """Return the first or last offset at which an answer is a word of its own; -1 if there is none."""
+    """Return the first or last offset at which an answer is a separate word; -1 if there is none."""
     length = len(answer)
     if comes_first:
         offset = text.find(answer)

@@ -1,4 +1,4 @@
-"""Base of scorers around another: properties that the outer one takes from the inner one."""
+"""Base of scorers around another scorer: properties that the outer one takes from the inner one."""
 
 from typing import Any
 

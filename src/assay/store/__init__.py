@@ -1,4 +1,4 @@
-"""The store: results on disk, that is what was run, answered and scored."""
+"""The store: the results of runs on disk, that is, what was run, answered and scored."""
 
 from .blobs import Blobs
 from .cell_index import Answered, CellIndex, Scored

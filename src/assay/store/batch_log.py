@@ -1,4 +1,4 @@
-"""The batches of a run folder: what was sent to a batch API, and which batch it became.
+"""The batches of a run folder: what was sent to a batch API, and the batches that were created.
 
 Each event is one line of `batches.jsonl`, on disk before the next step begins. A killed run therefore knows which
 batches it has paid for, or by which marker to look for one.
@@ -22,7 +22,7 @@ class LoggedBatch:
     """One batch in the log."""
 
     marker: str
-    """Chosen before anything is sent, and part of what is sent."""
+    """Chosen before anything is sent, and sent with the batch."""
     task: str
     model: str
     keys: Sequence[str]
@@ -36,12 +36,12 @@ class LoggedBatch:
 
     @property
     def is_open(self) -> bool:
-        """Whether answers of this batch may still be missing in the journal."""
+        """True if answers of this batch may still be missing in the journal."""
         return self.step not in LAST_STEPS
 
     @property
     def name(self) -> str:
-        """How messages name it: by the id of the service, else by its marker."""
+        """The name of the batch in messages: the id of the service, else its marker."""
         return self.batch_id or f"assay-{self.marker}"
 
 
@@ -51,9 +51,9 @@ class BatchLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.batches: dict[str, LoggedBatch] = {}
-        """By marker, the oldest first."""
+        """Batches by marker, the oldest first."""
         self._size = 0
-        """The bytes of the whole lines. What follows them was cut off by a kill."""
+        """Number of bytes of the complete lines. The rest was cut off by a kill."""
         self._read()
 
     def open_batches(self, task: str, model: str) -> list[LoggedBatch]:
@@ -65,7 +65,7 @@ class BatchLog:
         ]
 
     def plan(self, batch: LoggedBatch) -> None:
-        """Record a batch before anything of it is sent."""
+        """Record a batch before any part of it is sent."""
         self.batches[batch.marker] = batch
         entry = {
             "step": "planned",
@@ -132,11 +132,13 @@ class BatchLog:
     def _apply(self, entry: Mapping[str, Any]) -> None:
         marker = str(entry.get("marker"))
         if entry["step"] == "planned":
-            task = str(entry.get("task", ""))
-            model = str(entry.get("model", ""))
-            keys = tuple(str(key) for key in entry.get("keys", ()))
-            newest = str(entry.get("newest", ""))
-            self.batches[marker] = LoggedBatch(marker, task, model, keys, newest)
+            self.batches[marker] = LoggedBatch(
+                marker=marker,
+                task=str(entry.get("task", "")),
+                model=str(entry.get("model", "")),
+                keys=tuple(str(key) for key in entry.get("keys", ())),
+                newest=str(entry.get("newest", "")),
+            )
             return
         batch = self.batches.get(marker)
         if batch is None:
@@ -158,5 +160,5 @@ def _entry_of(line: bytes) -> dict[str, Any] | None:
 
 def _write_all(handle: int, data: bytes) -> None:
     while data:
-        written = os.write(handle, data)
-        data = data[written:]
+        length = os.write(handle, data)
+        data = data[length:]

@@ -17,7 +17,7 @@ _SUFFIX_KIND = {
 _SUFFIXES = FORMATS | {"bin"}
 _NAME = re.compile("[0-9a-f]{64}")
 _DRAFT = re.compile(r"\.([0-9a-f]{64})\.\w+\.[0-9a-f]{16}")
-"""An unfinished file, as `new_draft` names it: `.SHA256.png.0123456789abcdef`."""
+"""An unfinished file, named by `new_draft`: `.SHA256.png.0123456789abcdef`."""
 
 
 class Blobs(Mapping[str, Media]):

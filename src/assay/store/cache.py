@@ -22,7 +22,7 @@ from .secrets import Redactor
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16
 PATIENCE = 30.0
-"""Seconds to wait for another run that writes."""
+"""Seconds to wait for another run that is writing."""
 
 
 class ResponseCache:
@@ -126,7 +126,7 @@ class ResponseCache:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Turn faults of the database into errors a user can act on."""
+        """Turn errors of the database into errors with a fix."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:

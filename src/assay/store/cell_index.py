@@ -323,7 +323,7 @@ class CellIndex:
     scores: dict[str, Scored] = field(default_factory=dict)
     """Score lines by scorer."""
     replaced: list[tuple[str, int]] = field(default_factory=list)
-    """Key and offset of answers that were replaced by an answer to another question, as when rows have moved."""
+    """Key and offset of answers that were replaced by an answer to another question, for example because rows moved."""
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)

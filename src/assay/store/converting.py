@@ -28,9 +28,9 @@ def write_run(
     path: Path,
     stamp: str,
 ) -> None:
-    """Write the samples, then the numbers and what is known of the run.
+    """Write the samples, then the numbers and the known facts about the run.
 
-    `path` is what the user named; `stamp` changes when its files do.
+    `path` is the path that the user named; `stamp` changes when its files do.
     """
     described = {
         "tool": run.tool,
@@ -68,7 +68,7 @@ def write_run(
 def _cell(
     task: ForeignTask, protocol: str, expected: int, reader: RunReader
 ) -> dict[str, Any]:
-    """Return the entry of `run.json`: what is known, and nothing that is not."""
+    """Return the entry of `run.json` with only the known facts."""
     scorers = reader.scorers(task.task, task.model)
     settings = dict(task.settings)
     dataset = settings.pop("dataset", None)
@@ -138,7 +138,7 @@ def _output_line(
 
 
 def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
-    """Return a message as JSON, and keep its media, which no dataset holds."""
+    """Return a message as JSON, and store its media, which are in no dataset."""
     for medium in message.media:
         writer.blobs.put(medium)
     return to_plain(message)
@@ -147,7 +147,7 @@ def _plain_message(writer: RunWriter, message: Message) -> dict[str, Any]:
 def _results(
     task: ForeignTask, protocol: str, expected: int, reader: RunReader, tool: str
 ) -> list[Result]:
-    """Return the mean of each scorer with its interval, and the file's numbers that are no such mean."""
+    """Return the mean of each scorer with its interval, and numbers in the file that are not such a mean."""
     rows: list[Result] = []
     for scorer in reader.scorers(task.task, task.model):
         rows += _means(task, scorer, protocol, expected, reader)
@@ -160,7 +160,7 @@ def _results(
 def with_stated(
     means: Iterable[Result], numbers: Iterable[ForeignNumber], blank: Result, tool: str
 ) -> list[Result]:
-    """Return means of samples, with the numbers that `tool` states and that are no such mean as rows of their own.
+    """Return means of samples, followed by rows for the numbers in a tool's file that are not such a mean.
 
     `blank` is a row without a number, from which these rows are made.
     """
@@ -202,7 +202,7 @@ def _is_same(mean: float | None, stated: float | None) -> bool:
 
 
 def _as_stated(row: Result, number: ForeignNumber) -> Result:
-    """Return a mean with the interval of the file, if the file has one: exports of assay do."""
+    """Return a mean with the interval of the file, if the file has one, as exports of assay do."""
     if number.ci is None or not number.interval:
         return row
     return replace(
@@ -219,7 +219,7 @@ def _as_stated(row: Result, number: ForeignNumber) -> Result:
 
 
 def _stated(number: ForeignNumber, blank: Result, tool: str) -> Result:
-    """Return a number that a tool states, which is not the mean of values of samples."""
+    """Return the row of a number in a tool's file that is not the mean of values of samples."""
     ci = number.ci
     interval = number.interval
     if ci is None and number.stderr and number.value is not None:

@@ -12,7 +12,8 @@ from .ownership import is_manifest_of_ours
 def copy_run(layout: Layout, url: str) -> int:
     """Copy a run and return how many files were sent. Media that are already there are not sent again.
 
-    `run.json` is sent last, because the numbers count only with it. A target that holds anything but a run is refused.
+    `run.json` is sent last, because the numbers count only with it. A target that contains anything but a run is
+    refused.
     """
     files, root = _filesystem(url)
     _refuse_foreign(files, root, url)
@@ -67,7 +68,7 @@ def _refuse_foreign(files: Any, root: str, url: str) -> None:
 
 
 def _send(files: Any, path: Path, there: str) -> None:
-    """Send the bytes a file has now. A journal may still grow meanwhile."""
+    """Send the bytes that a file has now. A journal may grow meanwhile."""
     left = path.stat().st_size
     with path.open("rb") as source, files.open(there, "wb") as target:
         while left and (block := source.read(min(left, 1 << 20))):

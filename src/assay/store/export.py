@@ -25,7 +25,7 @@ COLUMNS = (
     "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
     "tags", "error", "protocol",
 )  # fmt: skip
-"""`answer` is what the model wrote, `extracted` what was compared; `values` and `tags` are JSON."""
+"""`answer` is the model's answer, `extracted` the part that was compared; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
 
@@ -125,7 +125,7 @@ def data_frame(
 
 
 def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
-    """Return the messages of a record as text: of a single user turn only its content, media as `[image 1a2b3c…]`."""
+    """Return the messages of a record as text. A single user turn is only its content; media are `[image 1a2b3c…]`."""
     if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
         return content_text(prompt[0].get("content"))
     return "\n".join(

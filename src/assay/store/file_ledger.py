@@ -1,9 +1,9 @@
 """File ledgers: which files assay wrote into folders that are not its own.
 
-Commands of other toolkits and exports write beside files of the user. They may add files, but replace an existing one
-only if the folder's ledger says that assay wrote it. The ledger has one line per file with a
-checksum, added before the
-file is written. If the ledger also has the digest of the content, a file that changed since belongs to the user.
+Commands of other toolkits and exports write next to files of the user. They may add files, but replace an existing
+one only if the folder's ledger says that assay wrote it. The ledger has one line per file with a checksum, added
+before the file is written. If the ledger also has the digest of the content, a file that has changed since then
+belongs to the user.
 """
 
 import json
@@ -72,7 +72,7 @@ class FileLedger:
         return self._knows(self._name(Path(path).expanduser().absolute()))
 
     def digests(self, path: str | Path) -> Set[str]:
-        """Return the digests of what assay ever wrote to a file; empty if it wrote none."""
+        """Return the digests of all contents that assay wrote to a file; empty if it wrote none."""
         name = self._name(Path(path).expanduser().absolute())
         if not self._knows(name):
             return frozenset()
@@ -99,7 +99,7 @@ class FileLedger:
         return name in self._noted
 
     def _remember(self, name: str, digest: str) -> None:
-        """Keep what a line of the ledger says of a file."""
+        """Remember the entry of a ledger line about a file."""
         self._noted[name] = digest
         digests = self._digests.setdefault(name, set())
         if digest:

@@ -1,7 +1,7 @@
-"""Results of other tools as run folders, so that every command reads them as it reads a run.
+"""Results of other tools as run folders, so that every command reads them like a run.
 
-A converted folder is kept in the user's data folder, because it may hold labels that people gave. It is written again
-when a file it was made of changes; labels stay. Nothing is written beside the original files.
+A converted folder is kept in the user's data folder, because it may have labels that people gave. It is written
+again when one of its source files changes; labels stay. Nothing is written next to the original files.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from .lock import is_locked
 from .runs import RunReader
 
 CONVERSION = 2
-"""Raised when converted folders have to be written again."""
+"""Increased when converted folders must be written again."""
 IMPORTED = "imported"
 """Key of `run.json` that says which tool's results these are."""
 
@@ -44,7 +44,7 @@ def is_run_folder(path: Path) -> bool:
 
 
 def imported_folder(path: Path) -> Path:
-    """Return the run folder that holds the results at a path, converted now if they are new or have changed."""
+    """Return the run folder for the results at a path. They are converted now if they are new or have changed."""
     from ..imports import format_of
     from .converting import write_run
 
@@ -66,7 +66,7 @@ def imported_folder(path: Path) -> Path:
 
 
 def _data_folder() -> Path:
-    """Return the folder of converted results, made if necessary."""
+    """Return the folder of converted results, created if necessary."""
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     folder = Path(base).expanduser() / "assay" / "results"
     try:
@@ -103,7 +103,7 @@ def _stamp_of(folder: Path) -> str:
 
 
 def _remove_drafts(folder: Path) -> None:
-    """Remove what killed conversions of the same results left behind."""
+    """Remove files that killed conversions of the same results left behind."""
     for draft in folder.parent.glob(f".{folder.name}.*"):
         if not is_locked(Layout(draft).lock):
             shutil.rmtree(draft, ignore_errors=True)

@@ -20,9 +20,9 @@ from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
 REASONING_PART = b'"type":"reasoning"'
-"""Occurs in the line of an answer with reasoning and in no other line, because quotes inside a text are escaped."""
+"""Text that occurs in the line of an answer with reasoning and in no other, because quotes inside texts are escaped."""
 Cell = tuple[str, str]
-"""Task and model: the subject of one number."""
+"""Task and model: the pair to which one number belongs."""
 Round = tuple[Cell, str, int, int]
 """One answer: task and model, sample id, epoch and round."""
 
@@ -62,9 +62,8 @@ _score_head = msgspec.json.Decoder(_ScoreHead).decode
 class AnswersByKey:
     """Answers of a task by request key, independent of the current names of samples and models.
 
-    A key covers everything an answer depends on, the model's identity too. Only a hash of each key
-    is held in memory; the
-    line it points to confirms the match.
+    A key covers everything on which an answer depends, including the model's identity. Only a hash of each key is
+    held in memory; the line it points to confirms the match.
     """
 
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:

@@ -1,7 +1,7 @@
-"""Integrity: check whether a run folder still holds what its run wrote.
+"""Integrity: check whether a run folder still has the content that its run wrote.
 
-At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named by
-their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
+At its end a run records in `run.json` the digests of journal and summary, and whether it has media; media are named
+by their digest. Runs of the first version recorded none of this: they are readable, and reported as unverified.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from .layout import Layout
 READERS = 4
 """Number of media read at once. Digests are computed without Python's global lock."""
 NAMED = 3
-"""Number of samples named in a line."""
+"""Most samples that a line names."""
 
 
 def file_digest(path: Path) -> str:
@@ -46,7 +46,7 @@ def is_vouched(manifest: Mapping[str, Any]) -> bool:
 
 
 def journal_damage(layout: Layout, manifest: Mapping[str, Any]) -> str:
-    """Return in one line how the journal differs from what the run left; empty if it does not."""
+    """Return in one line how the journal differs from its state at the end of the run; empty if it does not."""
     noted = manifest["journal"]
     if not layout.journal.exists():
         return "records.jsonl is missing"

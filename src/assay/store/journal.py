@@ -1,9 +1,9 @@
 """The journal: append-only lines of JSON, each with a checksum; the source of truth of a run.
 
-A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is
-one checked `write`
-of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed process loses
-nothing that was written and a power cut at most the last group. Opening the file cuts off an incomplete last line.
+A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Each write is one checked
+`write` of whole lines. A separate thread groups `fdatasync` calls (every 200 ms or 64 lines), so that a killed
+process loses nothing that was written and a power cut at most the last group. Opening the file cuts off an
+incomplete last line.
 """
 
 import json
@@ -84,7 +84,7 @@ def _members(line: msgspec.Struct) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was wrong with a journal when it was opened."""
+    """The faults of a journal when it was opened."""
 
     torn_bytes: int = 0
     damaged_lines: int = 0
@@ -105,7 +105,7 @@ class Repair:
 
 
 class Journal:
-    """Appends lines; the only writer of `records.jsonl`."""
+    """Appends lines. The only writer of `records.jsonl`."""
 
     def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self.path = path
@@ -142,7 +142,7 @@ class Journal:
         return offset
 
     def flush(self) -> None:
-        """Write what was appended. Once this returns, killing the process loses none of it."""
+        """Write the appended records. Once this returns, killing the process loses none of them."""
         with self._turn:
             self._flush()
 
@@ -223,7 +223,7 @@ def open_journal(
 
 
 def _cut_torn_tail(path: Path) -> int:
-    """Remove a last line without its end. Damage further up stays, and readers skip it."""
+    """Remove a last line without its end. Earlier damaged lines stay, and readers skip them."""
     size = path.stat().st_size
     if size == 0:
         return 0

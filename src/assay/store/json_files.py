@@ -17,7 +17,7 @@ _MAPPINGS_OF_CELL = (
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file."""
-    again = "move it away, then `assay run` the same command again: the journal is enough to write it anew"
+    again = "move it away, then `assay run` the same command again: the journal is enough to write it again"
     try:
         value = json.loads(path.read_bytes())
     except OSError as error:

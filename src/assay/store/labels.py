@@ -1,8 +1,7 @@
-"""Labels: people's judgements of answers, in a file of their own beside the journal.
+"""Labels: people's judgements of answers, in a separate file next to the journal.
 
-Lines have a checksum as in the journal, and none is changed or removed: to change a label a person
-adds a line, and the
-last one per person and sample counts. The journal and its digest stay as the run left them.
+Lines have a checksum as in the journal, and none is changed or removed: to change a label a person adds a line, and
+the last one per person and sample counts. The journal and its digest stay as the run left them.
 """
 
 import json
@@ -38,7 +37,7 @@ class Label:
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """The answer it is about."""
+        """The answer to which it belongs."""
         return self.task, self.model, self.id, self.epoch
 
     def line(self) -> dict[str, object]:

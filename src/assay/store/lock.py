@@ -1,4 +1,4 @@
-"""One writer per run folder: an advisory lock that says who holds it."""
+"""One writer per run folder: an advisory lock that says who has it."""
 
 import fcntl
 import json
@@ -78,7 +78,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _note() -> bytes:
-    """Return a note of who writes here. It has a fixed length, so that one write replaces it completely."""
+    """Return a note about the writing process. It has a fixed length, so that one write replaces it completely."""
     note = {
         "pid": os.getpid(),
         "host": socket.gethostname()[:80],

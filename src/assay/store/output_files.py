@@ -1,7 +1,7 @@
-"""Output files: the files a user names with `-o`, `--export` or `--charts`.
+"""Output files: the files that a user names with `-o`, `--export` or `--charts`.
 
-A file that is there already is replaced only if assay wrote it: `.assay-files.jsonl` in its folder has the digest of
-what assay wrote. A file that its user changed since is the user's. A link is never written through.
+An existing file is replaced only if assay wrote it: `.assay-files.jsonl` in its folder has the digest of the
+content that assay wrote. A file that its user has changed since then belongs to the user. Links are never followed.
 """
 
 import os
@@ -54,7 +54,7 @@ def write_output(path: str | Path, write: Callable[[Path], T]) -> T:
 
 
 def write_output_text(path: str | Path, text: str) -> None:
-    """Write an output file of text as UTF-8; line ends stay as they are."""
+    """Write an output file of text as UTF-8. Line breaks stay unchanged."""
 
     def write(draft: Path) -> None:
         draft.write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -63,7 +63,7 @@ def write_output_text(path: str | Path, text: str) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise unless the folder of an output file is there."""
+    """Raise unless the folder of an output file exists."""
     if not os.path.lexists(folder):
         raise UsageError(
             "there is no such folder", where=str(folder), fix="make it first"
@@ -75,7 +75,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Raise if something is there that assay did not write."""
+    """Raise if something exists there that assay did not write."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -117,7 +117,7 @@ def _write_stream(path: Path, write: Callable[[Path], T]) -> T:
 
 
 def _write_file(path: Path, write: Callable[[Path], T]) -> T:
-    """Write a draft beside the file, note its digest, then rename it."""
+    """Write a draft next to the file, record its digest, then rename it."""
     handle, draft = new_draft(path)
     os.close(handle)
     try:

@@ -1,9 +1,8 @@
 """Ownership: which folders a run may be written to, and which files in them belong to assay.
 
-A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The content
-decides whether a file is assay's, never the name alone: the format number in `run.json`, the
-checksums of journal lines,
-the journal that names a medium. Any other file is neither opened for writing nor removed.
+A run is written to a folder that is new, empty, or already a run; any other is refused before work begins. The
+content decides whether a file is assay's, never the name alone: the format number in `run.json`, the checksums of
+journal lines, the journal that names a medium. Any other file is neither opened for writing nor removed.
 """
 
 import json
@@ -25,7 +24,7 @@ NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
 VIEW_INDEX = b"assay view index "
-"""How the index that pages use begins; its version follows."""
+"""The beginning of the index that pages use. Its version follows."""
 _DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock|view\.index)\.[0-9a-f]{16}")
 _DRAFT_BEGINS = {
     "run.json": b'{\n  "format":',
@@ -102,7 +101,7 @@ def _foreign(path: Path) -> UsageError:
 
 
 def _holds_run(layout: Layout, names: list[str]) -> bool:
-    """Return True if a folder is a run, or what a run leaves if it is killed before it writes `run.json`."""
+    """Return True if a folder is a run, or has only files that a killed run leaves before it writes `run.json`."""
     if layout.manifest.exists():
         problem = manifest_problem(layout.manifest)
         if problem:
@@ -158,7 +157,7 @@ def is_journal(path: Path) -> bool:
 
 
 def _is_summary(layout: Layout) -> bool:
-    """Return True if a run wrote `summary.json`, changed since or not."""
+    """Return True if a run wrote `summary.json`, even if the file was changed later."""
     if layout.manifest.exists():
         manifest = json.loads(layout.manifest.read_bytes())
         if "summary" in manifest or manifest["status"] in FINISHED:

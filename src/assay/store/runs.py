@@ -44,7 +44,7 @@ from .signature import signed
 class View:
     """The samples and epochs that a summary counted.
 
-    The journal may hold more, for example of a run with another limit.
+    The journal may have more, for example from a run with another limit.
     """
 
     ids: frozenset[str] | None = None
@@ -52,7 +52,7 @@ class View:
     epochs: int = 0
     """0 means all."""
     rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """The number of rounds that count, for dialogues of which the journal holds more rounds."""
+    """Number of rounds that count, for dialogues of which the journal has more rounds."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -62,7 +62,7 @@ class View:
 
     @classmethod
     def from_plain(cls, entry: Mapping[str, Any]) -> "View":
-        """Build a view from an entry of `counted` in `summary.json`."""
+        """Return a view from an entry of `counted` in `summary.json`."""
         rounds = {(id, epoch): count for id, epoch, count in entry.get("rounds", ())}
         return cls(frozenset(entry["ids"]), entry["epochs"], rounds)
 
@@ -98,7 +98,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """Task and model of each cell that the journal holds."""
+        """Task and model of each pair in the journal."""
         return list(self.index.cells)
 
     @property
@@ -130,7 +130,7 @@ class RunReader:
 
     @cached_property
     def damage(self) -> tuple[str, ...]:
-        """Everything that differs from what the run left, one line each."""
+        """Everything that differs from the state at the end of the run, one line each."""
         manifest = self.manifest_if_any
         if is_vouched(manifest):
             # If the digest matches, damaged lines are those that the run itself met and repaired.
@@ -148,7 +148,7 @@ class RunReader:
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
-        """Return the damage for people, with the fix; for a run of the first version, that it cannot be checked."""
+        """Return the damage in words, with the fix; for a run of the first version, that it cannot be checked."""
         lines = [
             f"damaged: {line}; fix: `assay run` the same command again"
             for line in self.damage
@@ -258,7 +258,7 @@ class RunReader:
         return [self.index.output(answer) for answer in counted if answer is not None]
 
     def scorers(self, task: str, model: str) -> list[str]:
-        """Return the scorers with results that the last summary is about.
+        """Return the scorers with results in the last summary.
 
         The run may also have been scored by others.
         """
@@ -271,11 +271,10 @@ class RunReader:
     def sample_values(
         self, result: Result, model: str = ""
     ) -> tuple[dict[str, float], dict[str, Hashable]]:
-        """Return one value per sample id, and the group of samples each belongs to.
+        """Return one value per sample id, and the group to which each sample belongs.
 
-        The values are reduced as the result says, for its model or for `model`. The group is the
-        cluster, else the sample's
-        group, else the sample itself. Both are empty if the journal does not have the values.
+        The values are reduced as the result says, for its model or for `model`. The group is the cluster, else the
+        sample's group, else the sample itself. Both are empty if the journal does not have the values.
         """
         from ..summarizers.attempts import Attempts
         from ..summarizers.mean import UNREAD_LEFT_OUT
@@ -310,7 +309,7 @@ class RunReader:
         return data_frame(rows_of(self), COLUMNS)
 
     def is_counted(self, task: str, model: str) -> bool:
-        """Return True if the last summary is about this task × model. The journal may hold others."""
+        """Return True if the last summary has this task × model. The journal may have others."""
         cells = self._named_scorers()
         return not cells or (task, model) in cells
 

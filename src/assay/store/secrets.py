@@ -17,7 +17,7 @@ from ..core.secret_forms import forms_of, hidden_forms, json_forms
 from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
 
 _WORD = re.compile(r"[a-z_]+")
-"""A secret of this form stays in keys, where it is the name of a field or metric that readers need."""
+"""A secret of this form is kept in keys, where it is the name of a field or metric that readers need."""
 _WORDS = frozenset(
     {
         "output",
@@ -47,7 +47,7 @@ class Redactor:
         self._own, self._own_in_messages = secrets, in_messages
         self._has_echoed = False
         self.answers_changed = 0
-        """Number of answers that contained a secret and were written without it."""
+        """Number of answers that contained a secret, which was redacted."""
         self._prepare()
 
     @classmethod
@@ -173,7 +173,7 @@ class Redactor:
         return name
 
     def hide(self, error: Exception) -> None:
-        """Remove secrets from an error's message. Drop its cause if that shows one."""
+        """Remove secrets from an error's message. Drop its cause if that contains one."""
         if isinstance(error, AssayError):
             self._hide_lines(error)
         else:

@@ -36,7 +36,7 @@ def key_file() -> Path:
 
 
 def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest with the code that marks it as this user's own, or without one if there can be no key."""
+    """Return the manifest with the code that marks it as this user's own, or without a code if no key can be used."""
     bare = {name: value for name, value in manifest.items() if name != FIELD}
     try:
         return {**bare, FIELD: _code(bare, _made_key())}
@@ -45,7 +45,7 @@ def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def why_foreign(manifest: Mapping[str, Any]) -> str | None:
-    """Return why a run counts as another user's, or `None` for this user's own."""
+    """Return why a run counts as another user's; `None` for the user's own."""
     code = manifest.get(FIELD)
     if not isinstance(code, str):
         return f"it was not made by you, or before runs were signed{_lack()}"
@@ -60,7 +60,7 @@ def why_foreign(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _lack() -> str:
-    """Return the reason if runs cannot be signed at all, else an empty text."""
+    """Return why runs cannot be signed at all; empty if they can."""
     try:
         path = key_file()
     except NoKey as error:

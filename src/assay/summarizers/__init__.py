@@ -1,1 +1,1 @@
-"""Summarizers: the numbers of a run, made from its score records."""
+"""Summarizers: compute the numbers of a run from its score records."""

@@ -1,8 +1,7 @@
-"""Adapter for users' summarizers: `def summarize(records) -> dict` becomes one that gives results.
+"""Adapter for users' summarizers: `def summarize(records) -> dict` becomes one that returns results.
 
-A number is a result. A dictionary is one result for each number in it, with inner names joined by
-dots. Such results have
-no interval.
+A number is a result. A dictionary is one result for each number in it, with inner names joined by dots. Such
+results have no interval.
 """
 
 import inspect
@@ -30,7 +29,7 @@ from .units import reducer_flags, result_names
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """A user's summarizer, called with the arguments it takes. Its errors name it."""
+    """A user's summarizer, called with the arguments that it accepts. Its errors name it."""
 
     name: str
     function: Callable[..., Any]
@@ -138,7 +137,7 @@ class Adapted:
 def adapt_summarizer(thing: Any, name: str) -> Summarizer:
     """Return a user's object as a summarizer: a function of the records, or of the records and the context.
 
-    assay's own summarizers are returned unchanged: they have two parameters and give results.
+    assay's own summarizers are returned unchanged: they have two parameters and return results.
     """
     if not callable(thing) or inspect.isclass(thing):
         raise SummarizerError(
@@ -154,7 +153,7 @@ def adapt_summarizer(thing: Any, name: str) -> Summarizer:
 
 
 def _scale_of(thing: Any, name: str) -> ValueScale:
-    """Return the scale that a user's summarizer declares. Without `bounds` none are known."""
+    """Return the scale that a user's summarizer declares. Without `bounds`, no bounds are known."""
     scale = ValueScale.declared_by(thing, f"summarizer {name!r}")
     has_bounds = isinstance(getattr(thing, "bounds", None), (tuple, list))
     return scale if has_bounds else replace(scale, bounds=None)

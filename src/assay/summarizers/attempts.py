@@ -17,9 +17,8 @@ sample, and the sample stays the unit that is drawn.
   reducer is applied to the verdicts on the group.
 - A scorer of the whole set judges one set for each candidate of each epoch; its number is the mean over those sets.
 
-A request without an answer has lost as many answers as the first answered request gave. One that
-was refused as a whole
-has refused as many.
+A request without an answer has lost as many answers as the first answered request gave. One that was refused as a
+whole has refused as many.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ T = TypeVar("T")
 
 
 def pools(summarizer: T) -> T:
-    """Mark a summarizer for which every answer counts by itself, without a reducer."""
+    """Mark a summarizer for which every answer counts separately, without a reducer."""
     summarizer.pools = True  # type: ignore[attr-defined]
     return summarizer
 
@@ -42,7 +41,8 @@ def pools(summarizer: T) -> T:
 class Attempts(Sequence[ScoreRecord]):
     """Score records with one for each answer. They are created while reading, so that none stays in memory.
 
-    The epoch of each is the number of the attempt: repeats of a sample differ in it, like those of several requests.
+    The epoch of each is the number of the attempt, which distinguishes the answers to a sample like several
+    requests.
     """
 
     records: Iterable[ScoreRecord]
@@ -94,7 +94,7 @@ def _width(records: Iterable[ScoreRecord], default: int) -> int:
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:
-    """Yield each answer of one request."""
+    """Yield one record for each answer of a request."""
     first = record.epoch * max(width, len(record.candidates))
     details = record.details
     for index, number in enumerate(record.candidates):

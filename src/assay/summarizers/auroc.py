@@ -1,8 +1,8 @@
 """Area under the ROC curve: the probability that a positive sample is ranked above a negative one.
 
-The rank is `details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if none
-could be read. Of several answers to a sample it is the mean. If no answer could be read, the result has no value. Ties
-count half. The standard error is DeLong's; samples are taken as independent.
+The rank is `details["score"]` if a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one if
+none could be read. Of several answers to a sample it is the mean. If no answer could be read, the result has no
+value. Ties count half. The standard error is DeLong's; samples are assumed to be independent.
 """
 
 import math
@@ -25,7 +25,7 @@ from .units import lacking_flags, result_names, unresolved_flags
 @summarizers.register("auroc")
 @pools
 def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """Yield one result, 0 to 1; 0.5 is chance."""
+    """Yield one result between 0 and 1; 0.5 is chance."""
     scores: dict[str, list[float]] = {}
     golds: dict[str, bool] = {}
     lacking = 0
@@ -99,13 +99,13 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
         for _, placements in parts
     ]
     base = 1 / (1 / len(yes) + 1 / len(no))
-    seen = variance**2 / math.fsum(
+    units_seen = variance**2 / math.fsum(
         part**2 / units for (part, _), units in zip(parts, effective_units, strict=True)
     )
     spread = Spread(
         variance,
         base=base,
-        seen=seen,
+        seen=units_seen,
         df=variance**2
         / math.fsum(part**2 / (len(placements) - 1) for part, placements in parts),
     )
@@ -124,7 +124,7 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
 
 
 def _midranks(values: "Floats") -> "Floats":
-    """Return ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1. Equal values share the mean of their ranks."""
     import numpy as np
 
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -1,8 +1,10 @@
 """Breakdowns: a small result for each value of each tag, and the macro and micro mean over them."""
 
+import math
+import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core import Result
@@ -11,7 +13,35 @@ from .table import Table
 from .units import Units, estimate_weighted
 
 MAX_GROUPS = 1000
-"""A tag with more values than this is a name, not a breakdown. It is counted and left out."""
+"""A tag with more values than this is an identifier, not a breakdown. It is counted and left out."""
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """Return the values of a tag in the order of people: 100 before 1600, `step 2` before `step 10`."""
+    distinct = list(values)
+    numbers: dict[str, float] = {}
+    for value in distinct:
+        number = _as_number(value)
+        if number is not None:
+            numbers[value] = number
+    if len(numbers) == len(distinct):
+        return sorted(distinct, key=lambda value: (numbers[value], value))
+    return sorted(distinct, key=lambda value: (_by_digits(value), value))
+
+
+def _as_number(value: str) -> float | None:
+    """Return the finite number that a value spells, or None."""
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _by_digits(value: str) -> list[tuple[str, int]]:
+    """Return the text before each run of digits, with their number."""
+    runs = re.findall(r"([^0-9]*)([0-9]*)", value)
+    return [(text, int(digits) if digits else -1) for text, digits in runs]
 
 
 def break_down(
@@ -39,7 +69,7 @@ def break_down(
             continue
         estimates: list[Estimate] = []
         groups[name] = {}
-        for value in sorted(members):
+        for value in in_order(members):
             codes = members[value]
             numbers = _joined([values[code] for code in codes])
             counts: Counter[str] = Counter()
@@ -87,7 +117,7 @@ def break_down(
 def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
     """Return an estimate as the fields of a result, with a flag if its interval is unreliable.
 
-    Without an interval the standard error is left out too, since it would be 0.
+    Without an interval the standard error is left out as well, since it would be 0.
     """
     if estimate.low is None or estimate.high is None:
         ci = None
@@ -151,7 +181,7 @@ def _by_tag_set(
 def _distributed(
     numbers: Sequence[Any], tag_sets: Sequence[int], count: int, typecode: str
 ) -> list["array[Any]"]:
-    """Return `count` arrays: the numbers of each set of tags."""
+    """Return `count` arrays with the numbers of each set of tags."""
     parts: list[array[Any]] = [array(typecode) for _ in range(count)]
     for tag_set, number in zip(tag_sets, numbers, strict=True):
         parts[tag_set].append(number)

@@ -1,8 +1,8 @@
-"""Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, as coco-caption computes them.
+"""Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, computed as in coco-caption.
 
-CIDEr is its CIDEr-D: n-grams weighted by how few images of the *run* mention them, clipped counts, a penalty for
-different lengths, times 10. On a part of a data set it is therefore another metric. The interval keeps those weights
-fixed.
+Its CIDEr is CIDEr-D: n-grams weighted by how few images of the *run* mention them, clipped counts, a penalty for
+different lengths, times 10. On a part of a data set it is therefore a different metric. The interval keeps these
+weights fixed.
 """
 
 import math
@@ -93,7 +93,7 @@ class Idf:
         self.frequency = frequency
 
     def __call__(self, gram: Gram) -> float:
-        """Return log(images / images that have it); an n-gram in no reference counts as if in one."""
+        """Return log(images / images that have it). An n-gram in no reference counts as if it were in one."""
         return self.most - math.log(max(1, self.frequency[gram]))
 
 

@@ -1,8 +1,7 @@
-"""CORE-MM's score of 100: grades from 0 to 1, those of highly complex questions counted twice.
+"""CORE-MM's score in percent: grades from 0 to 1, with those of highly complex questions counted twice.
 
-(sum of the moderate ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of
-high ones), overall and
-for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
+(sum of the moderate ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of high ones), overall
+and for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +20,9 @@ SCALE = (0.0, 100.0)
 def core_mm(
     records: Sequence[ScoreRecord], context: SummaryContext
 ) -> Iterator[Result]:
-    """Yield the weighted mean of 100.
+    """Yield the weighted mean in percent.
 
-    A sample whose tag `complexity` is neither of the two counts once, and the details count such samples.
+    A sample whose tag `complexity` has neither value counts once, and the details count such samples.
     """
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)
     details = {"complexity_unknown": unknown} if unknown else {}

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import EMPTY, UNRESOLVED, WITH_VALUE, Result, ScoreRecord, SummaryContext
-from .breakdown import MAX_GROUPS, interval_of
+from .breakdown import MAX_GROUPS, in_order, interval_of
 from .recipes import Recipe
 from .statistics import jackknife, ratio_estimate
 from .statistics.estimate import Ends, Floats
 from .units import lacking_flags, result_names, unresolved_flags
 
 Counts = Callable[[ScoreRecord], Sequence[float] | None]
-"""Returns a value times its weight, and the weight; `None` for an answer that has none."""
+"""Returns a value times its weight, and the weight; `None` for an answer without counts."""
 
 
 @dataclass(slots=True)
@@ -29,13 +29,13 @@ class Pool:
     counts: "array[float]" = field(default_factory=lambda: array("d"))
     """The counts of all answers, one after the other."""
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster of each answer, else its sample: all answers to one sample are drawn together."""
+    """The cluster or the sample of each answer. All answers to one sample are drawn together."""
     scored: "array[int]" = field(default_factory=lambda: array("L"))
-    """The numbers of the answers that could be read."""
+    """Indices of the answers that could be read."""
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0
     groups: dict[str, dict[str, "array[int]"]] = field(default_factory=dict)
-    """The numbers of the answers with each tag and value."""
+    """Indices of the answers with each tag and value."""
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
@@ -74,9 +74,9 @@ class Pool:
         else:
             self.units.append(2 * sample + 1)
         for name, value in record.tags.items():
-            self.groups.setdefault(name, {}).setdefault(value, array("L")).append(
-                number
-            )
+            parts = self.groups.setdefault(name, {})
+            members = parts.setdefault(value, array("L"))
+            members.append(number)
 
     def table(self) -> "Floats":
         """Return one row of counts for each answer."""
@@ -87,10 +87,9 @@ class Pool:
     def ratio(self, rows: Sequence[int]) -> float | None:
         """Return the sum of the first counts of some answers over that of their second; `None` if the latter is 0."""
         width = len(self.counts) // max(1, len(self.units))
-        above, below = (
-            math.fsum(self.counts[row * width + column] for row in rows)
-            for column in (0, 1)
-        )
+        starts = [row * width for row in rows]
+        above = math.fsum(self.counts[start] for start in starts)
+        below = math.fsum(self.counts[start + 1] for start in starts)
         return above / below if below else None
 
     def result(
@@ -111,29 +110,29 @@ class Pool:
             }
         table = self.table()
 
-        def made(rows: Sequence[int], flags: Sequence[str] = ()) -> dict[str, Any]:
+        def fields_of(rows: Sequence[int], flags: Sequence[str] = ()) -> dict[str, Any]:
             n = len({self.sample_of[row] for row in rows})
-            units = [self.units[row] for row in rows]
-            is_joint = any(unit % 2 == 0 for unit in units) or len(set(units)) < len(
-                units
-            )
-            return {
-                "n": n,
-                **_estimate(
-                    table[rows], recipe, ends, units if is_joint else None, flags
-                ),
-            }
+            units = self._joint_units(rows)
+            return {"n": n, **_estimate(table[rows], recipe, ends, units, flags)}
 
-        groups = {
-            name: {
-                value: Result(n_expected=None, **common, **made(rows))
-                for value, rows in sorted(parts.items())
-            }
-            for name, parts in self.groups.items()
-            if len(parts)
-            <= MAX_GROUPS  # with more values a tag is a name, not a breakdown
-        }
-        return {**made(range(len(self.units)), flags), "groups": groups}
+        groups: dict[str, dict[str, Result]] = {}
+        for name, parts in self.groups.items():
+            # With more values a tag is a name, not a breakdown.
+            if len(parts) > MAX_GROUPS:
+                continue
+            groups[name] = {}
+            for value in in_order(parts):
+                fields = fields_of(parts[value])
+                groups[name][value] = Result(n_expected=None, **common, **fields)
+        everything = range(len(self.units))
+        return {**fields_of(everything, flags), "groups": groups}
+
+    def _joint_units(self, rows: Sequence[int]) -> list[int] | None:
+        """Return the unit of each answer, or None if every answer is a unit of its own."""
+        units = [self.units[row] for row in rows]
+        has_clusters = any(unit % 2 == 0 for unit in units)
+        has_repeats = len(set(units)) < len(units)
+        return units if has_clusters or has_repeats else None
 
 
 def corpus_result(
@@ -147,17 +146,23 @@ def corpus_result(
     ends: Ends | None = None,
     flags: Sequence[str] = (),
 ) -> Result:
-    """Return the value over all answers that have counts, with its interval. A flag counts those without.
+    """Return the value over all answers that have counts, with its interval. A flag counts the others.
 
-    A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one unit
-    each. Without clusters the sample is the unit, so that all answers to it stay together.
+    A recipe has its formula and its scale; other counts are those of a mean between `ends`. Clusters count as one
+    unit each. Without clusters the sample is the unit, so that all answers to it stay together.
     """
-    recipe = source if isinstance(source, Recipe) else None
-    pool = Pool.of(records, source.read if isinstance(source, Recipe) else source)
-    common = result_names(context, metric, higher_is_better=higher_is_better)
-    fields = pool.result(common, recipe, ends if recipe is None else recipe.ends, flags)
-    if recipe is not None:
+    recipe: Recipe | None = None
+    read: Counts
+    if isinstance(source, Recipe):
+        recipe = source
+        read = recipe.read
+        ends = recipe.ends
         details = {**details, "recipe": recipe.to_plain()}
+    else:
+        read = source
+    pool = Pool.of(records, read)
+    common = result_names(context, metric, higher_is_better=higher_is_better)
+    fields = pool.result(common, recipe, ends, flags)
     outcomes = dict(pool.outcomes)
     return Result(
         **common,

@@ -1,4 +1,4 @@
-"""Records and contexts made from others: how a summarizer passes changed records to the mean."""
+"""Records and contexts derived from others: how a summarizer passes changed records to the mean."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def number_of(
 def verdict(
     first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str
 ) -> ScoreRecord:
-    """Return the record of a new unit, with the tags and the cluster of the first record it was made from."""
+    """Return the record of a new unit, with the tags and the cluster of the first of its records."""
     return ScoreRecord(
         first.task,
         first.model,
@@ -55,5 +55,5 @@ def verdict(
 def mean_of_units(
     table: Table, metric: str, context: SummaryContext, reducer: str = "mean"
 ) -> Result:
-    """Return the mean of derived units. How many were expected is not known."""
+    """Return the mean of derived units. The expected number of units is unknown."""
     return mean_of(table, metric, replace(context, n_expected=None), reducer)

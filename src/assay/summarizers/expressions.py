@@ -20,7 +20,7 @@ ROUNDS = "rounds"
 
 
 def _flatten(values: Sequence[Any]) -> list[Any]:
-    """Return the arguments of a function, lists among them taken apart."""
+    """Return the arguments of a function with lists among them flattened."""
     numbers: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -90,11 +90,15 @@ class Expression:
 
         A text in backquotes is one name, whatever its characters: `` `wer[none].S` ``.
         """
-        quoted = _QUOTED_NAME.fullmatch(text)
-        if quoted is not None:
-            return cls(text, ast.Name(id=quoted[1]))
+        quoted: dict[str, str] = {}
+
+        def stand_in(name: re.Match[str]) -> str:
+            quoted[f"quoted_name_{len(quoted)}"] = name[1]
+            return f" quoted_name_{len(quoted) - 1} "
+
+        plain = _QUOTED_NAME.sub(stand_in, text)
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(plain.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:
             raise UsageError(
                 f"{text!r} is not an arithmetic expression",
@@ -102,6 +106,9 @@ class Expression:
                 fix="as in: 2 * correct / (asked + attempted)",
             ) from error
         _check(tree, text, where)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                node.id = quoted.get(node.id, node.id)
         return cls(text, tree)
 
     def names(self) -> list[str]:
@@ -109,7 +116,7 @@ class Expression:
         return list(dict.fromkeys(_names(self.tree)))
 
     def evaluate(self, lookup: Lookup) -> Any:
-        """Return its value; `lookup` gives the value of each name."""
+        """Return its value. `lookup` returns the value of each name."""
         return _evaluate(self.tree, lookup)
 
     def linear_weights(self, names: Sequence[str]) -> list[float] | None:
@@ -132,7 +139,7 @@ class Expression:
 
 
 def _only(name: str) -> Lookup:
-    """Return a lookup that gives 1 for one name and 0 for all others."""
+    """Return a lookup that returns 1 for one name and 0 for all others."""
     return lambda other: float(other == name)
 
 

@@ -4,11 +4,12 @@ Each count is a sum over all answers. The metric is a formula of these sums. So 
 cluster, is left out in turn), a paired comparison between runs, and a value for each tag, like every shipped metric.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import (
+    COUNTED_AS_ZERO,
     Result,
     ScoreRecord,
     SummarizerError,
@@ -16,12 +17,13 @@ from ..core import (
     UsageError,
     nearest,
 )
+from ..core.plural import plural
 from ..registry import summarizers
 from .corpus import Pool
 from .expressions import Expression
 from .mean import unread_value
 from .recipes import Reading, Recipe
-from .record_numbers import ROUNDS, names_in, together
+from .record_numbers import ROUNDS, names_in, number_named, together
 from .statistics.estimate import Ends
 from .units import result_names
 
@@ -29,27 +31,31 @@ Count = str | int | float | Sequence[str]
 WHERE = "summarizer 'formula'"
 
 
+class UnknownCount(SummarizerError):
+    """A formula uses a name that no scorer gave."""
+
+
 @summarizers.register("formula")
 @dataclass(frozen=True, slots=True)
 class Formula:
     """A number computed from named counts, each of them summed over all answers.
 
-    A count is an expression of what scorers said of one answer: their values and the numbers in their `details`. `1`
+    A count is an expression of the values that scorers gave one answer and the numbers in their `details`. `1`
     counts answers. `rounds` are the values of all rounds of a dialogue: `min(rounds)` is the worst. With several
-    scorers, `SCORER.NAME` tells them apart, and one formula may use several.
+    scorers, `SCORER.NAME` names one of them, and one formula may use several.
 
-    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1,
-    "attempted": "is_correct + is_incorrect"}, bounds=(0, 1))`
+    Example: `Formula("f1", "2 * correct / (asked + attempted)", {"correct": "is_correct", "asked": 1, "attempted":
+    "is_correct + is_incorrect"}, bounds=(0, 1))`
     """
 
     metric: str
     """The name of the number."""
     value: str
-    """The formula, of the names in `counts`."""
+    """The formula, an expression of the names in `counts`."""
     counts: Mapping[str, Count]
-    """For each name what is summed: an expression, or a list of names to add."""
+    """For each name, the expression that is summed, or a list of names to add."""
     bounds: Sequence[float | None] | None = None
-    """The lowest and the highest value of the number; a highest of None is open."""
+    """The lowest and the highest value of the number. A highest value of None is open."""
     higher_is_better: bool = True
     pools: ClassVar[bool] = True
     applies_weights: ClassVar[bool] = True
@@ -77,13 +83,13 @@ class Formula:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """Yield the number, once for each scorer that has all names; once for all if only several have them."""
+        """Yield the number, once for each scorer that has all names; once in total if no single one has."""
         reading = self._reading(records, context)
         if reading is None:
             return
-        source: Iterable[ScoreRecord] = records
+        source = records
         if reading.is_joint:
-            source = together(context.beside)
+            source = list(together(context.beside))
         recipe = self._recipe(reading)
         pool = Pool.of(source, recipe.read)
         common = result_names(
@@ -95,7 +101,7 @@ class Formula:
             details["scale"] = list(ends)
         yield Result(
             **common,
-            **pool.result(common, recipe, ends),
+            **pool.result(common, recipe, ends, self._flags(source)),
             n_expected=context.n_expected,
             outcomes=dict(pool.outcomes),
             details=details,
@@ -118,7 +124,7 @@ class Formula:
     def _reading(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Reading | None:
-        """Return how counts are read here; None if another scorer's records are the ones to read."""
+        """Return how counts are read here; None if they are read from another scorer's records."""
         unread = unread_value((), context)
         needed = self._needed()
         own_names = names_in(records)
@@ -137,7 +143,7 @@ class Formula:
                 fix = f"did you mean {close!r}?"
             else:
                 fix = f"known names: {listed}"
-            raise SummarizerError(
+            raise UnknownCount(
                 f"no scorer gave {missing[0]!r}",
                 where=f"{WHERE}, metric {self.metric!r}",
                 fix=fix,
@@ -145,6 +151,24 @@ class Formula:
         if _is_first(context):
             return Reading(unread, is_joint=True)
         return None
+
+    def _flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
+        """Return a flag for answers that could not be read and lack counts from `details`."""
+        in_values: set[str] = set()
+        for record in records:
+            prefix = f"{record.scorer}."
+            for name in record.values:
+                in_values.update((name, name.removeprefix(prefix)))
+        in_details = self._needed() - in_values
+        lacking = 0
+        for record in records:
+            if record.outcome not in COUNTED_AS_ZERO:
+                continue
+            numbers = [number_named(record, name) for name in in_details]
+            lacking += None in numbers
+        if not lacking:
+            return ()
+        return (f"{plural(lacking, 'unread answer')} without counts",)
 
     def _needed(self) -> set[str]:
         """Return the names that the counts read from records."""
@@ -166,6 +190,12 @@ class Formula:
             if isinstance(count, (str, int, float)):
                 members.append([str(count)])
                 continue
+            if not isinstance(count, Sequence):
+                raise UsageError(
+                    f"count {name!r} is no expression: {count!r}",
+                    where=WHERE,
+                    fix="in YAML put an expression with a comma into quotes",
+                )
             # The entries of a list are names as they are, not expressions.
             members.append([f"`{entry}`" for entry in count])
             if not members[-1]:
@@ -190,5 +220,5 @@ class Formula:
 
 
 def _is_first(context: SummaryContext) -> bool:
-    """Return True for the first scorer of the task: a formula of several is computed there."""
+    """Return True for the first scorer of the task, for which a formula of several scorers is computed."""
     return next(iter(context.beside), context.scorer) == context.scorer

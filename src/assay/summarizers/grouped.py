@@ -1,8 +1,7 @@
 """Samples judged together: a group is right only if all of its samples are.
 
-Examples are rotations of one question, or both questions of an image. A group that lacks a verdict,
-or a sample it should
-have, is unresolved and flagged; the rest of it does not count as a smaller group.
+Examples are rotations of one question, or both questions about an image. A group is unresolved and flagged if a
+verdict or an expected sample is missing; the rest of it does not count as a smaller group.
 """
 
 from collections import Counter
@@ -27,7 +26,7 @@ class _Group:
     expected: int | None = None
     """How many samples it should have."""
     numbers: dict[str, float] = field(default_factory=dict)
-    """The worst value of each metric among the samples."""
+    """The worst value of each metric among its samples."""
     judged: Counter[str] = field(default_factory=Counter)
     """How many samples have a value, for each metric."""
 
@@ -38,11 +37,10 @@ class Grouped:
     """The share of groups with all samples right, and the mean over samples in addition."""
 
     expected_size: int | str | None = None
-    """How many samples a group must have, or the detail of a score that has the number.
+    """Number of samples that a group must have, or the detail of a score with that number.
 
-    `options` is such a detail, if a question is asked once for each rotation of its options. A
-    group of another size is
-    incomplete. By default any size is right.
+    `options` is such a detail, if a question is asked once for each rotation of its options. A group of another
+    size is incomplete. By default any size is accepted.
     """
     label: str = "grouped"
     """Added to the name of the metric: `exact_match.grouped`."""
@@ -50,7 +48,7 @@ class Grouped:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """Yield `metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
+        """Yield `metric.grouped` over the groups, then `metric` over the samples, clustered by group."""
         reducer = reducer_of(context)
         samples = read_table(Derived(lambda: _clustered_by_group(records)))
         metrics = samples.names(context.scorer)
@@ -127,7 +125,10 @@ def _read_groups(
 
 
 def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]:
-    """Yield the records, with the group as cluster of samples without one, since a group is right or wrong together."""
+    """Yield the records.
+
+    Samples without a cluster get their group as cluster, because it is right or wrong together.
+    """
     for record in records:
         if record.cluster is None and record.group is not None:
             yield replace(record, cluster=record.group)

@@ -1,4 +1,4 @@
-"""Accuracy over instructions: the verdicts of all prompts pooled, each instruction counting once.
+"""Accuracy over instructions: the verdicts of all prompts pooled, with each instruction counting once.
 
 A mean over prompts would count the only instruction of a prompt three times as much as one of three.
 """
@@ -49,14 +49,15 @@ def instructions(
 def _by_kind(records: Sequence[ScoreRecord], way: str) -> dict[str, list[float]]:
     """Return the verdicts on each kind of instruction; of several answers to a prompt, the mean over them."""
     repeats: defaultdict[_Instruction, list[float]] = defaultdict(list)
+    field = f"each_{way}"
     for record in records:
-        verdicts = record.details.get(f"each_{way}", ())
+        verdicts = record.details.get(field, ())
         for number, (kind, verdict) in enumerate(verdicts):
             instruction = (kind, record.id, number)
             numbers = repeats[instruction]
             numbers.append(float(verdict))
-    means: defaultdict[str, list[float]] = defaultdict(list)
 
+    means: defaultdict[str, list[float]] = defaultdict(list)
     for instruction, numbers in repeats.items():
         kind = instruction[0]
         mean = fsum(numbers) / len(numbers)

@@ -30,7 +30,7 @@ class _Vote:
     first: ScoreRecord
     ballots: Counter[str] = field(default_factory=Counter)
     verdicts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """All values of each metric by answer: a judge may grade the same answer differently."""
+    """All values of each metric by answer, because a judge may grade the same answer differently."""
     unread: int = 0
 
     def leaders(self) -> list[str]:
@@ -44,9 +44,9 @@ class _Vote:
 class Majority:
     """The mean over questions of the verdict on the most frequent answer of all candidates and epochs.
 
-    An answer that could not be read does not vote; a question with no other answer is wrong. A tie
-    counts as the mean of the
-    verdicts that tied, and the details count ties. Verdicts that differ on the same answer count as their mean.
+    An answer that could not be read does not vote; a question with no other answer is wrong. A tie counts as the
+    mean of the tied verdicts, and the details count ties. Different verdicts on the same answer count as their
+    mean.
     """
 
     def __call__(
@@ -109,7 +109,7 @@ def _verdict(
     metric: str,
     name: str,
 ) -> ScoreRecord:
-    """Return a record with the mean verdict on the answers that lead."""
+    """Return a record with the mean verdict on the answers with the most votes."""
     value_lists = []
     for answer in vote.leaders():
         verdicts = vote.verdicts[answer]

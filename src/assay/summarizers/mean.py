@@ -1,8 +1,8 @@
-"""The mean of every metric of a scorer: what a task reports by default.
+"""The mean of every metric of a scorer, which a task reports by default.
 
-Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is not
-known they are left out. Samples without a verdict leave the denominator; `bounds` has the values that the mean could
-have with them.
+Answers that could not be read count as the worst value of the scale, which is 0 for most. If the worst value is
+unknown, they are left out. Samples without a verdict leave the denominator; `bounds` has the lowest and highest
+mean that are possible with them.
 """
 
 import math
@@ -133,7 +133,7 @@ def _expected(
 ) -> int | None:
     """Return how many samples a metric has.
 
-    A dialogue without a third round is not missing in the mean of `round_3`.
+    A dialogue without a third round does not count as missing in the mean of `round_3`.
     """
     if context.n_expected is None or not _ROUND.search(metric):
         return context.n_expected
@@ -150,7 +150,7 @@ def _expected(
 def known_bounds(
     cells: Sequence[float], context: SummaryContext
 ) -> tuple[float, float] | None:
-    """Return the worst and the best value of a metric; `None` if not known, or if a value is outside of them."""
+    """Return the worst and the best value of a metric; `None` if they are unknown, or if a value is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -163,7 +163,7 @@ def known_bounds(
 
 
 def unread_value(scored: Sequence[float], context: SummaryContext) -> float | None:
-    """Return the value of an answer that could not be read; `None` if the worst value is not known."""
+    """Return the value of an answer that could not be read; `None` if the worst value is unknown."""
     ends = known_bounds(scored, context)
     if ends is not None:
         return ends[0]
@@ -186,7 +186,7 @@ def _parsed_value(
 
 
 def _weight_details(weights: Sequence[float]) -> dict[str, float]:
-    """Return the sum of the weights, and how many samples of equal weight would be as certain."""
+    """Return the sum of the weights, and the number of equally weighted samples with the same certainty."""
     total = math.fsum(weights)
     squares = math.fsum(weight * weight for weight in weights)
     return {"sum": total, "effective_samples": total * total / squares}

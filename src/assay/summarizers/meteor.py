@@ -24,9 +24,8 @@ def meteor(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[
 def corpus_meteor_from(sums: "Floats") -> "Floats":
     """Return METEOR of each row of sums.
 
-    A row has the words and the function words of both sides; for each of four stages the content
-    words and the function
-    words matched on both sides; the number of chunks; the words matched on both sides.
+    A row has the words and the function words of both sides; for each of four stages the content words and the
+    function words matched on both sides; the number of chunks; the words matched on both sides.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""MM-Vet's table: means of 100 by capability, by combination of capabilities, and overall."""
+"""MM-Vet's table: means in percent by capability, by combination of capabilities, and overall."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
 @summarizers.register("mmvet")
 @dataclass(frozen=True)
 class MmVet:
-    """The overall mean of 100, with one line for each capability and one for each combination of several."""
+    """The overall mean in percent, with one line for each capability and one for each combination of several."""
 
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext

@@ -1,7 +1,7 @@
-"""Questions that count together: MME's two of an image, HallusionBench's variants of a question and of a figure.
+"""Questions that count together: MME's two per image, HallusionBench's variants of a question and of a figure.
 
-MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right; perception is
-the sum of ten categories, cognition of four. The image is the sample's group, else its cluster.
+MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right; perception
+is the sum of ten categories, cognition of four. The image is the sample's group, else its cluster.
 """
 
 import math
@@ -117,7 +117,7 @@ class Mme:
     def _by_image(
         self, records: Sequence[ScoreRecord], counted: Counting, reducer: str
     ) -> tuple[list[Row], list[str]]:
-        """Return a row for each image: questions right, questions, images with all right, images; and flags."""
+        """Return a row for each image: right questions, questions, 1 if all are right, 1; and flags."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             image = record.group if record.group is not None else record.cluster
@@ -181,7 +181,7 @@ def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]
 def _reduced(
     units: Sequence[Sequence[float | None]], reducer: str
 ) -> list[float | None]:
-    """Return the one value of each unit; `None` if too many values are missing."""
+    """Return a single value for each unit; `None` if too many values are missing."""
     result = []
     for values in units:
         numbers = [value for value in values if value is not None]
@@ -226,14 +226,14 @@ def _category(record: ScoreRecord, tag: str) -> str:
 class HallusionBench:
     """aAcc of single questions, qAcc of questions with all their figures, fAcc of figures with all their questions.
 
-    The samples carry tags that name the set, the figure and the question. What belongs to one set is drawn together.
+    The samples have tags that name the set, the figure and the question. Samples of one set are drawn together.
     """
 
     set: tuple[str, ...] = ("l2-category", "set_id")
     figure: str = "figure_id"
     question: str = "question_id"
     figureless: tuple[str, str] | None = None
-    """The category and the figure's number of questions that show no figure.
+    """The category and the figure number of questions without a figure.
 
     They are left out of fAcc, as in the official script; VLMEvalKit counts them as a figure.
     """
@@ -269,8 +269,8 @@ def _share_all_right(
 ) -> Result:
     """Return the share of groups with all samples right.
 
-    `by` names the tags of a group, `None` takes each sample by itself; `unit` names the tags of
-    units drawn as a whole.
+    `by` names the tags of a group, `None` means single samples; `unit` names the tags of units that are drawn as a
+    whole.
     """
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:

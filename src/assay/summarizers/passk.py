@@ -154,5 +154,5 @@ def _questions(
 
 
 def _bare(record: ScoreRecord) -> ScoreRecord:
-    """Return the record without the parts that only its own scorer needs, to save memory."""
+    """Return the record without parts that only its own scorer needs, to save memory."""
     return verdict(record, record.id, "", None, record.outcome)

@@ -17,8 +17,8 @@ def perplexity(
 ) -> Iterator[Result]:
     """Yield perplexity by word, by byte and by token, and bits per byte.
 
-    Perplexity by token can be compared only between models with the same tokenizer. It is left out if tokens were not
-    counted.
+    Perplexity by token can be compared only between models with the same tokenizer. It is left out if tokens were
+    not counted.
     """
     for name, unit in (
         ("word_perplexity", "words"),

@@ -1,7 +1,7 @@
 """DPG-Bench over a run: by image, by question, and by category of question.
 
-The benchmark's own number is the mean over images; some systems print the mean over all questions under the same name.
-Both are given. Categories count answers as given, without regard to parents, as in the official script.
+The benchmark's own number is the mean over images; some systems report the mean over all questions under the same
+name. Both are computed. Categories count answers without considering parents, as in the official script.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """Recipes: how a corpus metric is computed from the counts of its samples, as plain data in a result.
 
-A recipe names a formula and the members of `details` it sums. With it two runs can be compared on
-the same samples long
-after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error rate.
+A recipe names a formula and the members of `details` that it sums. With it, two runs can be compared on the same
+samples long after they were summarized: `{"formula": "ratio", "counts": [["S", "D", "I"], ["N"]]}` is a word error
+rate.
 """
 
 import math
@@ -85,9 +85,9 @@ class Recipe:
 
     formula: str
     counts: str | Sequence[Sequence[str]]
-    """A member of `details` that has all counts; or for each count the members that are added up."""
+    """A member of `details` that has all counts; or for each count the members to add."""
     weights: Sequence[Sequence[float]] | None = None
-    """How the counts are added up to the sums of a ratio, one row for each sum; by default unchanged."""
+    """How the counts are added to the sums of a ratio, one row for each sum; by default unchanged."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reading: Reading | None = None
     """Set for a user's formula: `counts` are then expressions."""
@@ -99,7 +99,7 @@ class Recipe:
 
     @property
     def is_share(self) -> bool:
-        """True for a mean between two ends: its first sum over its second."""
+        """True for a mean between two ends: its first sum divided by its second."""
         return self.formula == "share"
 
     def read(self, record: ScoreRecord) -> Sequence[float] | None:
@@ -149,7 +149,7 @@ class Recipe:
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Recipe | None":
-        """Return the recipe of a result; `None` if it has none that is known."""
+        """Return the recipe of a result; `None` if it has none, or an unknown one."""
         if (
             not isinstance(plain, Mapping)
             or plain.get("formula") not in SCALES
@@ -166,7 +166,7 @@ class Recipe:
 
 
 def _formula(name: str, **options: Any) -> Formula:
-    """Return the formula of that name. The imports are here because those modules import this one."""
+    """Return the formula with a name. The imports are here because those modules import this one."""
     from .caption import bleu_from
     from .meteor import corpus_meteor_from
     from .perplexity import bits_from, perplexity_from
@@ -216,7 +216,7 @@ def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
 
 
 ONE = "1"
-"""Counts every answer once, in place of a member of `details`."""
+"""Counts every answer once, instead of naming a member of `details`."""
 
 
 def _listed(names: Any) -> Any:

@@ -60,9 +60,9 @@ def names_in(records: Iterable[ScoreRecord]) -> set[str]:
 
 
 def together(beside: Mapping[str, Sequence[ScoreRecord]]) -> Iterator[ScoreRecord]:
-    """Yield one record for each answer, with the numbers of all scorers; those of the first scorer need no prefix.
+    """Yield one record for each answer, with the numbers of all scorers. Those of the first scorer need no prefix.
 
-    An answer that one of the scorers gave no verdict is unresolved.
+    An answer without a verdict from one of the scorers is unresolved.
     """
     joined: dict[tuple[str, int], ScoreRecord] = {}
     for records in beside.values():

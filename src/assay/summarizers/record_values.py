@@ -1,8 +1,7 @@
 """The values of score records for a user's summarizer: every record has every name.
 
-Names are `SCORER.NAME`; the short `NAME` works too. A record that could not be read, and one
-without a verdict, has the
-worst value under every name, so that a plain sum over records never fails. `record.outcome` distinguishes them.
+Names are `SCORER.NAME`; the short `NAME` works, too. A record that could not be read, or that has no verdict, has
+the worst value under every name, so that a plain sum over records never fails. `record.outcome` distinguishes them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +58,7 @@ class FilledRecords(Sequence[ScoreRecord]):
     def of(
         cls, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> "FilledRecords":
-        """Wrap records; the names are those of the records that were scored, and those the scorer declares."""
+        """Return wrapped records. The names are those of the scored records and those that the scorer declares."""
         scale = context.scale or ValueScale(context.higher_is_better, context.bounds)
         names = dict.fromkeys(f"{context.scorer}.{name}" for name in scale.names)
         for record in records:

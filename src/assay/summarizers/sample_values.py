@@ -1,4 +1,4 @@
-"""One value for each sample, in the order of the samples: the values that a mean is computed from."""
+"""One value for each sample, in the order of the samples: the values from which a mean is computed."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
@@ -29,11 +29,10 @@ def value_reader(metric: str, unread: float | None) -> ValueOf:
 def values_by_sample(
     records: Iterable[ScoreRecord], value_of: ValueOf, reducer: str = "mean"
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
-    """Return one value for each sample id, its answers reduced, and the cluster of each.
+    """Return one value for each sample id, with its answers reduced, and the cluster of each.
 
-    The cluster is the record's own, else its group; a sample with neither is a cluster of its own.
-    Raises `ValueError` for
-    a reducer that the answers do not fit.
+    The cluster is the record's own, else its group; otherwise a sample is a separate cluster. Raise `ValueError` if
+    a reducer cannot be applied to the answers.
     """
     values: dict[str, float] = {}
     repeats: dict[str, list[float]] = {}

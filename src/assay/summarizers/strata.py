@@ -17,7 +17,7 @@ from ..core import (
     ScoreRecord,
     SummaryContext,
 )
-from .breakdown import interval_of
+from .breakdown import in_order, interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
 from .sample_values import values_by_sample
 from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
@@ -30,7 +30,7 @@ Row = tuple[str, Hashable, Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The value with which each record of a run counts."""
+    """Returns the value with which each record of a run counts."""
 
     unread: float | None
     """The value of an answer that could not be read; `None` if the worst value is not known."""
@@ -70,8 +70,8 @@ class Counting:
 class OneEach:
     """Counts each sample once in sums over samples.
 
-    Its first answer adds the one value that its answers are reduced to. The other answers add nothing, however often a
-    sample was asked.
+    The first answer to a sample contributes the value to which all its answers are reduced. The other answers
+    contribute nothing, however often the sample was asked.
     """
 
     def __init__(
@@ -128,11 +128,9 @@ def grouped_result(
 ) -> Result:
     """Return the value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each.
-    `counted` says which records
-    count, unless it follows from these same records. The interval is the jackknife's between
-    `ends`, unless an `estimator`
-    gives a better one.
+    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which
+    records count, unless it follows from these same records. The interval is the jackknife's between `ends`, unless
+    an `estimator` gives a better one.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -188,9 +186,9 @@ def results_by_group(
     estimator: Callable[[Sequence[Row]], Estimate],
     counted: Counting | None = None,
 ) -> dict[str, Result]:
-    """Return the value of each group by itself, by the same formula."""
+    """Return the value of each group separately, by the same formula."""
     results = {}
-    for name in sorted(members):
+    for name in in_order(members):
         part = [row for row in rows if row[0] == name]
         heading = Heading(metric)
         result = grouped_result(
@@ -207,7 +205,7 @@ def results_by_group(
 
 
 def first_name(records: Sequence[ScoreRecord], context: SummaryContext) -> str:
-    """Return the name of the value that records are read by where no metric is named."""
+    """Return the name of the value that records are read by if no metric is named."""
     for record in records:
         if record.outcome in WITH_VALUE and record.values:
             return next(iter(record.values))
@@ -215,7 +213,7 @@ def first_name(records: Sequence[ScoreRecord], context: SummaryContext) -> str:
 
 
 def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
-    """Return the ends of the scale of the rows' values; `None` if not known, or if a value is outside of them."""
+    """Return the ends of the scale of the rows' values; `None` if they are unknown, or a value is outside of them."""
     if context.bounds is None:
         return None
     low, high = context.bounds
@@ -247,7 +245,7 @@ def expected_of(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
 ) -> int | None:
-    """Return how many samples are expected for some records: all, without those of the other records."""
+    """Return how many samples are expected for some records: all expected ones except those of the other records."""
     if context.n_expected is None:
         return None
     return context.n_expected - len(
@@ -263,7 +261,7 @@ def unit_of(record: ScoreRecord) -> str:
 
 
 def _side_by_side(rows: Sequence[Row], names: Sequence[str], width: int) -> "Floats":
-    """Return each row's counts in the columns of its group, zeros elsewhere."""
+    """Return each row's counts in the columns of its group, with zeros elsewhere."""
     import numpy as np
 
     first_column = {}

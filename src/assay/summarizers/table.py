@@ -1,8 +1,8 @@
 """The score records of one scorer as columns, read in one pass with a few bytes for each record.
 
-Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have, `UNKNOWN` a
-value that is expected
-and is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples that leave the denominator.
+Cells of a column are numbers. `NO_VALUE` marks a metric that a sample does not have, `UNKNOWN` a value that is
+expected and is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples that leave the
+denominator.
 """
 
 import math
@@ -60,7 +60,7 @@ class Table:
         return [weights[row] for row in rows]
 
     def outcome_counts(self) -> dict[str, int]:
-        """Return how many rows had each outcome that occurred."""
+        """Return the number of rows with each outcome."""
         counts = {}
         for code, n in sorted(Counter(self.outcomes).items()):
             counts[self.outcome_names[code]] = n
@@ -69,7 +69,7 @@ class Table:
     def names(self, otherwise: str) -> list[str]:
         """Return the metrics of the answers that were judged, else those of any, else `otherwise`.
 
-        A scorer with several named values has only its own name for an answer that it could not read.
+        A scorer with several named values uses only its own name for an answer that it could not read.
         """
         if len(self.metrics) < 2:
             return list(self.metrics) or [otherwise]
@@ -100,9 +100,8 @@ class Table:
     def resolved(self, name: str, zero: float | None) -> "array[float]":
         """Return the column of a metric with the outcomes applied: `zero` for an answer that could not be read.
 
-        A scorer with several metrics may read one of them and not another: a value other than 0 is
-        kept, since the outcome
-        is that of the rule that read nothing.
+        A scorer with several metrics may be able to read only one of them. A value other than 0 is kept, since the
+        outcome is that of the rule that could not read the answer.
         """
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
@@ -131,7 +130,7 @@ class Table:
     ) -> None:
         """Keep the values of this metric in unread rows.
 
-        An unread row with values of other metrics only has no value of this one.
+        An unread row that has only values of other metrics has no value of this one.
         """
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
@@ -148,7 +147,7 @@ class Table:
 
 
 def vote_of(record: ScoreRecord) -> str | None:
-    """Return the answer that a record votes for: of shuffled options the letter that the chosen one has in the data."""
+    """Return the answer for which a record votes; for shuffled options the original letter of the chosen one."""
     original: str | None = record.details.get(ORIGINAL_LETTER)
     return original or record.answer
 
@@ -245,7 +244,7 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
 def _alone(
     clusters: "array[int]", samples: "array[int] | None", first: int
 ) -> "array[int]":
-    """Give each sample without a cluster one of its own, numbered from `first`."""
+    """Give each sample without a cluster a separate one, numbered from `first`."""
     for row, code in enumerate(clusters):
         if code < 0:
             clusters[row] = first + (row if samples is None else samples[row])

@@ -1,4 +1,4 @@
-"""Scores compared with a bar or moved to another scale: the share that reaches it, or the mean after rescaling."""
+"""Scores compared with a threshold or moved to another scale: the share that reaches it, or the rescaled mean."""
 
 import math
 import operator
@@ -18,7 +18,7 @@ _SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.
 @summarizers.register("threshold")
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The share of values that reach a bar, and the mean in addition."""
+    """The share of values that reach a bar, and in addition the mean."""
 
     bar: float
     inclusive: bool = True
@@ -66,7 +66,7 @@ class Rescaled:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterator[Result]:
-        """Yield one result for each metric, under its own name or that with the label."""
+        """Yield one result for each metric, under its own name or the name with the label."""
         table = read_table(records)
         for metric in table.names(context.scorer):
             scale = replace(context.of(metric), bounds=(0.0, self.to), scale=None)

@@ -25,7 +25,7 @@ def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
 @summarizers.register("chrf")
 @pools
 def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """Yield corpus chrF, 0 to 100. Its name has beta, and `++` if words count too."""
+    """Yield corpus chrF, 0 to 100. Its name has beta, and `++` if words count as well."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
     name = f"chrf{beta}" + ("++" if "|nw:2|" in line else "")
@@ -83,7 +83,7 @@ def corpus_chrf_from(sums: "Floats", beta: int = 2) -> "Floats":
 
 
 def signature(records: Sequence[ScoreRecord]) -> str:
-    """Return what sacreBLEU would print; `nrefs:var` if samples differ in their number of references."""
+    """Return the signature that sacreBLEU would print; `nrefs:var` if samples differ in their number of references."""
     lines = set()
     counts = set()
     for record in records:

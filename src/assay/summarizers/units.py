@@ -1,4 +1,4 @@
-"""The units of a mean: one value for each sample in the denominator, repeats of a sample reduced first.
+"""The units of a mean: one value for each sample in the denominator, with repeats of a sample reduced first.
 
 A sample without any value among its answers is unresolved. The worst and best case fill in the unresolved ones.
 """
@@ -31,7 +31,7 @@ SHOW_BOUNDS_ABOVE, FLAG_ABOVE = 0.01, 0.05
 
 @dataclass(slots=True)
 class Units:
-    """Values in the denominator, the row of each, and what is missing."""
+    """The values in the denominator, the row of each, and what is missing."""
 
     values: Sequence[float]
     rows: Sequence[int]
@@ -154,10 +154,10 @@ def _reduced(
 
 
 def ballot_of(answer: str | None, outcome: str, value: float) -> Hashable | None:
-    """Return what an answer votes for under `majority`.
+    """Return the answer for which a record votes under `majority`.
 
-    That is the answer the scorer extracted. One that could not be read does not vote. Where the scorer extracts no
-    answer, equal values count as equal answers.
+    That is the answer that the scorer extracted. An answer that could not be read does not vote. If the scorer
+    extracts no answer, equal values count as equal answers.
     """
     if answer is not None:
         return answer
@@ -177,7 +177,7 @@ def _with_lost(
     end: float,
     reducer: str,
 ) -> float:
-    """Return the value nearest to `end` that the sample could have if its lost answers were there."""
+    """Return the possible value of the sample nearest to `end` if its lost answers were there."""
     if reducer != "majority" or not lost:
         votes = None if lost else ballots
         return reduce_repeats([*answers, *[end] * lost], reducer, votes).value
@@ -200,9 +200,9 @@ def one_value(
     reducer: str,
     ballots: Sequence[Hashable | None] | None = None,
 ) -> Reduced | None:
-    """Return the answers to one sample as one value, None without any.
+    """Return the answers to one sample as one value; None if there are none.
 
-    Where answers are lost, pass@k of the rest may be undefined: such a sample is unresolved as a whole.
+    If answers are lost, pass@k of the rest may be undefined. Such a sample is unresolved as a whole.
     """
     if not answers or (lost and not _enough(len(answers), reducer)):
         return None
@@ -257,7 +257,7 @@ def estimate_weighted(
 
 
 def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:
-    """Return what repeats show: where the variance comes from, and what would make the number more certain."""
+    """Return details about repeats: where the variance comes from, and how to make the number more certain."""
     details: dict[str, Any] = {
         "reducer": reducer,
         "answers": sum(map(len, units.repeats)),

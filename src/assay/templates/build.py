@@ -1,6 +1,6 @@
-"""Build a callable from what a task gives as its template.
+"""Build a callable from the template of a task.
 
-A template is nothing at all (the kind of the data decides), a function, a class, Jinja text, messages, or a name with
+A template is missing (the kind of the data then decides), a function, a class, Jinja text, messages, or a name with
 options.
 """
 
@@ -55,10 +55,9 @@ def build_template(
 ) -> BuiltTemplate:
     """Return a callable `(sample) -> Prompt` for anything a task may give as its template.
 
-    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A
-    template that was built
-    before is finished again with the settings given here. `hold` opens the files that a template names by plain data;
-    without it none is opened.
+    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides if `template` is `None`. A template that was
+    built before is finished again with the settings given here. `hold` opens the files that a template names by
+    plain data; without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
@@ -186,7 +185,7 @@ def _resolve_class(template: type, where: str) -> Any:
     if callable(instance) or callable(getattr(instance, "prompt", None)):
         return instance
     raise UsageError(
-        f"the class {template.__name__} is no template",
+        f"the class {template.__name__} is not a template",
         where=where,
         fix="give it a method `prompt(self, sample)` or `__call__(self, sample)`",
     )
@@ -270,7 +269,7 @@ def _name_of(function: Any, where: str) -> str:
 
 
 def _source_of(template: Any, written_as: Any) -> str:
-    """Return what the prompts depend on: the template's data, its options, and the code of user-defined templates."""
+    """Return the data on which the prompts depend: the template's data, its options, and the code of user templates."""
     if isinstance(template, JinjaTurn):
         return template.render.text
     lines = (

@@ -1,4 +1,4 @@
-"""A template as the runner calls it: it returns a `Prompt` for every form of template.
+"""A template in the form that the runner calls: it returns a `Prompt` for every kind of template.
 
 This module adds the task's system text, role names and requested kinds of answer, and renders the *solved* examples
 that few-shot prompts need.
@@ -28,17 +28,17 @@ from ..core import (
 )
 from ..core.message import link_calls, part_text
 from ..core.sample import EMPTY
-from ..core.tools import read_tool_choice
+from ..core.tools import check_tool_choice, read_tool_choice
 
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
 Hold = Callable[[Media], Media]
-"""Returns the medium behind a file that data name. Raises if the file may not be opened."""
+"""Returns the medium in a file that data name. Raises if the file may not be opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What a task adds to the prompts of its template."""
+    """The settings that a task adds to the prompts of its template."""
 
     system: str | None = None
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -99,12 +99,11 @@ class Finish:
             parallel = (
                 column if parallel is None and isinstance(column, bool) else parallel
             )
-        return replace(
-            prompt,
-            tools=(*tools, *sample.tools) if sample.tools else tools,
-            tool_choice=prompt.tool_choice or read_tool_choice(choice),
-            parallel_calls=parallel,
-        )
+            tools = (*tools, *sample.tools)
+        chosen = prompt.tool_choice or read_tool_choice(choice)
+        if tools and chosen is not None:
+            check_tool_choice(chosen, tools)
+        return replace(prompt, tools=tools, tool_choice=chosen, parallel_calls=parallel)
 
 
 class BuiltTemplate:
@@ -138,14 +137,14 @@ class BuiltTemplate:
         self.make = make
         """The template's own callable."""
         self.hold = hold
-        """Checks that a file a template names by plain data is in a folder the data may use."""
+        """Checks that a file named by plain data in a template is in a folder that the data may use."""
         self._answer = answer
         self._solve = solve
         self.name = name
         self.source = (source or name) + (
             "" if finish.chat is None else f"\nchat={finish.chat}"
         )
-        """What the prompts depend on, as text. Its digest shows whether a saved run still fits."""
+        """The data on which the prompts depend, as text. Its digest shows whether a saved run still matches."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
         self.finish = finish
@@ -205,7 +204,7 @@ class BuiltTemplate:
 
 
 def held(prompt: Prompt, hold: Hold | None) -> Prompt:
-    """Return the prompt with each file that plain data name checked by `hold`."""
+    """Return the prompt with each file named by plain data checked by `hold`."""
     messages = held_messages(prompt.messages, hold)
     return prompt if messages is prompt.messages else replace(prompt, messages=messages)
 
@@ -213,7 +212,7 @@ def held(prompt: Prompt, hold: Hold | None) -> Prompt:
 def held_messages(
     messages: tuple[Message, ...], hold: Hold | None
 ) -> tuple[Message, ...]:
-    """Return the messages with files checked by `hold`, or the same object if there is nothing to check."""
+    """Return the messages with files checked by `hold`; the same object if there is nothing to check."""
     if hold is None or not _has_unheld(messages):
         return messages
     result = []
@@ -397,7 +396,7 @@ def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def target_text(sample: Sample) -> Any:
-    """Return the target as a model would write it: the first of several alternatives, all parts of an `AllOf`."""
+    """Return the target as a model should write it: the first of several alternatives, all parts of an `AllOf`."""
     target = sample.target
     if isinstance(target, (tuple, list)):
         target = target[0] if target else None

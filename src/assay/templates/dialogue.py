@@ -1,7 +1,7 @@
 """Dialogues: the prompts after the first answer.
 
 A sample's `turns` are the later user turns of a scripted dialogue; a template with a method `next(sample, turns)`
-leads one by itself. The runner calls `rounds(sample, prompt)` once, and `Dialogue.next` after each answer.
+leads the dialogue itself. The runner calls `rounds(sample, prompt)` once, and `Dialogue.next` after each answer.
 """
 
 from collections.abc import Sequence
@@ -134,7 +134,7 @@ class Dialogue:
 
 
 def with_reply(messages: Sequence[Message], answer: Any) -> tuple[Message, ...]:
-    """Return the messages with an answer in the role in which the model had to write."""
+    """Return the messages with an answer in the role that the model had to take."""
     role = generation_role(messages)
     complete_turns = [message for message in messages if message.parts is not None]
     parts = _answer_parts(answer, role)

@@ -1,9 +1,8 @@
 """Few-shot prompts: solved examples before the question.
 
-Every question is asked for any number of shots. The question itself, or an equal one, is never
-among its shots. The ids
-of the shots are in `Prompt.details["shots"]`. Prompts that differ only in white space or in the order of the options
-are equal.
+Every question is asked for any number of shots. The question itself, or an equal one, is never among its shots. The
+ids of the shots are in `Prompt.details["shots"]`. Prompts that differ only in white space or in the order of the
+options are equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,9 +40,8 @@ def apply_fewshot(
 ) -> Callable[[Sample], Prompt]:
     """Return the template with solved examples before its question.
 
-    `own_data` says that the pool contains the questions themselves (by default: if the settings
-    name neither source nor
-    split). Then equal ids mean the same sample; in another split ids may be equal by chance.
+    `own_data` says that the pool contains the questions themselves (by default: if the settings name neither source
+    nor split). Then equal ids mean the same sample; in another split ids may be equal by chance.
     """
     base = (
         template

@@ -108,7 +108,7 @@ class Rolling:
 
 
 def text_of(sample: Sample, column: str | None) -> str:
-    """Return a text column of the row, or the question if no column is named."""
+    """Return a text column of the row; the question if no column is named."""
     if column is None:
         return question_text(sample)
     value: Any = sample.fields.get(column)
@@ -116,7 +116,7 @@ def text_of(sample: Sample, column: str | None) -> str:
         return value
     names = ", ".join(sorted(map(str, sample.fields))) or "none"
     raise TemplateError(
-        f"the column {column!r} holds no text"
+        f"the column {column!r} has no text"
         if column in sample.fields
         else f"there is no column {column!r}",
         where=f"sample {sample.id!r}",

@@ -1,7 +1,7 @@
 """Pick solved examples: an order of the pool for each question.
 
-Every way of picking returns an *order*; `k` shots are its first `k` allowed members. So the shots for a smaller number
-are the first of those for a larger one, and nothing depends on earlier questions or on the worker.
+Every way of picking returns an *order*; the `k` shots are its first `k` allowed members. The shots for a smaller
+number are therefore the first of those for a larger one, and nothing depends on earlier questions or on the worker.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ def in_order(pool: Sequence[Sample], pick: str, *, seed: int) -> Order:
 
 
 def _sequential_order(pool: Sequence[Sample], seed: int) -> Order:
-    """Return the order that starts behind the question itself."""
+    """Return the order that starts after the question itself."""
     starts: dict[str, int] = {}
     for index, candidate in enumerate(pool):
         starts[candidate.id] = index + 1

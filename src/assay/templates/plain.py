@@ -76,7 +76,8 @@ class Completion:
 
     prefix: str = ""
     suffix: str = ""
-    """`prefix="Q: ", suffix="\\nA:"` makes a question a text to be continued."""
+    r"""`prefix="Q: ", suffix="\
+A:"` turns a question into a text to continue."""
     answer: str | None = None
     """Jinja for the end of a solved example; the target by default."""
 

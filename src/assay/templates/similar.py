@@ -30,7 +30,8 @@ class SimilarTexts:
         if not self._postings:
             self._build()
         scores = np.zeros(len(self._texts))
-        for gram, weight in sorted(self._weights(trigrams(text)).items()):
+        own_weights = self._weights(trigrams(text))
+        for gram, weight in sorted(own_weights.items()):
             if gram in self._postings:
                 indexes, weights = self._postings[gram]
                 scores[indexes] += weight * weights
@@ -41,24 +42,24 @@ class SimilarTexts:
         import numpy as np
 
         counts = [trigrams(text) for text in self._texts]
-        spread = Counter(gram for count in counts for gram in count)
-        self._rarity = {
-            gram: 1 + log((1 + len(counts)) / (1 + text_count))
-            for gram, text_count in spread.items()
-        }
+        spread: Counter[str] = Counter()
+        for count in counts:
+            spread.update(count.keys())
+        for gram, text_count in spread.items():
+            share = (1 + len(counts)) / (1 + text_count)
+            self._rarity[gram] = 1 + log(share)
+
         lists: dict[str, tuple[list[int], list[float]]] = {}
         for index, count in enumerate(counts):
             for gram, weight in self._weights(count).items():
                 indexes, weights = lists.setdefault(gram, ([], []))
                 indexes.append(index)
                 weights.append(weight)
-        self._postings = {
-            gram: (np.array(indexes), np.array(weights))
-            for gram, (indexes, weights) in lists.items()
-        }
+        for gram, (indexes, weights) in lists.items():
+            self._postings[gram] = (np.array(indexes), np.array(weights))
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
-        """Return weights scaled to length one, without trigrams that no text has, which would contribute nothing."""
+        """Return weights scaled to length one, without trigrams that no text has, because they contribute nothing."""
         weights = {}
         for gram, number in count.items():
             rarity = self._rarity.get(gram)
@@ -73,8 +74,7 @@ class SimilarTexts:
 
 def trigrams(text: str) -> Counter[str]:
     """Count each run of three characters, ignoring case and repeated white space; the text's ends count as spaces."""
-    folded = f" {' '.join(text.casefold().split())} "
-    return Counter(
-        folded[start : start + TRIGRAM]
-        for start in range(max(1, len(folded) - TRIGRAM + 1))
-    )
+    words = text.casefold().split()
+    folded = f" {' '.join(words)} "
+    starts = range(max(1, len(folded) - TRIGRAM + 1))
+    return Counter(folded[start : start + TRIGRAM] for start in starts)

@@ -1,8 +1,7 @@
-"""Likelihood of letters after an unchanged prompt: the task's own words, turns, system text and media are kept.
+"""Likelihood of letters after an unchanged prompt: the task's own text, turns, system text and media are kept.
 
-The letter comes where the model would write it: after the chat template's opening of its turn,
-after an answer that was
-begun for it, or at the end of a text to continue.
+The letter comes where the model would write it: after the chat template's opening of its turn, after an answer that
+was begun for it, or at the end of a text to continue.
 """
 
 import re
@@ -26,7 +25,7 @@ class WeighedLetters:
     """Another template's prompt, after which the letter of each option is scored by likelihood."""
 
     of: Any = None
-    """The template that asks; `None` asks as `choice_likelihood` does, and rows with media as a chat."""
+    """The template for the question; `None` uses that of `choice_likelihood`, and a chat for rows with media."""
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -37,7 +36,7 @@ class WeighedLetters:
 
     @property
     def source(self) -> str:
-        """What the prompts of the inner template depend on."""
+        """The data on which the prompts of the inner template depend."""
         return self._inner.source
 
     def __call__(self, sample: Sample) -> Prompt:
@@ -72,7 +71,7 @@ def _continues(prompt: Prompt) -> bool:
 
 
 def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
-    """Raise if the prompt does not show the options, because letters would mean nothing."""
+    """Raise if the prompt does not show the options, because letters would then mean nothing."""
     text = "\n".join(
         message.text for message in prompt.messages if message.parts is not None
     )

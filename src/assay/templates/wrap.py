@@ -86,7 +86,7 @@ class WithoutChat:
     of: Any = None
     """The template that asks; `None` asks the question."""
     headers: bool = True
-    """True writes turns as `User: …` and `Assistant:`; False joins their texts by line ends."""
+    """True writes turns as `User: …` and `Assistant:`; False joins their texts by line breaks."""
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class WithoutChat:
         )
 
     def solution(self, sample: Sample) -> Any:
-        """Return the end of a solved example, as the inner template has it."""
+        """Return the end of a solved example from the inner template."""
         return self._inner.answer(sample)
 
 

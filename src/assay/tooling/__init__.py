@@ -1,4 +1,4 @@
-"""Tools that models may call during a sample: where they come from, how a call runs, and what limits a sample."""
+"""Tools that models may call during a sample: their sources, how calls run, and the limits of a sample."""
 
 from .arguments import smallest_arguments
 from .limits import USUAL_LIMITS, SampleLimits, Used

@@ -1,4 +1,4 @@
-"""Arguments of a call: whether they fit the schema of the tool, and the smallest ones that do."""
+"""Arguments of a call: check them against the schema of the tool, and build the smallest ones that match it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ..core.errors import shorten
 
 MOST_FAULTS = 5
-"""Largest number of faults in the result of one call."""
+"""Most faults that the result of one call lists."""
 MOST_DEPTH = 50
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -28,7 +28,7 @@ _SMALLEST: Mapping[str, Any] = {
 
 
 def find_faults(arguments: Any, schema: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with arguments, in words for the model. Rare keywords of a schema are ignored."""
+    """Return the faults of arguments, in words for the model. Rare keywords of a schema are ignored."""
     faults: list[str] = []
     _check(arguments, schema, "", faults, 0)
     return faults[:MOST_FAULTS]
@@ -41,7 +41,7 @@ def _check(
     faults: list[str],
     depth: int,
 ) -> None:
-    """Add what is wrong with a value to a list."""
+    """Add the faults of a value to a list."""
     if not isinstance(schema, Mapping) or depth > MOST_DEPTH:
         return
     fault = _fault_of(value, schema, depth)
@@ -51,6 +51,7 @@ def _check(
     elif isinstance(value, Mapping):
         _check_object(value, schema, path, faults, depth)
     elif isinstance(value, (list, tuple)):
+        _check_length(value, schema, path, faults)
         items = schema.get("items")
         for number, entry in enumerate(value):
             _check(entry, items, f"{path}[{number}]", faults, depth + 1)
@@ -59,7 +60,7 @@ def _check(
 
 
 def _fault_of(value: Any, schema: Mapping[str, Any], depth: int) -> str:
-    """Return what a value must be by its type, its choices or its alternatives; empty if it is that."""
+    """Return the type, choices or alternatives that a value violates, in words; empty if it is valid."""
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, Sequence) and options:
         if any(_fits(value, option, depth) for option in options):
@@ -74,6 +75,21 @@ def _fault_of(value: Any, schema: Mapping[str, Any], depth: int) -> str:
     return ""
 
 
+def _check_length(
+    value: Sequence[Any], schema: Mapping[str, Any], path: str, faults: list[str]
+) -> None:
+    """Check that a list has as many members as it must."""
+    count = len(value)
+    least = schema.get("minItems")
+    most = schema.get("maxItems")
+    if isinstance(least, int) and count < least:
+        fault = f"`{path}` must have at least {least} members, got {count}"
+        faults.append(fault)
+    if isinstance(most, int) and count > most:
+        fault = f"`{path}` must have at most {most} members, got {count}"
+        faults.append(fault)
+
+
 def _check_object(
     value: Mapping[str, Any],
     schema: Mapping[str, Any],
@@ -81,7 +97,7 @@ def _check_object(
     faults: list[str],
     depth: int,
 ) -> None:
-    """Check that an object has what it must have, nothing it must not have, and fitting members."""
+    """Check that an object has all required members, no forbidden ones, and only valid ones."""
     properties = schema.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     prefix = f"{path}." if path else ""
@@ -108,7 +124,7 @@ def _fits(value: Any, schema: Any, depth: int) -> bool:
 
 
 def is_of_type(value: Any, kind: Any) -> bool:
-    """Return True if a value has a type of JSON schema. A whole number such as 2.0 is an integer, True is none."""
+    """Return True if a value has a type of JSON schema. A whole number such as 2.0 is an integer; True is not."""
     if isinstance(kind, (list, tuple)):
         return any(is_of_type(value, entry) for entry in kind)
     if not isinstance(kind, str) or kind not in _KINDS:
@@ -157,6 +173,11 @@ def _smallest(schema: Any, depth: int) -> Any:
         kind = kind[0] if kind else "string"
     if kind == "object":
         return _smallest_object(schema, depth)
+    if kind == "array":
+        count = schema.get("minItems", 0)
+        return [
+            _smallest(schema.get("items"), depth + 1) for _ in range(min(count, 100))
+        ]
     return schema.get("minimum", _SMALLEST.get(kind, ""))
 
 

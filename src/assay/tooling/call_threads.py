@@ -3,12 +3,14 @@
 A function whose time is over is ended with an exception raised inside it, which ends a loop in Python. Code that does
 not come back to the interpreter, such as a sleep or a system call, is abandoned: its thread is a daemon that is not
 used again.
+
+`async` tools run in an event loop in a thread of their own, so that one that blocks does not stop the run.
 """
 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -21,8 +23,12 @@ MOST_BUSY = 64
 """Calls that run at the same time. Others wait."""
 
 
+GRACE_SECONDS = 1.0
+"""Seconds that an `async` tool may take to end after it was cancelled."""
+
+
 class CallOverrun(BaseException):
-    """Raised inside a tool whose time is over. Not an `Exception`: a tool that catches those must not go on."""
+    """Raised inside a tool that exceeds its time. Not an `Exception`: a tool that catches those must not go on."""
 
 
 class _Worker:
@@ -91,11 +97,7 @@ class CallThreads:
             except CallOverrun:
                 raise
             except BaseException as error:  # noqa: BLE001 - carried over to the caller
-                carried = error
-                if isinstance(error, StopIteration):
-                    # A future refuses StopIteration.
-                    carried = RuntimeError(repr(error))
-                _hand_over(loop, future, future.set_exception, carried)
+                _hand_over(loop, future, future.set_exception, _carried(error))
             else:
                 _hand_over(loop, future, future.set_result, value)
 
@@ -123,6 +125,106 @@ class CallThreads:
         """Let the idle threads end."""
         while self._idle:
             self._idle.pop().stop()
+
+
+class CallLoop:
+    """Runs coroutines in an event loop of its own, each within the time limit of its caller."""
+
+    def __init__(self) -> None:
+        self._lane: _Lane | None = None
+
+    async def run(self, make: Callable[[], Awaitable[T]]) -> T:
+        """Await what a function returns. Cancelling this cancels that; it is not waited for."""
+        if self._lane is None:
+            self._lane = _Lane()
+        lane = self._lane
+        future = asyncio.run_coroutine_threadsafe(_awaited(make), lane.loop)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._check_later(lane, self._interrupt)
+            raise
+
+    def _check_later(
+        self, lane: "_Lane", if_blocked: "Callable[[_Lane], None]"
+    ) -> None:
+        """Call a function with the lane if it runs nothing else within a while, because something blocks it."""
+        is_alive = threading.Event()
+        lane.loop.call_soon_threadsafe(is_alive.set)
+
+        def check() -> None:
+            if not is_alive.is_set():
+                if_blocked(lane)
+
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, check)
+
+    def _interrupt(self, lane: "_Lane") -> None:
+        """End the code that blocks a lane, if the interpreter can."""
+        if lane.thread.ident is not None:
+            raise_in(lane.thread.ident, CallOverrun)
+        self._check_later(lane, self._leave)
+
+    def _leave(self, lane: "_Lane") -> None:
+        """Use another lane from now on: this one is blocked for good."""
+        lane.stop()
+        if self._lane is lane:
+            self._lane = None
+
+    def close(self) -> None:
+        """Let the loop end."""
+        if self._lane is not None:
+            self._lane.stop()
+            self._lane = None
+
+
+class _Lane:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(
+            target=self._serve, name="async tools", daemon=True
+        )
+        self.thread.start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        is_interrupted = True
+        while is_interrupted:
+            try:
+                self.loop.run_forever()
+                is_interrupted = False
+            except CallOverrun:
+                continue
+
+    def stop(self) -> None:
+        """Let the loop end if it is idle. A coroutine that does not end keeps its loop, and ends with the process."""
+        self.loop.call_soon_threadsafe(self._stop_if_idle)
+
+    def _stop_if_idle(self) -> None:
+        if not asyncio.all_tasks(self.loop):
+            self.loop.stop()
+
+
+async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
+    """Await what a function returns. What would end the loop is raised as an ordinary error."""
+    try:
+        return await make()
+    except Exception:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, CallOverrun) or (task and task.cancelling()):
+            raise
+        raise RuntimeError(repr(error)) from error
+
+
+def _carried(error: BaseException) -> BaseException:
+    """Return the error of a tool as one that a future takes, and that ends nothing but the call."""
+    is_plain = isinstance(error, (Exception, SystemExit))
+    if is_plain and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(repr(error))
 
 
 def _hand_over(

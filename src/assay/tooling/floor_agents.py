@@ -1,4 +1,4 @@
-"""Agents that do nothing, for floors: what a task with tools gives to a model without any skill.
+"""Agents that do nothing, for floors: the score of a task with tools without any skill.
 
 `null` says "Hello." and calls nothing. `spam` calls each tool once with the smallest arguments that its schema
 allows, and then says "Hello.". `brief_user` plays a simulated user in their runs, so that a floor costs nothing.
@@ -23,7 +23,7 @@ class Null:
 
     @property
     def abilities(self) -> Abilities:
-        """Everything: it reads nothing of the prompt."""
+        """Return all abilities, because it ignores the prompt."""
         return Abilities(accepts=ANY, produces=ANY, chat=True, tools=True)
 
     @property
@@ -36,7 +36,7 @@ class Null:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
-        """Return the same words to every request."""
+        """Return the same text for every request."""
         candidate = Candidate((Text(WORDS),), "stop")
         return Output((candidate,))
 

@@ -8,7 +8,6 @@ A function may be `async`. If it has a parameter `state`, it receives the state 
 `state(sample)` returned. It returns text, a number, plain data or an image, or raises: the model reads the error.
 """
 
-import dataclasses
 import enum
 import inspect
 import types
@@ -18,9 +17,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from ..core import Sample
 from ..core.tools import Tool, ToolCall, ToolResult
-from .call_threads import CallThreads
-from .results import as_result, plain_arguments
-from .schemas import STATE, tool_of
+from .call_threads import CallLoop, CallThreads
+from .results import as_result, collected, plain_arguments
+from .schemas import STATE, has_fields, tool_of
 from .toolbox import SampleContext
 
 
@@ -35,59 +34,79 @@ class FunctionTools:
             for tool, function in zip(self._tools, functions, strict=True)
         }
         self._threads = CallThreads()
+        self._loop = CallLoop()
 
     @property
     def is_stateful(self) -> bool:
-        """True if a function takes the state of the sample."""
-        return any(bound.takes_state for bound in self._bound.values())
+        """True if a function takes the state of the sample, or belongs to an object, which may hold one."""
+        return any(
+            bound.takes_state or bound.has_object for bound in self._bound.values()
+        )
 
     @property
     def identity(self) -> Any:
-        """The functions, whose code decides about the results."""
+        """The functions, whose code determines the results."""
         return self.functions
 
     def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
-        """Return the functions as the model sees them."""
+        """Return the descriptions of the functions for the model."""
         return self._tools
 
     def close(self) -> None:
         """Let the idle threads end."""
         self._threads.close()
+        self._loop.close()
 
     async def open(self, context: SampleContext) -> "FunctionSession":
         """Begin a sample."""
-        return FunctionSession(self._bound, self._threads, context.state)
+        return FunctionSession(self._bound, self._threads, self._loop, context.state)
 
 
 class FunctionSession:
     """The functions for one sample, with its state."""
 
     def __init__(
-        self, bound: Mapping[str, "_Bound"], threads: CallThreads, state: Any
+        self,
+        bound: Mapping[str, "_Bound"],
+        threads: CallThreads,
+        loop: CallLoop,
+        state: Any,
     ) -> None:
         self._bound = bound
         self._threads = threads
+        self._loop = loop
         self._state = state
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Call the function. It runs in a thread unless it is `async`, because it may block."""
+        """Call the function in a thread, because it may block. Functions that are `async` share one."""
         bound = self._bound[call.name]
         values = bound.values(plain_arguments(call))
         if bound.takes_state:
             values[STATE] = self._state
+        work = partial(bound.function, **values)
         if bound.is_async:
-            return as_result(call, await bound.function(**values))
-        value = await self._threads.run(partial(bound.function, **values))
+            value = await self._loop.run(work)
+        else:
+            value = await self._threads.run(_called, work)
         if inspect.isawaitable(value):
-            value = await value
+            pending = value
+            value = await self._loop.run(lambda: pending)
         return as_result(call, value)
 
     async def close(self) -> None:
-        """Do nothing: the functions hold nothing."""
+        """Do nothing, because functions have no resources to release."""
+
+
+def _called(work: Callable[[], Any]) -> Any:
+    """Return what a function returns; what a generator yields."""
+    value = work()
+    if inspect.isgenerator(value):
+        return collected(value)
+    return value
 
 
 class _Bound:
-    """A function, and how the arguments of a call become its own."""
+    """A function, with the conversion of a call's arguments to its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -95,6 +114,10 @@ class _Bound:
         if not inspect.isroutine(function):
             subject = type(function).__call__
         self.is_async = inspect.iscoroutinefunction(subject)
+        self.has_object = (
+            not inspect.isroutine(function)
+            or getattr(function, "__self__", None) is not None
+        )
         self.takes_state = STATE in inspect.signature(function).parameters
         hints = get_type_hints(subject)
         self._hints = {
@@ -102,7 +125,7 @@ class _Bound:
         }
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the types that the function names."""
+        """Return the arguments converted to the types that the function names."""
         values = dict(arguments)
         for name, hint in self._hints.items():
             if name in values:
@@ -111,12 +134,12 @@ class _Bound:
 
 
 def needs_conversion(hint: Any) -> bool:
-    """Return True if JSON values of this type are not yet what Python means by it."""
+    """Return True if JSON values of this type must be converted to the Python type."""
     return hint not in (str, bool, Any, type(None), dict, list)
 
 
 def converted(value: Any, hint: Any) -> Any:
-    """Return a JSON value as the type that a function names: enums, dataclasses, tuples, sets, whole numbers."""
+    """Return a JSON value converted to the type that a function names: enums, dataclasses, tuples, sets, integers."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
@@ -132,19 +155,40 @@ def converted(value: Any, hint: Any) -> Any:
         return value
     if issubclass(kind, enum.Enum):
         return kind(value)
-    if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
-        hints = get_type_hints(kind)
-        return kind(
-            **{name: converted(entry, hints[name]) for name, entry in value.items()}
-        )
+    if isinstance(value, Mapping):
+        return _converted_object(value, kind, arguments)
     if isinstance(value, list) and issubclass(kind, (list, tuple, set, frozenset)):
-        inner = arguments[0] if arguments else Any
-        return kind(converted(entry, inner) for entry in value)
+        return _converted_list(value, kind, arguments)
     return value
 
 
+def _converted_object(
+    value: Mapping[str, Any], kind: type, arguments: Sequence[Any]
+) -> Any:
+    """Return a JSON object as a dataclass, a named tuple or a dictionary with converted members."""
+    if has_fields(kind):
+        hints = get_type_hints(kind)
+        members = {name: converted(entry, hints[name]) for name, entry in value.items()}
+        return kind(**members)
+    if issubclass(kind, Mapping) and len(arguments) == 2:
+        return {name: converted(entry, arguments[1]) for name, entry in value.items()}
+    return value
+
+
+def _converted_list(value: list[Any], kind: type, arguments: Sequence[Any]) -> Any:
+    """Return a JSON list as a list, a tuple or a set with converted members."""
+    is_fixed = issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis
+    if is_fixed:
+        inner = arguments
+    else:
+        inner = [arguments[0] if arguments else Any] * len(value)
+    return kind(
+        converted(entry, hint) for entry, hint in zip(value, inner, strict=True)
+    )
+
+
 def _converted_to_one(value: Any, hints: Sequence[Any]) -> Any:
-    """Return the value as the first type of a union that takes it."""
+    """Return the value as the first type of a union that accepts it."""
     if value is None:
         return None
     for hint in hints:

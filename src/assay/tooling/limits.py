@@ -1,15 +1,16 @@
-"""Limits of one sample: rounds, calls, tokens, cost and seconds. A limit is an outcome, not an error.
+"""Limits of one sample: rounds, calls, tokens, cost and seconds. Reaching a limit is an outcome, not an error.
 
-What a sample has used is counted from its answers and the recorded seconds of its calls, so that a run which continues
-after a kill counts the same.
+The usage of a sample is counted from its answers and the recorded seconds of its calls, so that a run that
+continues after a kill counts the same.
 """
 
 from dataclasses import dataclass
 
 from ..core import Outcome, Output, UsageError
+from ..core.plural import plural
 
 MOST_CALLS_IN_ANSWER = 100
-"""Calls of one answer that are run. The model reads that the others are not."""
+"""Most calls of one answer that are run. The model is told that the others are not."""
 USUAL_TURNS = 30
 USUAL_CALL_SECONDS = 180.0
 
@@ -22,10 +23,10 @@ class SampleLimits:
     """Answers of the model."""
     calls: int | None = None
     tokens: int | None = None
-    """Tokens that the model read and wrote, in all rounds."""
+    """Tokens that the model read and wrote in all rounds."""
     cost: float | None = None
     seconds: float | None = None
-    """Seconds of answers and calls, without waiting."""
+    """Seconds of answers and calls, without waiting times."""
     call_seconds: float = USUAL_CALL_SECONDS
     """Seconds that one call may take before it is ended."""
 
@@ -48,6 +49,39 @@ USUAL_LIMITS = SampleLimits()
 
 
 @dataclass(slots=True)
+class Unmeasured:
+    """Answers that do not say what a limit of their sample counts, so that the limit cannot end it."""
+
+    limits: SampleLimits
+    tokens: int = 0
+    cost: int = 0
+
+    def add_answer(self, output: Output, cost: float | None) -> None:
+        """Count an answer whose tokens or cost are unknown."""
+        usage = output.usage
+        if self.limits.tokens is not None:
+            counts = (usage.input_tokens, usage.output_tokens) if usage else ()
+            self.tokens += all(count is None for count in counts)
+        if self.limits.cost is not None:
+            self.cost += cost is None
+
+    def notes(self, task: str) -> list[str]:
+        """Return a note for each limit that could not be checked."""
+        lines = []
+        if self.tokens:
+            lines.append(
+                f"{task}: --sample_tokens could not be checked: {plural(self.tokens, 'answer')} did not say how many"
+                " tokens were used; --max_turns and --sample_seconds always can be"
+            )
+        if self.cost:
+            lines.append(
+                f"{task}: --sample_cost could not be checked: the cost of {plural(self.cost, 'answer')} is not known;"
+                " give the prices of a million tokens: -a price_input=…,price_output=…"
+            )
+        return lines
+
+
+@dataclass(slots=True)
 class Used:
     """What a sample has used so far."""
 
@@ -58,7 +92,7 @@ class Used:
     seconds: float = 0.0
 
     def add_answer(self, output: Output, cost: float | None = None) -> None:
-        """Count an answer of the model. `cost` is used if the service names none."""
+        """Count an answer of the model. `cost` is used if the service reports none."""
         self.turns += 1
         self.seconds += output.seconds or 0.0
         usage = output.usage

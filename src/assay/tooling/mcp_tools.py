@@ -1,7 +1,8 @@
-"""Tools of an MCP server that runs in the workspace of a sample and speaks over its standard streams.
+"""Tools of an MCP server that runs in the workspace of a sample and communicates over its standard streams.
 
-Only what tools need is spoken: `initialize`, `tools/list` and `tools/call`, one JSON object per line. The streams of
-the server are a connection over the loopback interface of the workspace, which only this process accepts.
+Only the messages for tools are supported: `initialize`, `tools/list` and `tools/call`, one JSON object per line.
+The streams of the server are a connection over the loopback interface of the workspace, which only this process
+accepts.
 """
 
 import json
@@ -50,7 +51,7 @@ class McpError(AssayError):
 
 
 class McpConnection:
-    """A server at work in a workspace."""
+    """A running MCP server in a workspace."""
 
     def __init__(
         self, workspace: Workspace, command: HostCommand, env: Mapping[str, str]
@@ -70,7 +71,7 @@ class McpConnection:
         self._initialize()
 
     def close(self) -> None:
-        """Close the connection, at which a server ends."""
+        """Close the connection, which ends the server."""
         self._open.close()
 
     def list_tools(self) -> tuple[Tool, ...]:
@@ -142,7 +143,7 @@ class McpConnection:
             raise self._failed("it has ended") from error
 
     def _next(self, deadline: float) -> Mapping[str, Any]:
-        """Return the next message. Lines that are none are skipped."""
+        """Return the next message. Lines that are not messages are skipped."""
         while True:
             line, newline, rest = self._received.partition(b"\n")
             if not newline:
@@ -172,7 +173,7 @@ class McpConnection:
         self._received += chunk
 
     def _failed(self, why: str) -> McpError:
-        """Return the error of a server, with the last words that it wrote to its errors."""
+        """Return the error of a server, with the last lines of its standard error."""
         try:
             log = self._workspace.read(self._log).decode("utf-8", "replace").strip()
         except AssayError:
@@ -189,7 +190,7 @@ class McpTools:
     """The tools of one MCP server."""
 
     command: str
-    """The command that starts it, speaking over its standard streams."""
+    """The command that starts the server, which communicates over its standard streams."""
     seconds: float = 120.0
     """Time limit of a call."""
     show: str = ""
@@ -234,7 +235,7 @@ class McpTools:
 
     @cached_property
     def _tools(self) -> tuple[Tool, ...]:
-        """The tools, listed by a server in a workspace of its own."""
+        """The tools, listed by a server in a separate workspace."""
         command = self._host_command
         with Workspace(tier_of_tools()) as workspace:
             try:
@@ -249,7 +250,7 @@ class McpTools:
 
 
 class McpSession:
-    """A server at work for one sample."""
+    """A running MCP server for one sample."""
 
     def __init__(
         self, shared: SharedWorkspace, connection: McpConnection, seconds: float
@@ -277,7 +278,7 @@ class McpSession:
 
 
 def _parts_of(content: Sequence[Any]) -> list[Part]:
-    """Return the contents of a result. Those that models cannot read are named."""
+    """Return the contents of a result. Contents that models cannot read are named instead."""
     parts: list[Part] = []
     for piece in content:
         kind = piece.get("type") if isinstance(piece, Mapping) else None

@@ -1,22 +1,26 @@
-"""Results of calls: what a tool returned, as the parts that a model reads."""
+"""Results of calls: the return value of a tool, as parts that a model reads."""
 
+import dataclasses
+import enum
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core import Audio, Image, Json, Media, Part, Text, Video
 from ..core.tools import ToolCall, ToolResult
 
 LARGEST_RESULT = 1_000_000
-"""Bytes of text in one result. The rest is cut, and the model reads that it was."""
+"""Most bytes of text in one result. The rest is cut, and the model is told so."""
 NOTHING = "(no output)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that services refuse or terminals obey: all controls but tab and line ends, and lone surrogates."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
+"""The address in `<Cat object at 0x7f00a1b2>`, which differs between two runs of the same call."""
 
 
 def as_result(call: ToolCall, value: Any) -> ToolResult:
-    """Return what a tool returned as the result of a call: text as it is, media as parts, anything else as JSON."""
+    """Return the result of a call from a tool's return value: text unchanged, media as parts, anything else as JSON."""
     if isinstance(value, ToolResult):
         if value.call_id == call.id:
             return value
@@ -46,9 +50,42 @@ def _words(value: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(value, ensure_ascii=False, default=_described)
     except (TypeError, ValueError, RecursionError):
-        return str(value)
+        return _without_address(value)
+
+
+def _described(value: Any) -> Any:
+    """Return a value that JSON does not have: the members of a dataclass or a set, else its words."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            entry.name: getattr(value, entry.name)
+            for entry in dataclasses.fields(value)
+        }
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (set, frozenset)):
+        # The order of a set differs from process to process.
+        return sorted(value, key=repr)
+    return _without_address(value)
+
+
+def _without_address(value: Any) -> str:
+    return _ADDRESS.sub("", str(value))
+
+
+def collected(pieces: Iterable[Any]) -> Any:
+    """Return what a generator yields, up to `LARGEST_RESULT` bytes: one text if it yields texts, else a list."""
+    values: list[Any] = []
+    size = 0
+    for piece in pieces:
+        values.append(piece)
+        size += len(piece) if isinstance(piece, str) else 10
+        if size > LARGEST_RESULT:
+            break
+    if values and all(isinstance(piece, str) for piece in values):
+        return "".join(values)
+    return values
 
 
 def within_limits(result: ToolResult) -> ToolResult:
@@ -71,7 +108,7 @@ def within_limits(result: ToolResult) -> ToolResult:
 
 
 def spell_controls(text: str) -> str:
-    r"""Return the text with control characters as `\x1b`; the same object if it has none."""
+    r"""Return the text with control characters spelled as `\\x1b`; the same object if it has none."""
     if _CONTROL.search(text) is None:
         return text
     return _CONTROL.sub(_spelled, text)

@@ -6,7 +6,18 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from ..core import UsageError
 from ..core.tools import Tool
@@ -23,7 +34,7 @@ SIMPLE_TYPES: Mapping[Any, str] = {
 }
 LISTS = (list, tuple, set, frozenset, Sequence)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Names that every service accepts."""
+"""Pattern of names that every service accepts."""
 _SECTION = re.compile(
     r"^[ \t]*(args|arguments|parameters|params|returns?|raises|yields?|examples?|notes?):?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -49,7 +60,7 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
     docstring = inspect.getdoc(function) or ""
     if not docstring.strip():
         raise UsageError(
-            f"the tool {name!r} has no docstring, which tells the model what it does",
+            f"the tool {name!r} has no docstring, from which the model learns what it does",
             where=where,
             fix='begin its body with a line such as """Add two numbers."""',
         )
@@ -91,7 +102,7 @@ def _parameters(
             raise UsageError(
                 f"the parameter {parameter.name!r} of the tool {name!r} has a type without a JSON schema: {error}",
                 where=where,
-                fix="use str, int, float, bool, list, dict, Literal, an enum or a dataclass",
+                fix="use str, int, float, bool, list, dict, Literal, an enum or a dataclass without itself in it",
             ) from error
         if parameter.name in notes and "description" not in schema:
             schema = {**schema, "description": notes[parameter.name]}
@@ -122,8 +133,8 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def schema_of(hint: Any) -> dict[str, Any]:
-    """Return the JSON schema of a type. Raise `TypeError` if it has none."""
+def schema_of(hint: Any, around: tuple[Any, ...] = ()) -> dict[str, Any]:
+    """Return the JSON schema of a type, a member of the classes `around`. Raise `TypeError` if it has none."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
     if hint in SIMPLE_TYPES:
@@ -131,21 +142,31 @@ def schema_of(hint: Any) -> dict[str, Any]:
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
-        return _annotated(arguments)
+        return _annotated(arguments, around)
+    if origin in (Required, NotRequired):
+        return schema_of(arguments[0], around)
     if origin is Literal:
         return _enumeration(list(arguments))
     if origin in (Union, types.UnionType):
-        return {"anyOf": [schema_of(argument) for argument in arguments]}
+        return {"anyOf": [schema_of(argument, around) for argument in arguments]}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enumeration([member.value for member in hint])
-    if dataclasses.is_dataclass(hint):
-        return _fields(hint)
-    return _collection(hint, origin or hint, arguments)
+    if has_fields(hint):
+        return _fields(hint, around)
+    return _collection(hint, origin or hint, arguments, around)
 
 
-def _annotated(arguments: Sequence[Any]) -> dict[str, Any]:
+def has_fields(kind: Any) -> bool:
+    """Return True for a dataclass, a `TypedDict` and a `NamedTuple`: the model sees an object with their fields."""
+    if not isinstance(kind, type):
+        return False
+    is_named_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return dataclasses.is_dataclass(kind) or is_typeddict(kind) or is_named_tuple
+
+
+def _annotated(arguments: Sequence[Any], around: tuple[Any, ...]) -> dict[str, Any]:
     """Return the schema of `Annotated[int, "what it is"]`."""
-    schema = schema_of(arguments[0])
+    schema = schema_of(arguments[0], around)
     for note in arguments[1:]:
         text = note
         if not isinstance(note, str):
@@ -163,43 +184,64 @@ def _enumeration(values: list[Any]) -> dict[str, Any]:
     return schema
 
 
-def _fields(hint: Any) -> dict[str, Any]:
-    """Return the schema of a dataclass."""
+def _fields(hint: Any, around: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the schema of a class with fields."""
+    if hint in around:
+        raise TypeError(f"{hint.__name__} has members of its own type")
     hints = get_type_hints(hint, include_extras=True)
-    required = [
-        field.name
-        for field in dataclasses.fields(hint)
-        if field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING
-    ]
-    names = [field.name for field in dataclasses.fields(hint)]
+    properties = {
+        name: schema_of(member, (*around, hint)) for name, member in hints.items()
+    }
     return {
         "type": "object",
-        "properties": {name: schema_of(hints[name]) for name in names},
-        "required": required,
+        "properties": properties,
+        "required": _required_fields(hint),
         "additionalProperties": False,
     }
 
 
-def _collection(hint: Any, origin: Any, arguments: Sequence[Any]) -> dict[str, Any]:
+def _required_fields(hint: Any) -> list[str]:
+    """Return the names of the fields that have no default."""
+    if is_typeddict(hint):
+        return [name for name in hint.__annotations__ if name in hint.__required_keys__]
+    if not dataclasses.is_dataclass(hint):
+        return [name for name in hint._fields if name not in hint._field_defaults]
+    missing = dataclasses.MISSING
+    return [
+        field.name
+        for field in dataclasses.fields(hint)
+        if field.default is missing and field.default_factory is missing
+    ]
+
+
+def _collection(
+    hint: Any, origin: Any, arguments: Sequence[Any], around: tuple[Any, ...]
+) -> dict[str, Any]:
     """Return the schema of a list, a tuple, a set or a dictionary."""
     if not isinstance(origin, type):
         raise TypeError(str(hint))
     if issubclass(origin, Mapping):
         if len(arguments) != 2:
             return {"type": "object"}
-        values = schema_of(arguments[1])
+        values = schema_of(arguments[1], around)
         return {"type": "object", "additionalProperties": values or True}
     if not issubclass(origin, LISTS):
         raise TypeError(getattr(hint, "__name__", str(hint)))
-    schemas = [schema_of(inner) for inner in arguments if inner is not Ellipsis]
-    first = schemas[0] if schemas else {}
-    is_same = all(schema == first for schema in schemas)
-    return {"type": "array", "items": first if is_same else {}}
+    schemas = [schema_of(inner, around) for inner in arguments if inner is not Ellipsis]
+    kinds = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
+    items: Any = {}
+    if len(kinds) == 1:
+        items = kinds[0]
+    elif kinds:
+        items = {"anyOf": kinds}
+    result: dict[str, Any] = {"type": "array", "items": items}
+    if issubclass(origin, tuple) and arguments and arguments[-1] is not Ellipsis:
+        result.update(minItems=len(arguments), maxItems=len(arguments))
+    return result
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and what it says about each parameter."""
+    """Return the description in a docstring, and its text about each parameter."""
     notes: dict[str, str] = {}
     description_end = len(text)
     for entry in _SPHINX.finditer(text):

@@ -1,8 +1,8 @@
 """Simulated users: a model with the role `user` that talks with the model under test.
 
-A task with `user = "You want to …"` has one; the run takes `--judge user=MODEL`. The text may be Jinja, with the
-columns of the row. The user sees the conversation from its own side: what the model says are its user turns. It ends
-the conversation with a mark such as `###STOP###`.
+A task with `user = "You want to …"` has one; the run needs `--judge user=MODEL`. The text may be Jinja, with the
+columns of the row. The user sees the conversation from its own side: answers of the model under test are its user
+turns. It ends the conversation with a mark such as `###STOP###`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,7 +27,7 @@ from .toolbox import SampleContext
 USER = "user"
 """The role of the model."""
 STOP_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""What a user writes to end the conversation, as in τ²."""
+"""Texts with which a user ends the conversation, as in τ²."""
 GUIDELINES = """\
 You play a person who talks with an assistant. Say what this person would say, one message at a time, in your own \
 words. Tell only what the description below gives you, and only when it is needed. When the matter is settled, or \
@@ -38,7 +38,7 @@ cannot be, write {stop} and nothing else.
 OPENING = "Begin the conversation with your first message."
 MOST_EXCHANGES = 100
 MOST_USER_CALLS = 30
-"""Rounds of calls that a user with tools may make before it says something."""
+"""Rounds of calls that a user with tools may make before it writes a message."""
 GREEDY = GenerateOptions(temperature=0.0)
 
 RunCall = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -58,17 +58,17 @@ class UserTalk:
         self.messages = [Message.of("system", system), Message.of("user", opening)]
         self.has_ended = False
         self.last = ""
-        """What the user said last, its mark included."""
+        """The last message of the user, including its mark."""
         self._model = model
         self._tools = tools
         self._run_call = run_call
 
     def hear(self, text: str) -> None:
-        """Add what the model under test said."""
+        """Add a message of the model under test."""
         self.messages.append(Message("user", (Text(text),)))
 
     async def say(self) -> str | None:
-        """Return what the user says next, or None if it ends the conversation."""
+        """Return the next message of the user; None if it ends the conversation."""
         for _ in range(MOST_USER_CALLS):
             prompt = Prompt(tuple(self.messages), tools=self._tools)
             output: Output = await self._model.answer(prompt, GREEDY)
@@ -99,7 +99,7 @@ def _words(output: Output) -> tuple[Text, ...]:
 
 @dataclass(frozen=True)
 class SimulatedUser:
-    """A user made of a text, as a toolbox without tools."""
+    """A user defined by a text, as a toolbox without tools."""
 
     persona: str
     """Who the user is and what it wants; Jinja text with the columns of the row."""
@@ -110,7 +110,7 @@ class SimulatedUser:
 
     @property
     def identity(self) -> Any:
-        """What the conversation depends on."""
+        """The values on which the conversation depends."""
         return [self.persona, GUIDELINES, OPENING]
 
     def check(self) -> None:
@@ -154,7 +154,7 @@ class UserSession:
         self._exchanges = 0
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the user's first message. A question of the row is that message."""
+        """Return the prompt with the user's first message. If the row has a question, that is the message."""
         question = _question_of(prompt)
         if question:
             self.talk.messages.append(Message("assistant", (Text(question),)))
@@ -168,7 +168,7 @@ class UserSession:
     async def reply(
         self, messages: Sequence[Message], output: Output
     ) -> Sequence[Message] | None:
-        """Return what the user says to an answer, or None if the conversation is over."""
+        """Return the user's reply to an answer; None if the conversation is over."""
         self._exchanges += 1
         self.talk.hear(output.text)
         if self.talk.has_ended or self._exchanges >= MOST_EXCHANGES:
@@ -179,8 +179,8 @@ class UserSession:
         return [Message("user", (Text(words),))]
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Raise: the user offers no tools."""
+        """Raise, because the user offers no tools."""
         raise NotImplementedError(call.name)
 
     async def close(self) -> None:
-        """Do nothing: the conversation holds nothing."""
+        """Do nothing, because the conversation has no resources to release."""

@@ -48,15 +48,15 @@ T = TypeVar("T")
 
 
 class Toolbox(Protocol):
-    """Tools that a task offers. There is one object per task, which holds no state of a sample.
+    """Tools that a task offers. There is one object per task, which has no state of a sample.
 
     Optional members are listed in `ToolboxExtras`.
     """
 
     def tools(self, sample: Sample | None, turn: int = 0) -> tuple[Tool, ...]:
-        """Return the tools that the model is offered, in the user turn with this number, from 0.
+        """Return the tools that the model is offered in the user turn with this number, counted from 0.
 
-        It is asked with None before the run, when the task is checked.
+        It is called with None before the run, when the task is checked.
         """
 
     async def open(self, context: "SampleContext") -> "ToolSession":
@@ -67,7 +67,7 @@ class ToolboxExtras(Protocol):
     """Optional members of a toolbox."""
 
     is_stateful: bool
-    """False if the result of a call depends on nothing that earlier calls did. True without it."""
+    """False if the result of a call does not depend on earlier calls. The default is True."""
     needs: Sequence[str]
     """Roles of helper models in `SampleContext.models`, such as `user`; the run takes `--judge user=MODEL`."""
     is_free: bool
@@ -77,29 +77,34 @@ class ToolboxExtras(Protocol):
     replies: bool
     """True if its session has a method `reply`."""
     takes_any_call: bool
-    """True if `call` also receives unknown names and unreadable or wrong arguments, and says itself what is wrong."""
+    """True if `call` also receives unknown names and unreadable or wrong arguments, and reports the fault itself."""
     identity: Any
-    """What results depend on besides the code: options, versions. A change makes recorded answers outdated."""
+    """The values besides the code on which results depend: options, versions. A change makes recorded answers
+    outdated.
+    """
 
     def close(self) -> Any:
-        """Release what the toolbox holds. Called after the last sample; may be `async`. Another run may open it."""
+        """Release the resources of the toolbox. Called after the last sample; may be `async`.
+
+        Another run may open it.
+        """
 
     def check(self) -> None:
         """Raise an `AssayError` if the tools cannot run here. Called before a model is loaded."""
 
 
 class ToolSession(Protocol):
-    """The tools of one sample at work. Optional members are listed in `ToolSessionExtras`."""
+    """The tools of one sample in use. Optional members are listed in `ToolSessionExtras`."""
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call, whose tool exists and whose arguments fit its schema, and return the result.
+        """Run one call, whose tool exists and whose arguments match its schema, and return the result.
 
-        An exception becomes a result with its text, which the model reads. Cancelling the call must end its work: the
-        runner does that when its time is over.
+        An exception becomes a result with its text, which the model reads. Cancelling the call must end its work:
+        the runner cancels it when its time is over.
         """
 
     async def close(self) -> None:
-        """Release what the session holds. Called once, after the sample is scored."""
+        """Release the resources of the session. Called once, after the sample is scored."""
 
 
 class ToolSessionExtras(Protocol):
@@ -111,7 +116,7 @@ class ToolSessionExtras(Protocol):
     """True if the sample ends after these calls and the model is not asked again, as after `submit`."""
 
     async def begin(self, prompt: Prompt) -> Prompt:
-        """Return the first prompt, made from that of the template; for a conversation that the other side begins."""
+        """Return the first prompt, based on the template's; for a conversation that the other side begins."""
 
     async def reply(
         self, messages: Sequence[Message], output: Output
@@ -126,7 +131,7 @@ class HelperModel(Protocol):
     """A model with a role, as scorers receive their judges. Its answers are recorded and never asked twice."""
 
     async def answer(self, prompt: Prompt, options: Any = None) -> Output:
-        """Return the answer to a prompt; its `error` says why there is none."""
+        """Return the answer to a prompt. If there is none, its `error` gives the reason."""
 
 
 @dataclass(eq=False)
@@ -136,7 +141,7 @@ class SampleContext:
     sample: Sample
     epoch: int = 0
     state: Any = None
-    """What the task's function `state(sample)` returned."""
+    """The return value of the task's function `state(sample)`."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Helper models by role: see `HelperModel`."""
     _resources: dict[str, Any] = field(default_factory=dict, init=False)
@@ -162,5 +167,5 @@ class SampleContext:
 
 
 def text_result(call: ToolCall, text: str, error: str = "") -> ToolResult:
-    """Return a result of words. `error` names the kind of failure, such as `raised` or `timeout`."""
+    """Return a result with a text. `error` names the kind of failure, such as `raised` or `timeout`."""
     return ToolResult(call.id, (Text(text),), error)

@@ -1,4 +1,4 @@
-"""All tools of a task: its functions, toolboxes and named tools as one set, and their work for one sample."""
+"""All tools of a task: its functions, toolboxes and named tools as one set, and their use in one sample."""
 
 import asyncio
 import inspect
@@ -30,7 +30,7 @@ from .schemas import NAME
 from .toolbox import SampleContext, Toolbox, ToolSession, text_result
 
 LONGEST_ERROR = 2000
-"""Characters of an exception that the model reads."""
+"""Most characters of an exception that the model sees."""
 
 
 class ToolSet:
@@ -86,17 +86,17 @@ class ToolSet:
 
     @property
     def begins(self) -> bool:
-        """True if a session gives the first prompt."""
+        """True if a session provides the first prompt."""
         return any(getattr(box, "begins", False) for box in self.boxes)
 
     @property
     def replies(self) -> bool:
-        """True if a session speaks after an answer without calls."""
+        """True if a session replies to an answer without calls."""
         return any(getattr(box, "replies", False) for box in self.boxes)
 
     @property
     def is_free(self) -> bool:
-        """True if calls cost nothing, and no model takes part."""
+        """True if calls cost nothing and no model is involved."""
         return not self.needs and all(getattr(b, "is_free", True) for b in self.boxes)
 
     @property
@@ -107,7 +107,7 @@ class ToolSet:
 
     @property
     def identity(self) -> list[Any]:
-        """What results depend on."""
+        """The values on which results depend."""
         parts: list[Any] = [self.make_state]
         for box in self.boxes:
             parts += [type(box), getattr(box, "identity", None)]
@@ -120,7 +120,7 @@ class ToolSet:
         return tuple(tool for box in self.boxes for tool in box.tools(sample, turn))
 
     async def close(self) -> None:
-        """Release what the toolboxes hold."""
+        """Release the resources of the toolboxes."""
         for box in self.boxes:
             close = getattr(box, "close", None)
             closing = None if close is None else close()
@@ -155,7 +155,7 @@ def is_toolbox(thing: Any) -> bool:
 
 
 def _built(entry: Any, where: str) -> Any:
-    """Return what an entry of `tools` stands for."""
+    """Return the tool, function or toolbox of an entry in `tools`."""
     if isinstance(entry, (str, Mapping)):
         name: Any = entry
         if isinstance(entry, Mapping):
@@ -175,7 +175,7 @@ def _built(entry: Any, where: str) -> Any:
 
 
 def _as_spec(entry: str | Mapping[str, Any]) -> Any:
-    """Return `{"bash": {"network": true}}` and `bash` as the registry reads them."""
+    """Return `{"bash": {"network": true}}` and `bash` in the registry's form."""
     if isinstance(entry, str) or "name" in entry:
         return entry
     [(name, options)] = entry.items()
@@ -183,7 +183,7 @@ def _as_spec(entry: str | Mapping[str, Any]) -> Any:
 
 
 def _is_factory(function: Callable[..., Any]) -> bool:
-    """Return True if a registered function returns a toolbox, rather than being a tool."""
+    """Return True if a registered function returns a toolbox instead of being a tool itself."""
     result = inspect.signature(function).return_annotation
     if isinstance(result, str):
         named = result
@@ -218,7 +218,7 @@ def check_tool(tool: Tool, where: str) -> None:
 
 
 class SampleTools:
-    """The tools of one sample at work. Sessions are opened when they are first needed."""
+    """The tools of one sample in use. Sessions are opened when they are first needed."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class SampleTools:
         self.turn = 0
         """The number of the user turn, from 0."""
         self.hung = ""
-        """The tool that was ended last because its time was over."""
+        """The last tool that was ended because its time was over."""
 
     @property
     def offered(self) -> tuple[Tool, ...]:
@@ -242,7 +242,7 @@ class SampleTools:
 
     @property
     def state(self) -> Any:
-        """What scorers read as `output.state`."""
+        """The value of `output.state` for scorers."""
         if self._set.make_state is not None:
             return self._context.state
         for session in self._sessions or ():
@@ -259,7 +259,7 @@ class SampleTools:
         )
 
     async def open(self) -> list[ToolSession]:
-        """Return the sessions, opened now if they were not."""
+        """Return the sessions. They are opened by the first call."""
         if self._sessions is None:
             self._sessions = []
             if self._set.make_state is not None:
@@ -327,7 +327,7 @@ class SampleTools:
         owners: Mapping[str, tuple[Tool, ToolSession]],
         lenient: ToolSession | None,
     ) -> ToolResult:
-        """Run one call, or return a result that says why it cannot be run. A lenient session says so itself."""
+        """Run one call, or return a result that says why it cannot be run. A lenient session reports this itself."""
         _, owner = owners.get(call.name, (None, lenient))
         if owner is not None and owner is lenient:
             return await self._run(call, owner)
@@ -345,7 +345,7 @@ class SampleTools:
         return await self._run(call, session)
 
     async def _run(self, call: ToolCall, session: ToolSession) -> ToolResult:
-        """Run a call that fits its tool. An error, or the end of its time, becomes a result."""
+        """Run a call whose arguments are valid. An error, or the end of its time, becomes a result."""
         seconds = self._limits.call_seconds
         try:
             async with asyncio.timeout(seconds) as timer:
@@ -362,17 +362,27 @@ class SampleTools:
             return self._raised(call, error)
 
     def _raised(self, call: ToolCall, error: BaseException) -> ToolResult:
-        text = scrub(f"{type(error).__name__}: {error}".removesuffix(": "))
+        text = scrub(_words_of(error))
         return text_result(call, spell_controls(text[:LONGEST_ERROR]), "raised")
 
     async def close(self) -> None:
-        """Close the sessions and what they share. Called once, after scoring."""
+        """Close the sessions and their shared resources. Called once, after scoring."""
         sessions, self._sessions = self._sessions or [], None
         try:
             for session in reversed(sessions):
                 await session.close()
         finally:
             await self._context.close()
+
+
+def _words_of(error: BaseException) -> str:
+    """Return the kind of an error and its message."""
+    kind = type(error).__name__
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - the class is the user's
+        return f"{kind} (its message cannot be read)"
+    return f"{kind}: {message}" if message else kind
 
 
 def result_digest(results: Sequence[ToolResult]) -> str:

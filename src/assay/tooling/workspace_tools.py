@@ -20,7 +20,7 @@ T = TypeVar("T")
 RESOURCE = "workspace"
 """The name under which the tools of a sample share their workspace."""
 MOST_TEXT = 100_000
-"""Characters of a file or an output that the model reads."""
+"""Most characters of a file or an output that the model sees."""
 DEFAULT_SECONDS = 120.0
 STATE_FOLDER = "/tmp/.bash"
 _TEXT = {"type": "string"}
@@ -149,7 +149,7 @@ class SharedWorkspace:
         self.workspace = Workspace(tier_of_tools(), self._limits)
 
     async def in_thread(self, call: Callable[[], T]) -> T:
-        """Call a function in the thread. If the caller is cancelled, the command that runs is ended."""
+        """Call a function in the thread. If the caller is cancelled, the running command is ended."""
         running = asyncio.get_running_loop().run_in_executor(self._thread, call)
         try:
             return await asyncio.shield(running)
@@ -202,7 +202,7 @@ class WorkspaceSession:
         return text_result(call, _shortened(text))
 
     async def close(self) -> None:
-        """Do nothing: the workspace is closed with the other resources of the sample."""
+        """Do nothing, because the workspace is closed with the other resources of the sample."""
 
 
 def _bash(workspace: Workspace, seconds: float, command: str) -> str:
@@ -279,7 +279,7 @@ _ACTIONS: dict[str, Callable[..., str]] = {
 
 
 def _words_of(execution: Execution) -> str:
-    """Return what a command printed, and how it ended unless that was well."""
+    """Return the output of a command, and how it ended unless it succeeded."""
     text = execution.stdout.decode("utf-8", "replace")
     errors = execution.stderr.decode("utf-8", "replace")
     if errors:

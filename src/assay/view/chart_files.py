@@ -9,6 +9,7 @@ from typing import Any
 from ..core import AssayError, Result, UsageError
 from ..core.record import result_from_plain
 from ..report import charts
+from ..report.axes import Ends
 from ..store.layout import disk_error
 from ..store.output_files import check_outputs, write_output_text
 from .comparison import comparison_page
@@ -197,11 +198,11 @@ def _title(result: Result, several: bool) -> str:
     return result.task
 
 
-def _scale(result: Result) -> charts.Ends | None:
+def _scale(result: Result) -> Ends | None:
     return _ends(result.details.get("scale"))
 
 
-def _ends(pair: Any) -> charts.Ends | None:
+def _ends(pair: Any) -> Ends | None:
     if isinstance(pair, (list, tuple)) and len(pair) == 2:
         return (float(pair[0]), float(pair[1]))
     return None

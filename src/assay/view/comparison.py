@@ -1,8 +1,7 @@
 """The comparison of two runs.
 
-It has a summary sentence, every number with its difference, changed samples and other differences.
-
-The statistics are those of `--baseline`. This module puts them into words and finds the samples behind them.
+It has a summary sentence, every number with its difference, changed samples and other differences. The statistics
+are those of `--baseline`. This module puts them into words and finds the samples behind them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ MOST_FLIPS = 2000
 
 
 def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
-    """Return what the page of a comparison shows; `before` is the baseline."""
+    """Return the content of a comparison page; `before` is the baseline."""
     if before.id == after.id:
         raise UsageError(
             "a run cannot be compared with itself", fix="tick two different runs"
@@ -70,7 +69,7 @@ def _shown_flips(
 
 
 def _cut_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """Return at most `MOST_FLIPS` flips in their order, half of them for each direction if there are as many."""
+    """Return at most `MOST_FLIPS` flips in their order, half of them for each direction if there are enough."""
     ups = []
     downs = []
     for flip in flips:

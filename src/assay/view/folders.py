@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import AssayError, StoreError, UsageError
 from ..imports import is_result_name
-from ..report.charts import domain_of
+from ..report.axes import domain_of
 from ..store.imported import holds_results, imported_folder, is_run_folder
 from .data_media import DataMedia, data_files
 from .media import MediaShelf
@@ -139,7 +139,7 @@ def _is_results(path: Path) -> bool:
 
 
 def run_paths(root: Path, depth: int = 0) -> Iterator[Path]:
-    """Return the run folders, and results of other tools by their names, at and below a folder.
+    """Return the run folders, and results of other tools recognised by their names, at and below a folder.
 
     Links are not followed, and run folders are not searched.
     """
@@ -192,7 +192,7 @@ def listed(run: RunView) -> dict[str, Any]:
 
 
 def result_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the list of runs needs of a number."""
+    """Return the fields of a number that the list of runs needs."""
     plain = {name: row.get(name) for name in RESULT}
     details = row.get("details")
     if isinstance(details, Mapping):
@@ -261,7 +261,7 @@ def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
 
 
 def stopped(manifest: Mapping[str, Any]) -> str:
-    """Return the status of a run that no process writes to: one that says `running` was killed."""
+    """Return the status of a run to which no process writes. A run that is still marked `running` was killed."""
     status = str(manifest.get("status", "unknown"))
     return "killed" if status in ("running", "new") else status
 

@@ -1,9 +1,9 @@
-"""Decide which requests the viewer answers: only those of a browser on this machine that was given the link.
+"""Decide which requests the viewer answers: only those of a browser on this machine that opened the link.
 
-Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be
-the same host, so that no other page can read or write. Everything except the empty page needs a cookie, which
-the link's one-time token buys. Response headers forbid what the app does not use: foreign and inline scripts,
-frames, forms and other hosts.
+Every request passes three checks. `Host` must name this machine, which stops DNS rebinding. `Origin` must be the
+same host, so that no other page can read or write. Everything except the empty page needs a cookie, which the
+browser gets for the link's one-time token. Response headers forbid what the app does not use: foreign and inline
+scripts, frames, forms and other hosts.
 """
 
 import hmac
@@ -32,11 +32,13 @@ HEADERS = {
 }
 OPEN_PATHS = ("/", "/app/", "/api/session")
 """Paths that are answered without the cookie: files of the package, and the exchange of the token."""
+HAS_SESSION = "assay.has_session"
+"""The key that a request's scope has if the request has the cookie."""
 HEADER = "x-assay"
 """Requests that change something need this header, which forms and images of other pages cannot set."""
 
 LONGEST_BODY = 16_384
-"""Maximum size of a request body in bytes. It holds before the sender is known."""
+"""Maximum size of a request body in bytes. It is applied before the sender is known."""
 TOO_LONG = 413, f"a request may hold {LONGEST_BODY} bytes"
 
 _LOOPBACK = re.compile(
@@ -82,6 +84,8 @@ class Guard:
         """Pass a request to the app, or refuse it."""
         if scope["type"] != "http":
             return
+        if self._has_session(_cookies(scope)):
+            scope[HAS_SESSION] = True
         refusal = self._refusal(scope)
         if refusal is not None:
             await _answer(send, *refusal)
@@ -131,7 +135,7 @@ class Guard:
         path = scope["path"]
         if path in OPEN_PATHS or path.startswith("/app/"):
             return None
-        if not self._has_session(headers.get("cookie", "")):
+        if HAS_SESSION not in scope:
             return (
                 401,
                 "open the link that `assay view` printed: it holds the key to this page",
@@ -157,6 +161,15 @@ class Guard:
         return cookie is not None and hmac.compare_digest(
             cookie.value.encode(), self._session.encode()
         )
+
+
+def _cookies(scope: Scope) -> str:
+    """Return the last `Cookie` header of a request."""
+    cookies = ""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            cookies = value.decode("latin-1")
+    return cookies
 
 
 def is_loopback(host: str) -> bool:
@@ -209,7 +222,7 @@ async def _read_body(receive: Any) -> bytes | None:
 
 
 def _replay(body: bytes) -> Callable[[], Awaitable[MutableMapping[str, Any]]]:
-    """Return a `receive` that gives a body that was read already."""
+    """Return a `receive` that returns a body that was read already."""
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]

@@ -1,8 +1,8 @@
 """The index of a journal on disk: written once, read quickly, extended when the journal has grown.
 
-It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that is
-not ours, the index goes to the user's cache, or is built each time. An index is used only if the journal still
-begins as it did when it was indexed.
+It is the file `view.index` in the run folder. If that folder is read-only, or has a file of that name that assay
+did not write, the index goes to the user's cache, or is built each time. An index is used only if the beginning of
+the journal is unchanged since it was indexed.
 """
 
 import hashlib
@@ -92,7 +92,7 @@ def _load(layout: Layout) -> JournalIndex | None:
 
 
 def _mark(path: Path, end: int) -> dict[str, int]:
-    """Return what identifies the indexed part of a journal."""
+    """Return an identifier of the indexed part of a journal."""
     with path.open("rb") as file:
         first = crc32(file.read(min(COMPARED_BYTES, end)))
         file.seek(max(0, end - COMPARED_BYTES))

@@ -44,7 +44,7 @@ class IndexedReader(RunReader):
         return values, clusters
 
     def _only_scorer(self, result: Result, model: str) -> str | None:
-        """Return the scorer behind a number if the index can give its values, else None."""
+        """Return the only scorer behind a number if the index has its values, else None."""
         index = self._view_index
         cell = result.task, model
         if index.damaged or cell not in index.cells:
@@ -121,5 +121,5 @@ class IndexedReader(RunReader):
 
 
 def _gives(scorer: str, metric: str) -> bool:
-    """Return True if a scorer gives a metric: the one of its name, or one of several."""
+    """Return True if a scorer produces a metric: the one with its name, or one of several."""
     return metric == scorer or metric.startswith(f"{scorer}.")

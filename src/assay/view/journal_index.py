@@ -65,7 +65,7 @@ class JournalIndex:
         self.line_slots = array("i")
         """The role of a line in its row: rounds count up from 0, scorers count down from -1."""
         self.current = bytearray()
-        """Whether a line is still valid."""
+        """True if a line is still valid."""
         self.calls: dict[bytes, int] = {}
         """The offset of each call to a judge or another helper model, by hashed key."""
         self.words = TextLog()
@@ -254,7 +254,7 @@ class JournalIndex:
             self._count_tokens(row, answer.usage)
 
     def _count_tokens(self, row: int, usage: Any) -> None:
-        """Note the tokens of an answer, unless a record has numbers that are none."""
+        """Note the tokens of an answer. Entries of a record that are not numbers are ignored."""
         tokens_in = usage.input_tokens
         tokens_out = usage.output_tokens
         if type(tokens_in) is int and 0 <= tokens_in <= LARGEST:
@@ -347,7 +347,7 @@ class JournalIndex:
             self.tags[name][row] = code
 
     def _recall(self) -> None:
-        """Rebuild what is only needed to read on, for an index that was read from its file."""
+        """Rebuild the data that is only needed to read on, for an index that was read from its file."""
         self._outcome_codes = {
             outcome: code for code, outcome in enumerate(self.outcomes)
         }
@@ -371,7 +371,7 @@ class JournalIndex:
                 self._slots[row, slot] = line
 
     def forget(self) -> None:
-        """Free what is only needed to read on. It is rebuilt if the journal grows after all."""
+        """Free the data that is only needed to read on. It is rebuilt if the journal grows after all."""
         self._rows, self._slots = {}, {}
         self._answers, self._judged = array("i"), array("i")
 

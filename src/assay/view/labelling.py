@@ -87,7 +87,7 @@ def ends_of(scale: Any) -> Ends:
 
 
 def _has_steps(low: float, high: float) -> bool:
-    """Return True if each whole number from `low` to `high` can have a key of its own."""
+    """Return True if each whole number from `low` to `high` can have a key."""
     if (low, high) == RIGHT_OR_WRONG or low != int(low) or high != int(high):
         return False
     return 2 < high - low + 1 <= MOST_STEPS
@@ -273,7 +273,7 @@ def two_digits(value: float) -> str:
 
 
 def _mean_label(labels: Mapping[str, Any]) -> float | None:
-    """Return the mean of what several people said of one answer; None if none of them could tell."""
+    """Return the mean of several people's labels of one answer; None if none of them could tell."""
     return _mean([value for value in labels.values() if value is not None])
 
 

@@ -10,7 +10,7 @@ from .run_view import RunView
 
 
 def leaderboard_page(runs: Sequence[RunView]) -> dict[str, Any]:
-    """Return models, columns, values and ranks; each value names the run it comes from by its id."""
+    """Return models, columns, values and ranks. Each value names its run by id."""
     readers = []
     notes = []
     for run in runs:

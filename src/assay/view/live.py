@@ -59,7 +59,7 @@ def progress(run: RunView) -> dict[str, Any]:
 
 
 def _limit_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return `--limit` if it is a number of samples: all that is known of a generator's length."""
+    """Return `--limit` if it is a number of samples, which is the only known length of a generator."""
     config = manifest.get("config")
     limit = config.get("limit") if isinstance(config, Mapping) else None
     text = str(limit)

@@ -99,7 +99,7 @@ class MediaShelf:
         data = None if files is None else files.get(digest)
         if data is None:
             raise DataError(
-                "it lies inside the dataset, whose files are not here or no longer hold it"
+                "it is inside the dataset, whose files are missing or no longer contain it"
             )
         return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
 

@@ -44,7 +44,7 @@ def assets() -> dict[str, bytes]:
 def folder_page() -> str:
     """Return the page of a bundle.
 
-    It reads files instead of asking a server, and explains itself when opened as a file.
+    It reads files instead of asking a server, and shows instructions if it is opened as a file.
     """
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n'

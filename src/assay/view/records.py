@@ -125,7 +125,7 @@ def _take(
     file.seek(offset)
     line = file.readline().rstrip(b"\n")
     if not is_whole(line):
-        record.damage = "a line of this sample is damaged: what it said is left out"
+        record.damage = "a line of this sample is damaged and left out"
         return
     plain = json.loads(line)
     plain.pop("crc", None)
@@ -202,7 +202,7 @@ def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _round(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return prompt and answer of a round, without what a page does not show."""
+    """Return prompt and answer of a round, without fields that a page does not show."""
     names = ("model", "round", "prompt", "continuations", "details", "key", "follows")
     plain = {name: line[name] for name in names if name in line}
     output = dict(line.get("output", {}))

@@ -92,7 +92,7 @@ def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
 
 
 def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Return the rows of the later runs that the lists of changed samples begin with, by the id of the run."""
+    """Return the rows of the later runs at the start of the lists of changed samples, by the id of the run."""
     changed: dict[str, list[int]] = {}
     for page in pages:
         rows = changed.setdefault(page["after"]["id"], [])
@@ -105,7 +105,7 @@ def _changed_rows(pages: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 def choose(run: RunView, most: int) -> list[int]:
-    """Return the rows to show, `most` of them if there are as many: failures first, then low scores, then the others.
+    """Return the rows to show, at most `most`: failures first, then low scores, then the others.
 
     If there are more, each kind has its share, and its rows are spread evenly over the data.
     """
@@ -223,7 +223,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def csv_report(folders: Sequence[Path]) -> str:
-    """Return every number on a row of its own, as CSV."""
+    """Return every number in a separate row, as CSV."""
     rows = []
     for run, _ in open_runs(folders):
         for row in run.documents()[1].get("results", ()):

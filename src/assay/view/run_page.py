@@ -1,4 +1,4 @@
-"""One run for a page: its numbers, how they were measured, what is wrong, and the command that repeats it."""
+"""One run for a page: its numbers, how they were measured, its faults, and the command that repeats it."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ MOST_GROUPS = 300
 def run_page(
     run: RunView, domains: Mapping[str, Sequence[float]] | None = None
 ) -> dict[str, Any]:
-    """Return the numbers of a run with their groups, its settings, its methods in words.
+    """Return the numbers of a run with their groups, its settings, and its methods in words.
 
-    `domains` are the axes of the metrics over all runs that are shown; without, over this one.
+    `domains` are the axes of the metrics over all shown runs; by default over this run.
     """
     plain = listed(run)
     if "error" in plain:
@@ -90,9 +90,9 @@ def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def damage_of(run: RunView) -> list[str]:
-    """Return what is not as the run left it; a run that is still running has no damage.
+    """Return how a run differs from its state when it ended; a run that is still running has no damage.
 
-    It reads every line and every medium again, so a page asks for it when all else is there.
+    This reads every line and every medium again, so a page requests it when everything else is there.
     """
     if run.is_live:
         return []

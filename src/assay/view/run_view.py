@@ -24,7 +24,7 @@ MOST_ROWS = 500
 SCORED = "scored"
 
 _Summary = tuple[Any, dict[str, Any], dict[str, Any]]
-"""The state of the files that were read, `run.json` and `summary.json`."""
+"""The state of the files at the last reading, `run.json` and `summary.json`."""
 
 
 class RunView:
@@ -197,7 +197,7 @@ class RunView:
             return [snippet_of(row, lines, file) for row, lines in lines_of_rows]
 
     def record(self, row: int) -> Record:
-        """All that the journal says of one row."""
+        """Return all lines of the journal about a row."""
         with self._lock:
             index = self.index
             if not 0 <= row < len(index):
@@ -221,7 +221,7 @@ class RunView:
         return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
-        """Task and model of each cell, its numbers by name, and which of them a list shows first."""
+        """Return task and model of each cell, its numbers by name, and which of them a list shows first."""
         manifest, summary = self.documents()
         cells = []
         described = {}
@@ -275,7 +275,7 @@ class RunView:
         return next(iter(index.metrics), None)
 
     def _counted(self, index: JournalIndex, cell: Any, epoch: Any) -> Any:
-        """Which rows the last table is about; all, where it does not say."""
+        """Return which rows the last table covers; all of them if it does not say."""
         import numpy as np
 
         manifest, summary = self.documents()

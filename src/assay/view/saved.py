@@ -1,7 +1,7 @@
-"""A run as files: the same JSON that the server answers, in pieces small enough for any file host.
+"""A run as files: the same JSON that the server sends, in pieces small enough for any file host.
 
-`columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named
-by their digest, and the caller decides where they are stored: in a folder, or in the page itself.
+`columns`, `rows` and `samples` are chunks of one run; `places` says which chunk contains a row. Media are named by
+their digest, and the caller decides where they are stored: in a folder, or in the page itself.
 """
 
 import base64
@@ -120,7 +120,7 @@ class SavedRun:
 
 
 def saved_runs(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
-    """Return the list of runs for a saved page, where none is live."""
+    """Return the list of runs for a saved page, with none of them marked as running."""
     document = runs_document(runs, folder)
     document["runs"] = [{**run, "live": False} for run in document["runs"]]
     return document

@@ -129,7 +129,7 @@ class Site:
         self._folders = folders
 
     async def page(self, request: Request) -> Response:
-        """Return the page. What it shows follows `#`, which is not sent to the server."""
+        """Return the page. The part of the address after `#` selects what it shows, and is not sent to the server."""
         return FileResponse(APP / "index.html", media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
@@ -154,7 +154,7 @@ class Site:
         return _json({"ok": True}, headers={"Set-Cookie": cookie})
 
     def answer(self, read: Callable[[Query], Any]) -> Callable[[Request], Any]:
-        """Make an endpoint of a function from the query to plain data. Its errors become sentences for the page."""
+        """Return an endpoint for a function from the query to plain data. Its errors become sentences for the page."""
 
         async def endpoint(request: Request) -> Response:
             return await _told(lambda: _json(read(self._query(request))))

@@ -5,7 +5,7 @@
     NAME:        score, id, epoch, task, model, outcome, seconds, chars, tokens_in, tokens_out, confidence,
                  a metric (`exact_match`, `metric."wer[none]"`), a tag (`tag.subject`, `tag."my tag"`)
 
-A sample without a value fits no comparison but `== none`. `~` looks for words within a text, whatever their case.
+A sample without a value matches only `== none`. `~` searches words in a text, ignoring case.
 """
 
 import operator
@@ -56,7 +56,7 @@ class _Token:
 
 
 def chosen(expression: str, columns: Columns) -> Any:
-    """Return a boolean array: which samples an expression is true of."""
+    """Return a boolean array that says for which samples an expression is true."""
     if len(expression) > LONGEST:
         raise UsageError(
             f"--where has {len(expression)} characters", fix=f"{LONGEST} will do"
@@ -65,7 +65,7 @@ def chosen(expression: str, columns: Columns) -> Any:
 
 
 class _Parser:
-    """Read an expression from left to right, and compute it while reading."""
+    """Reads an expression from left to right, and computes it while reading."""
 
     def __init__(self, expression: str, columns: Columns) -> None:
         self.expression, self.columns = expression, columns
@@ -76,7 +76,7 @@ class _Parser:
     def whole(self) -> Any:
         rows = self._either()
         if self._next() is not None:
-            self._fail(f"{self.tokens[self.at].text!r} is one too many")
+            self._fail(f"unexpected {self.tokens[self.at].text!r}")
         return rows
 
     def _tokens(self) -> Iterator[_Token]:
@@ -86,7 +86,7 @@ class _Parser:
             match = _TOKEN.match(self.expression, start)
             if match is None or match.lastgroup is None:
                 self._fail(
-                    f"cannot be read from {self.expression[start : start + 20].strip()!r} on"
+                    f"cannot read the part that starts with {self.expression[start : start + 20].strip()!r}"
                 )
             kind = match.lastgroup
             yield _Token(kind, match[kind], match.start(kind))
@@ -135,7 +135,7 @@ class _Parser:
         name = self._name()
         if self._take("in"):
             if not self._take("("):
-                self._fail("`in` wants values in brackets")
+                self._fail("expected values in brackets after `in`")
             rows = self._compare(name, "==", self._value())
             while self._take(","):
                 rows = rows | self._compare(name, "==", self._value())
@@ -144,7 +144,7 @@ class _Parser:
             return rows
         token = self._next()
         if token is None or token.text not in (*_COMPARE, "~"):
-            self._fail(f"behind {name!r} stands no ==, !=, <, <=, >, >=, ~ or in")
+            self._fail(f"expected ==, !=, <, <=, >, >=, ~ or in after {name!r}")
         self.at += 1
         return self._compare(name, token.text, self._value())
 
@@ -161,7 +161,7 @@ class _Parser:
         if name in ("tag", "metric") and self._take("."):
             quoted = self._next()
             if quoted is None or quoted.kind != "text":
-                self._fail(f"behind {name}. stands no name")
+                self._fail(f"expected a quoted name after {name}.")
             self.at += 1
             name = f"{name}.{_unquoted(quoted.text)}"
         return name

@@ -63,7 +63,9 @@ def test_the_plan_says_what_an_engine_would_run(tmp_path):
 
     first, *reasons, last = task.environment.plan_lines()
     assert first == "tasks: 1 of 8 tasks runs in workspaces of this machine (tier host)"
-    assert "tasks: 2 tasks cannot: it writes to /etc" in reasons
+    # "programs" and "heavy-copy" write to /usr, "system-file" to /etc.
+    assert "tasks: 2 tasks cannot: it writes to /usr" in reasons
+    assert "tasks: 1 task cannot: it writes to /etc" in reasons
     assert "tasks: 1 task cannot: it is built in several stages" in reasons
     fix = "install podman or start docker (/no/such/podman is not installed)"
     assert last == f"tasks: an image engine would run 7 tasks: {fix}"

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from assay.dialects.kits.numbers import as_numbers
+from assay.dialects.kits.numbers import as_numbers, not_finite
 
+numpy = pytest.importorskip("numpy")
 pandas = pytest.importorskip("pandas")
 
 
@@ -33,6 +34,8 @@ pandas = pytest.importorskip("pandas")
             {"0": {"acc": 1.0}, "1": {"tot": 2.0}},
         ),
         (pandas.Series({"acc": 0.5}), {"acc": 0.5}),
+        (numpy.array([0.5, 1.0]), {"0": 0.5, "1": 1.0}),
+        ({"each": numpy.array([1, 2])}, {"each": {"0": 1.0, "1": 2.0}}),
         ("outputs/score.csv", {}),
     ],
 )
@@ -65,3 +68,9 @@ def test_a_list_of_records_under_one_name_is_no_table_of_columns():
             "1": {"index": 1.0, "score": 5.0},
         }
     }
+
+
+def test_numbers_that_are_not_finite_are_found_in_groups_too():
+    numbers = {"a": 1.0, "b": math.inf, "c": {"d": 0.0, "e": -math.inf}}
+
+    assert not_finite(numbers) == {"b": math.inf, "c.e": -math.inf}

@@ -67,6 +67,42 @@ FAULTS = [
         "relative",
     ),
     (f"task: [bad\n{HEAD}", "not valid YAML", "bad.yaml:"),
+    (
+        f"task: bad\n{HEAD}{ASKS}metric_list: [{{metric: exact_match, aggregation: meann}}]\n",
+        "unknown aggregation 'meann'",
+        "did you mean 'mean'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}filter_list: [{{name: x, filter: [{{function: regex, regex_pattern: '(('}}]}}]\n",
+        "a filter cannot be made",
+        "key `filter_list`, pipeline 'x'",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}doc_to_txt: x\n",
+        "unknown key 'doc_to_txt'",
+        "did you mean 'doc_to_text'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}fewshot_config: {{samplr: first_n}}\n",
+        "unknown key 'samplr'",
+        "did you mean 'sampler'?",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}generation_kwargs: {{max_gen_toks: many}}\n",
+        "max_gen_toks='many' is not a number",
+        "key `generation_kwargs`",
+    ),
+    (
+        f"task: bad\n{HEAD}{ASKS}process_docs: !function nowhere.read\n",
+        "there is no nowhere.py beside it",
+        "!function",
+    ),
+    (
+        "group: bad\ntask: [no_such_task]\naggregate_metric_list: [{metric: acc}]\n",
+        "unknown lm-eval task 'no_such_task'",
+        "key `task`",
+    ),
+    (f"{HEAD}{ASKS}", "a base file of lm-eval without a name", "key `task`"),
 ]
 
 
@@ -81,6 +117,26 @@ def test_fault_of_a_task_file_is_one_line(here, yaml, what, fix):
 
     assert what in text
     assert fix in text
+
+
+def test_missing_split_names_those_of_the_data(here):
+    rows = here.sums()
+    task = here.write(
+        "split.yaml",
+        f"task: split\n{HEAD.replace('test_split: test', 'test_split: tset')}{ASKS}"
+        f"dataset_kwargs: {{data_files: {{test: {rows}}}}}\n",
+    )
+
+    text = fault(task, None)
+
+    assert "the data has no split 'tset'" in text
+    assert "did you mean 'test'?" in text
+
+
+def test_more_examples_than_rows_are_refused(here, text_task):
+    text = fault(text_task, here.sums(3), num_fewshot=9, fewshot_data=here.sums(3))
+
+    assert "more examples than its data has rows for" in text
 
 
 def test_include_cycle_names_its_files(here):

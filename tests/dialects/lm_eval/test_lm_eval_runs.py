@@ -290,6 +290,53 @@ def test_group_has_the_value_of_lm_eval_and_its_tasks_as_breakdown(here, choice_
     }
 
 
+INNER_GROUP = """
+group: places
+task:
+  - group: inner
+    task: [capitals, towns]
+    aggregate_metric_list: [{metric: acc, weight_by_size: false}]
+  - villages
+"""
+
+
+def test_group_inside_a_group_has_a_row_of_its_own(here, choice_task):
+    text = Path(choice_task).read_text()
+    here.write("second.yaml", text.replace("task: capitals", "task: towns"))
+    here.write("third.yaml", text.replace("task: capitals", "task: villages"))
+    group = here.write("group.yaml", INNER_GROUP)
+    here.choices(6, "data/capitals.jsonl")
+    here.choices(2, "data/towns.jsonl")
+    here.choices(3, "data/villages.jsonl")
+
+    result = assay.run(group, model=Scripted(), data="data", output="out")
+
+    found = numbers(result)
+    assert found["places::inner:acc"] == pytest.approx((2 / 6 + 1 / 2) / 2)
+    assert found["villages:acc"] == pytest.approx(1 / 3)
+
+
+def test_group_that_changes_its_tasks_is_asked_with_the_changes(here, choice_task):
+    text = Path(choice_task).read_text()
+    here.write("second.yaml", text.replace("task: capitals", "task: towns"))
+    group = here.write(
+        "group.yaml",
+        "group: places\ndescription: 'Name it. '\n"
+        "task:\n  - {task: capitals, num_fewshot: 2}\n  - towns\n",
+    )
+    model = Scripted()
+    data = here.choices(4)
+
+    result = assay.run(
+        group, model=model, data=data, fewshot_data=data, limit=2, output="out"
+    )
+
+    shots = [call.messages[0].text.count("Q: ") - 1 for call in model.calls]
+    assert sorted(shots) == [0, 2]
+    assert all(call.messages[0].text.startswith("Name it. ") for call in model.calls)
+    assert {"capitals:acc", "towns:acc"} <= set(numbers(result))
+
+
 def test_shard_asks_the_same_requests_as_the_whole_run(here, choice_task):
     data = here.choices(6)
     settings = {"data": data, "fewshot_data": data, "num_fewshot": 2}

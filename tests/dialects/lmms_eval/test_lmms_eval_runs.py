@@ -239,6 +239,39 @@ def test_group_has_the_number_of_lmms_eval(here, task):
     assert values(result)["right"] == 0.5
 
 
+LOADING_HELPERS = """
+from datasets import load_dataset
+
+from utils import text, results, percent
+
+def add_pictures(rows):
+    pictures = load_dataset("elsewhere", "pictures_of_it", split="train")
+    return rows.map(lambda row: {"seen": len(pictures)})
+
+def shown(doc):
+    return [doc["image"].convert("RGB")] * doc["seen"]
+"""
+
+
+def test_rows_that_a_helper_loads_come_from_the_folder_of_data(here, task):
+    here.write("tasks/loading.py", LOADING_HELPERS)
+    loading = here.write(
+        "tasks/loading.yaml",
+        "include: pictures.yaml\ntask: loading\nprocess_docs: !function loading.add_pictures\n"
+        "doc_to_visual: !function loading.shown\n",
+    )
+    rows = Path(here.pictures(2))
+    Path("data").mkdir()
+    rows.rename("data/test.parquet")
+    Path(here.pictures(3)).rename("data/pictures_of_it.parquet")
+    model = Scripted()
+
+    assay.run(loading, model=model, data="data", output="out")
+
+    media = [part for part in model.calls[0].messages[-1].parts if part.kind == "image"]
+    assert len(media) == 3
+
+
 FAULTS = [
     ("output_type: generate_visual_cot\n", "draw between two thoughts"),
     ("generation_kwargs: {num_beams: 4}\n", "num_beams=4 cannot be honoured"),

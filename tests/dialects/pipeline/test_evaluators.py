@@ -108,7 +108,7 @@ def test_a_text_of_one_word_has_no_target_and_is_a_counted_failure(tmp_path: Pat
 
     assert (result.value("total"), result[0].n, result[0].n_expected) == (1.0, 1, 2)
     assert (result.status, result[0].outcomes) == ("partial", {"data_error": 1})
-    assert "1: there is no target to weigh" in result.notes[0]
+    assert "1: there is no target to score" in result.notes[0]
 
 
 def test_perplexity_is_computed_again_from_the_journal(tmp_path: Path):

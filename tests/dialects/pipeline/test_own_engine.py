@@ -77,7 +77,7 @@ def test_a_row_without_a_target_is_left_out_with_a_warning_where_no_run_can_coun
     ]
 
     with pytest.warns(
-        UserWarning, match="a row is left out: there is no target to weigh"
+        UserWarning, match="a row is left out: there is no target to score"
     ):
         made = EvaluatorRegistry.evaluate("perplexity", OwnEngine(), rows)
 

@@ -547,6 +547,10 @@ def test_a_model_without_likelihood_is_refused_by_perplexity_before_any_work(
             "evaluator 'odd': ZeroDivisionError: division by zero (register_exam.py:",
         ),
         (
+            "exit(3)",
+            "evaluator 'odd': called sys.exit(3) (register_exam.py:",
+        ),
+        (
             "[1, 2]",
             "evaluator 'odd', register_exam.py:36: returned a list: [1, 2]; fix: return a dict of numbers",
         ),

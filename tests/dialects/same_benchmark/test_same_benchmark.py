@@ -189,7 +189,7 @@ def for_vlmeval_early(folder: Path, task: str, rows: Sequence[Row]) -> list[str]
 
 
 def for_guest_table(folder: Path, task: str, rows: Sequence[Row]) -> list[str]:
-    """vlmeval with message lists, and ulmeval."""
+    """VLMEvalKit with message lists, and ULMEvalKit."""
     write_tsv(folder / "LMUData" / "Quiz.tsv", rows)
     return ["quiz.py", "--model", "model.py:StandIn"]
 

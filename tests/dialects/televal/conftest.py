@@ -128,7 +128,7 @@ class Project:
         )
 
     def run(self, *tasks: str, output: str = "out", **settings):
-        """`assay run registry/ --tasks …`"""
+        """Run `assay run registry/ --tasks …`."""
         settings = {"dialect": "televal", **settings}
         return run(
             [str(self.registry), *tasks], output=str(self.root / output), **settings
@@ -137,7 +137,7 @@ class Project:
     def televal(
         self, mode: str, task: str = "task", base: RunOptions | None = None, **asked
     ):
-        """`assay televal --mode … --task …`"""
+        """Run `assay televal --mode … --task …`."""
         given = Asked(
             mode, task, str(self.registry), save_dir=str(self.root / "save"), **asked
         )

@@ -258,7 +258,8 @@ def test_a_model_that_cannot_be_built_stops_the_run(project):
     )
 
     with pytest.raises(
-        UsageError, match=r"model 'echo' could not be built.*no weights here"
+        UsageError,
+        match=r"model 'echo' could not be built.*no weights here \(echo.py:6\)",
     ):
         project.run("task")
 

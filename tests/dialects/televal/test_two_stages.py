@@ -211,3 +211,36 @@ def test_transcription_result_lines_have_the_fields_that_televal_writes(project)
     assert result["score"]["wer"] == 0.25
     assert result["score"]["ref_len"] == 4
     assert result["pred"] == "今天很好"
+
+
+@pytest.mark.parametrize("upstream", [False, True])
+def test_rows_whose_line_was_removed_from_the_file_stay_in_the_count(project, upstream):
+    five_rows(project)
+    project.televal("infer", upstream=upstream)
+    (file,) = (project.root / "save/prediction/echo").glob("*.jsonl")
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines[:2]), encoding="utf-8")
+
+    result, _ = project.televal("eval", upstream=upstream)
+
+    row = result.results[0]
+    assert (row.n, row.n_expected, row.outcomes["model_error"]) == (2, 5, 3)
+    assert any("3 rows of --mode infer have no prediction" in n for n in result.notes)
+
+
+def test_a_file_with_keys_of_other_data_is_judged_as_it_is(project):
+    five_rows(project)
+    project.televal("infer")
+    line = {"key": "mine", "pred": "yes", "ref": "yes"}
+    project.rows(line, file="save/prediction/echo/task.jsonl")
+
+    result, _ = project.televal("eval")
+
+    assert (result.results[0].value, result.results[0].n_expected) == (1.0, 1)
+
+
+def test_a_misspelt_key_column_is_noticed(project):
+    project.change("dataset", "data", key_col="kye")
+
+    with pytest.warns(UserWarning, match="key_col 'kye' is not a column"):
+        project.televal("infer")

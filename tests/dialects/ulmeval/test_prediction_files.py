@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.ulmeval import command
+from assay.core import UsageError
 
 
 def write(path, colour, index=("1", "2", "3", "4"), **columns):
@@ -67,3 +68,25 @@ def test_predictions_of_another_dataset_are_refused(place, capsys, columns, mess
 
     assert command([*flags, "--trust-pickle"]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"cno_such_module\nX\n."])
+def test_a_damaged_prediction_file_is_named(place, capsys, content):
+    dataset, _ = place.colours()
+    file = Path("outputs/Bagel/Bagel_ColourBench.pkl")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    flags = ["--data", dataset, "--model", "Bagel", "--mode", "eval", "--trust-pickle"]
+
+    assert command(flags) == 2
+    message = capsys.readouterr().err
+    assert f"{file}: the prediction file cannot be read" in message
+
+
+def test_two_rows_for_one_index_are_refused(place):
+    dataset, _ = place.colours()
+    write(Path("old.pkl"), "blue", index=("1", "2", "2"))
+    flags = ["--data", dataset, "--model", "Old", "--result-file", "old.pkl"]
+
+    with pytest.raises(UsageError, match="two predictions for index '2'"):
+        command([*flags, "--trust-pickle"])

@@ -507,7 +507,7 @@ def test_flags_of_an_endpoint_are_refused_for_a_class(mine, models, flag):
         (["--custom-prompt", "x"], "write use_custom_prompt"),
         (["--video-llm"], "videos reach an endpoint as images"),
         (["--local-media"], "images are sent"),
-        (["--reuse-aux", "none"], "--fresh begins anew"),
+        (["--reuse-aux", "none"], "--fresh starts again"),
         (["--judge-args", '{"key": "sk-x"}'], "--judge-key VARIABLE"),
         (["--judge-args", "[1]"], "expected a JSON object"),
         (["--config", "x.json"], "leave out --data"),
@@ -547,8 +547,7 @@ def test_flags_of_no_effect_are_said_to_be(mine, early_model, capsys):
     said = capsys.readouterr()
     assert code == 0
     assert (
-        "note: --ignore, --verbose, --api-mode: assay decides that by itself"
-        in said.err
+        "note: --ignore, --verbose, --api-mode: assay decides this itself" in said.err
     )
     assert len(json.loads(said.out)["runs"]) == 1
 
@@ -559,7 +558,7 @@ def test_retry_is_reported_as_without_effect_for_an_endpoint(mine, endpoint, cap
     )
 
     assert code == 0
-    assert "note: --retry: assay decides that by itself" in capsys.readouterr().err
+    assert "note: --retry: assay decides this itself" in capsys.readouterr().err
 
 
 def test_the_same_command_again_asks_nothing_twice_and_fresh_asks_all(mine, endpoint):
@@ -873,3 +872,25 @@ def test_a_missing_excel_library_is_reported_before_a_model_is_called(
         list(evaluate(["--data", "Mine", "--model", "m", "--base-url", endpoint.url]))
 
     assert endpoint.seen == []
+
+
+@pytest.mark.parametrize(
+    ("data", "models"),
+    [(["q", "other/q.tsv"], ["a.py:M"]), (["q"], ["a.py:M", "b.py:M"])],
+)
+def test_models_or_datasets_that_would_share_their_files_are_refused(
+    table, picture, file, tmp_path, data, models
+):
+    path = table("q", "index image question answer", [[0, picture(0), "Q", "x"]])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/q.tsv").write_bytes(path.read_bytes())
+    source = """
+        class M:
+            def generate(self, image_path, prompt, dataset=None):
+                return 'x'
+        """
+    for name in ("a.py", "b.py"):
+        file(name, source)
+
+    with pytest.raises(UsageError, match=r"two (models|datasets) have the name"):
+        list(evaluate(["--data", *data, "--model", *models, "--work-dir", "w"]))

@@ -1,6 +1,7 @@
 """Dataset classes: their data, their judges, and how much of a table is held in memory."""
 
 import hashlib
+import re
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -591,3 +592,30 @@ def test_a_registered_class_of_another_dataset_is_not_reported(
         for warning in recwarn
         if "names no dataset" in str(warning.message)
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("'fine'", "evaluate returned no numbers: 'fine'"),
+        ("{'a': float('nan'), 'b': 1}", "evaluate returned nan for 'a'"),
+        ("{'a': {'b': float('inf')}}", "evaluate returned inf for 'a.b'"),
+    ],
+)
+def test_what_evaluate_returned_instead_of_a_number_is_explained_with_file_and_line(
+    table, picture, file, run, early_model, returned, message
+):
+    table("Odd", "index image question answer", [[0, picture(0), "Q", "x"]])
+    source = f"""
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Odd(ImageBaseDataset):
+            TYPE = 'VQA'
+            DATASET_URL = {{'Odd': ''}}
+
+            def evaluate(self, eval_file, **judge_kwargs):
+                return {returned}
+    """
+
+    with pytest.warns(UserWarning, match=re.escape(f"Odd, odd.py:8: {message}")):
+        run(file("odd.py", source), early_model({0: "x"}))

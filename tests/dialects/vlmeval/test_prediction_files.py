@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.core import UsageError
+from assay.core import AssayError, UsageError
 from assay.dialects import protocol
 from assay.dialects.vlmeval.command import evaluate
 
@@ -246,3 +246,70 @@ def test_mmvet_leaves_the_judges_files_under_both_rules(
         "Vague_MMVet_judge_score.csv",
         "Vague_MMVet_judge_score_fine.csv",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("N_good.xlsx", b""),
+        ("N_good.xlsx", b"PK\x03\x04cut off"),
+        ("N_good.tsv", b"\xff\xfe\x00index"),
+        ("N_good.tsv", b"index\tprediction\n0\n"),
+        ("N_good.json", b'{"index":'),
+        ("N_good.json", b"[1, 2]"),
+        ("N_good.json", b'{"0": "A"}'),
+    ],
+)
+def test_a_damaged_prediction_file_is_named(good, tmp_path, name, content):
+    (tmp_path / "w/N").mkdir(parents=True)
+    (tmp_path / "w/N" / name).write_bytes(content)
+
+    with pytest.raises(AssayError) as caught:
+        list(evaluate([*EVAL, "--model", "N"]))
+
+    assert name in str(caught.value) and caught.value.exit_code == 2
+
+
+def test_a_prediction_file_in_another_format_is_named(good, tmp_path):
+    (tmp_path / "w/N").mkdir(parents=True)
+    (tmp_path / "w/N/N_good.pkl").write_bytes(b"anything")
+
+    with pytest.raises(UsageError, match=r"write N_good\.pkl as N_good\.xlsx"):
+        list(evaluate([*EVAL, "--model", "N"]))
+
+
+def test_predictions_need_no_column_but_index_and_prediction(good, tmp_path):
+    rows = [{"index": float(n), "prediction": letter} for n, letter in enumerate(RIGHT)]
+    (tmp_path / "w/N").mkdir(parents=True)
+    (tmp_path / "w/N/N_good.json").write_text(json.dumps(rows))
+
+    assert value(evaluate([*EVAL, "--model", "N"])) == 1.0
+
+
+def test_exact_texts_of_a_workbook_stay_with_their_rows_when_rows_are_removed(
+    good, file, tmp_path
+):
+    import openpyxl
+
+    model = file(
+        "m.py",
+        """
+        class Long:
+            def generate(self, image_path, prompt, dataset=None):
+                return 'B' if 'what 0?' in prompt else '=A' if 'what 2?' in prompt else 'B ' + ' ' * 40_000
+        """,
+    )
+    (_,) = evaluate(["--data", "good", "--model", f"{model}:Long", "--work-dir", "w"])
+    (written,) = (tmp_path / "w/Long").glob("T*/Long_good.xlsx")
+    book = openpyxl.load_workbook(written)
+    book["Sheet1"].delete_rows(2)
+    book.save(written)
+
+    from assay.datasets.excel import read_excel
+
+    header, rows = read_excel(written)
+    column = header.index("prediction")
+    predictions = {
+        int(row[header.index("index")]): str(row[column])[:2] for row in rows
+    }
+    assert predictions == {1: "B ", 2: "=A", 3: "B "}

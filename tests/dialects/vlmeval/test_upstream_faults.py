@@ -304,7 +304,7 @@ def test_a_table_elsewhere_cannot_name_a_file_outside_its_data(
 
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
     assert any(
-        "lies outside the data folder" in note and "--media_root DIR" in note
+        "is outside the data folder" in note and "--media_root DIR" in note
         for note in result.notes
     )
 
@@ -333,7 +333,7 @@ def test_a_relative_name_never_leads_out_of_the_data_folder(
         [[0, "../faraway/there.png", "?", "x"]],
     )
 
-    with pytest.raises(AssayError, match="lies outside the data folder"):
+    with pytest.raises(AssayError, match="is outside the data folder"):
         run(path, early_model({0: "x"}))
 
 
@@ -358,7 +358,7 @@ def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(
 
     result = run(dataset, early_model({0: "x"}), on_error="continue")
 
-    assert any("lies outside the data folder" in note for note in result.notes)
+    assert any("is outside the data folder" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

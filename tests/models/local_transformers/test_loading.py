@@ -45,7 +45,7 @@ def test_a_folder_that_is_not_there_is_found_before_anything_is_loaded():
 
 @torch_only
 def test_a_folder_without_a_configuration_is_no_model(tmp_path):
-    with pytest.raises(UsageError, match=r"the folder holds no config\.json"):
+    with pytest.raises(UsageError, match=r"the folder has no config\.json"):
         LocalTransformers(str(tmp_path))
 
 
@@ -263,7 +263,7 @@ def test_code_that_comes_with_a_model_does_not_run_unasked(llama_folder, tmp_pat
 
     with pytest.raises(
         UsageError,
-        match="the model brings code of its own; fix: read it, then add --trust",
+        match="the model has its own code; fix: read it, then add --trust",
     ):
         LocalTransformers(str(tmp_path)).load()
 
@@ -353,7 +353,7 @@ def test_a_model_of_another_kind_is_another_model(llama_folder):
         ({"threads": 0.5}, "threads=0.5 is no count; fix: a whole number from 1 on"),
         (
             {"kind": "sound"},
-            "kind='sound' is no kind of model; fix: auto, or one of text, vision, audio",
+            "kind='sound' is not a kind of model; fix: auto, or one of text, vision, audio",
         ),
     ],
 )
@@ -412,7 +412,7 @@ def test_an_adapter_that_is_not_there_is_one_clear_error(
         LocalTransformers(str(llama_folder), adapter="./nowhere")
     with pytest.raises(
         UsageError,
-        match=r"holds no adapter_config\.json; fix: give the folder that PEFT saved",
+        match=r"has no adapter_config\.json; fix: give the folder that PEFT saved",
     ):
         LocalTransformers(str(llama_folder), adapter=str(tmp_path))
 

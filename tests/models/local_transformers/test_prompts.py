@@ -239,7 +239,7 @@ def test_a_template_that_is_neither_is_one_clear_error(tmp_path):
 
     with pytest.raises(
         UsageError,
-        match=r"tiny: chat_template='nofile.jinja' is no Jinja text, and no file .*; fix: ",
+        match=r"tiny: chat_template='nofile.jinja' is not a Jinja text, and no file .*; fix: ",
     ):
         given_template("nofile.jinja", "tiny")
     with pytest.raises(
@@ -260,7 +260,7 @@ def test_a_model_reads_the_file_its_template_is_given_as(llama_folder, tmp_path)
     assert model.shown(QUESTION) == "Why?!"
     assert model.identity["chat_template"] == "{{ messages[-1].content }}!"
     with pytest.raises(
-        UsageError, match=r"chat_template='nofile\.jinja' is no Jinja text"
+        UsageError, match=r"chat_template='nofile\.jinja' is not a Jinja text"
     ):
         LocalTransformers(str(llama_folder), chat_template="nofile.jinja")
 

@@ -308,7 +308,7 @@ def test_an_interrupted_run_leaves_its_batch_and_the_next_one_waits_for_it(
     assert place.run(api) == 130
 
     captured = capsys.readouterr()
-    assert "goes on at the service" in captured.err
+    assert "continues at the service" in captured.err
     assert "assay batches RUN --cancel" in captured.err
     place.host.polls = 0
     assert place.run(api) == 0
@@ -359,17 +359,12 @@ def test_batches_lists_and_cancels(api, serve, capsys):
 
 def test_a_judge_is_asked_request_by_request_and_the_run_says_so(serve, capsys):
     with open("judge.py", "w") as file:
-        file.write("def grade(prompt):\n    return '[[A]]'\n")
+        file.write("def grade(prompt):\n    return '{\"score\": 4}'\n")
     place = serve()
     arguments = place.arguments()
     arguments[arguments.index("exact_match")] = "judge"
 
-    assert main(
-        [*arguments, "--judge", "judge.py:grade", "--on_error", "continue"]
-    ) in (
-        0,
-        3,
-    )
+    assert main([*arguments, "--judge", "judge.py:grade"]) == 0
 
     assert "request by request" in capsys.readouterr().err
 
@@ -474,7 +469,8 @@ def test_a_driver_is_refused():
     def driver(engine):
         return {}
 
-    task = assay.Task(name="driven", dataset=[], driver=driver)
+    rows = [{"question": "Say 1", "answer": "1"}]
+    task = assay.Task(name="driven", dataset=rows, driver=driver)
 
     with pytest.raises(UsageError, match="call by call"):
         assay.run(task, models=["openai/m"], batch_api=True, output="out")

@@ -45,7 +45,7 @@ def test_a_spent_budget_ends_the_run_as_partial_with_what_was_answered(tmp_path)
         for note in result.notes
         if note.startswith("--budget 5k_tokens is spent (5,")
     ]
-    assert said.endswith("the same command with a larger --budget goes on")
+    assert said.endswith("the same command with a larger --budget continues")
 
 
 def test_a_resumed_run_counts_what_was_spent_and_a_larger_budget_goes_on(tmp_path):

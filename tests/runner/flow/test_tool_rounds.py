@@ -125,6 +125,84 @@ def test_a_tool_that_hangs_is_ended_and_named(tmp_path: Path):
     assert any("the tool 'add' was ended" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True: pass",
+        "await asyncio.sleep(100)",
+        "while True:\n        try: await asyncio.sleep(1)\n        except BaseException: pass",
+    ],
+    ids=["blocks", "waits", "will not be cancelled"],
+)
+def test_an_async_tool_that_hangs_is_ended_and_named(tmp_path: Path, body: str):
+    text = SUMS.replace("def add", "import asyncio\nasync def add", 1)
+    text = text.replace("return x + y", body)
+    text = text.replace("tools = [add]", WAVE)
+    task = task_file(tmp_path, text)
+
+    result, model = run_rounds(
+        task, call("add", x=1, y=2), call("wave"), "42", tool_seconds=0.2
+    )
+
+    assert results_of(model.calls[1]) == ["add took more than 0.2 s and was ended"]
+    assert any("the tool 'add' was ended" in note for note in result.notes)
+    assert result.results[0].n == 1
+
+
+WAVE = '''async def wave():
+    """Wave."""
+tools = [add, wave]'''
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise KeyboardInterrupt", "RuntimeError: KeyboardInterrupt()"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("raise asyncio.CancelledError", "RuntimeError: CancelledError()"),
+        ("raise Unreadable", "Unreadable (its message cannot be read)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_whatever_a_tool_raises_is_a_result(
+    tmp_path: Path, body: str, words: str, kind: str
+):
+    header = """import asyncio
+class Unreadable(Exception):
+    def __str__(self): raise RuntimeError
+"""
+    text = SUMS.replace("def add", f"{header}{kind} add", 1)
+    text = text.replace("return x + y", body)
+
+    result, model = run_rounds(task_file(tmp_path, text), call("add", x=1, y=2), "42")
+
+    [heard] = results_of(model.calls[1])
+    assert words in heard
+    assert result.results[0].value == 1.0
+
+
+def test_what_a_generator_yields_is_collected_up_to_the_largest_result(tmp_path: Path):
+    text = SUMS.replace("return x + y", "\n    while True: yield 'abcd' * 100")
+
+    result, model = run_rounds(task_file(tmp_path, text), call("add", x=1, y=2), "42")
+
+    [heard] = results_of(model.calls[1])
+    assert heard.startswith("abcdabcd") and heard.endswith("more bytes]")
+    assert list(result.notes) == [
+        "sums: 1 result of the tool 'add' cut to 1,000,000 bytes"
+    ]
+
+
+def test_a_limit_that_answers_do_not_let_be_checked_is_noted(tmp_path: Path):
+    result, _ = run_rounds(
+        task_file(tmp_path, SUMS), call("add", x=1, y=2), "42", sample_tokens=50, sample_cost=1.0
+    )  # fmt: skip
+
+    tokens, cost = result.notes
+    assert "--sample_tokens could not be checked: 2 answers" in tokens
+    assert "--sample_cost could not be checked" in cost and "price_input" in cost
+
+
 def test_a_long_result_is_cut_and_control_characters_are_spelled_out(tmp_path: Path):
     text = SUMS.replace("-> int:", "-> str:", 1)
     text = text.replace("return x + y", 'return "\\x1b[0m\\x00" + "ä" * 1_000_000')
@@ -429,16 +507,23 @@ def test_an_endpoint_is_kept_busy_by_as_many_samples_as_may_be_in_flight(
 ):
     # In virtual time nothing but the latency of the endpoint passes, so that the load of the machine does not count.
     monkeypatch.setattr(asyncio.events, "new_event_loop", VirtualLoop)
-    text = '''
+    # Functions run in threads, which virtual time does not wait for. A toolbox runs in the loop.
+    text = """
+from assay import Tool
+from assay.tooling import text_result
 dataset = [{"id": f"s{n}", "question": "go", "answer": "done"} for n in range(256)]
-async def step(state) -> str:
-    """Take a step."""
-    return "ok"
-def state(sample):
-    return {}
-tools = [step]
+class Steps:
+    def tools(self, sample, turn=0):
+        return (Tool("step", "Take a step."),)
+    async def open(self, context):
+        return self
+    async def call(self, call):
+        return text_result(call, "ok")
+    async def close(self):
+        pass
+tools = [Steps()]
 scorers = ["includes"]
-'''
+"""
     latency, rounds, agents = 0.2, 11, 64
     starts: list[float] = []
     ends: list[float] = []

@@ -345,7 +345,7 @@ def test_a_template_that_a_measure_would_throw_away_is_refused(task, tmp_path):
 
     with pytest.raises(
         AssayError,
-        match="--measure text_likelihood asks task 'four' by a template of its own",
+        match="--measure text_likelihood asks task 'four' with its own template",
     ):
         measured = {"measure": "text_likelihood", "template": "{{ question }} ?"}
         assay.run(texts, Weigher(), output=str(tmp_path / "run"), **measured)

@@ -89,7 +89,7 @@ def test_a_file_outside_the_data_folder_is_not_opened(image, place, capsys):
 
     shown = capsys.readouterr()
     assert code != 0 and outcomes.get("scored", 0) == 0
-    assert "lies outside the data folder" in shown.err + shown.out
+    assert "is outside the data folder" in shown.err + shown.out
     assert SECRET not in shown.err + shown.out + written(place)
 
 
@@ -125,7 +125,7 @@ def test_rows_in_a_task_file_cannot_name_files_outside_its_folder(place, capsys)
 
     code, _ = run(place, str(place / "data/task.yaml"))
 
-    assert code != 0 and "lies outside the data folder" in "".join(capsys.readouterr())
+    assert code != 0 and "is outside the data folder" in "".join(capsys.readouterr())
 
 
 def test_rows_in_a_task_file_may_name_files_beside_it(place):
@@ -155,7 +155,7 @@ def test_a_path_that_a_function_passes_on_from_a_row_is_held(place, capsys):
 
     code, _ = run(place, str(place / "data/task.py"))
 
-    assert code != 0 and "lies outside the data folder" in "".join(capsys.readouterr())
+    assert code != 0 and "is outside the data folder" in "".join(capsys.readouterr())
 
 
 def test_later_turns_and_references_of_a_row_are_held(place, capsys):
@@ -170,7 +170,7 @@ def test_later_turns_and_references_of_a_row_are_held(place, capsys):
 
     code, _ = run(place, str(place / "data/rows.jsonl"), "--scorer", "includes")
 
-    assert code != 0 and "lies outside the data folder" in "".join(capsys.readouterr())
+    assert code != 0 and "is outside the data folder" in "".join(capsys.readouterr())
 
 
 def test_reference_answers_of_a_dialogue_are_held(place, capsys):

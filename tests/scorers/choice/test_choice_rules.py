@@ -361,7 +361,13 @@ def test_conditions_that_decide_and_lists_with_two_right_entries_give_no_letter(
 
 @pytest.mark.parametrize(
     ("name", "count", "unparsed_share"),
-    [("fresh", 321, 0.03), ("audit", 338, 0.08), ("styles", 325, 0.04)],
+    [
+        ("fresh", 321, 0.02),
+        ("audit", 338, 0.07),
+        ("styles", 325, 0.04),
+        ("mixed", 325, 0.06),
+        ("texts", 120, 0.09),
+    ],
 )
 def test_answers_written_before_the_rules_were_run_on_them_are_read(
     name: str, count: int, unparsed_share: float
@@ -380,6 +386,85 @@ def test_answers_written_before_the_rules_were_run_on_them_are_read(
     assert len(rows) == count
     assert wrong == []
     assert len(unparsed) <= unparsed_share * len(rows), unparsed
+
+
+CITIES = {"A": "Paris", "B": "Rome", "C": "Oslo", "D": "Bern"}
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("The treaty was signed in Rome.", "B"),
+        ("Rome has seven hills.", "B"),
+        ("Not Paris, not Oslo. It has to be Bern.", "D"),
+        ("Paris and Oslo are ruled out. The most likely place is Bern.", "D"),
+        ("Paris. Actually, it's Rome.", "B"),
+        ("Paris. Wait, that is not it.", None),
+        ("It rained in Oslo. Therefore Bern won the match.", "D"),
+        ("It is Rome because the river is the Tiber.", "B"),
+        ("Rome (option B), as the river is the Tiber.", "B"),
+        ("Daher ist C richtig.", "C"),
+        ("Doğru cevap C'dir.", "C"),
+        ("Ce n'est ni A, ni D. Il s'agit de B : Rome.", "B"),
+        *(
+            (text, None)
+            for text in (
+                "The question mentions Paris.",
+                "Let me think about Paris first.",
+                "We can rule out Paris.",
+                "Eliminate Paris.",
+                "All but Rome.",
+                "So we discard Rome.",
+                "Therefore Rome drops out.",
+                "Everything besides Paris.",
+                "Paris is a candidate.",
+                "Is it Paris?",
+                "Paris and others.",
+                "It is smaller, unlike Rome.",
+                "Some people think of Rome.",
+                "Rome lacks a harbour.",
+                "This happened in 44 B.C. in Rome",
+            )
+        ),
+    ],
+)
+def test_an_option_that_is_named_by_its_text_alone_is_read_where_it_is_taken(
+    text: str, letter: str | None
+) -> None:
+    assert extract_choice(text, CITIES).answer == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Yes, it is possible, because the intervals overlap.", "A"),
+        ("No. There is not a single source for it.", "B"),
+        ("No – the text says the opposite.", "B"),
+        ("Yes, but only if it rains.", None),
+        ("Yes or no?", None),
+        ("Yes, no, maybe.", None),
+        ("Yes. Wait, it says the opposite.", None),
+    ],
+)
+def test_an_answer_that_opens_with_yes_or_no_takes_it(
+    text: str, letter: str | None
+) -> None:
+    options = {"A": "Yes", "B": "No", "C": "Maybe"}
+
+    assert extract_choice(text, options).answer == letter
+
+
+def test_a_common_word_a_part_of_a_word_and_a_number_among_others_are_not_taken() -> (
+    None
+):
+    directions = {"A": "left", "B": "right"}
+    animals = {"A": "猫", "B": "狗"}
+    numbers = {"A": "3", "B": "4"}
+
+    assert extract_choice("OK, right, here we go.", directions).answer is None
+    assert extract_choice("图中是熊猫。", animals).answer is None
+    assert extract_choice("With 3 of them 7 remain.", numbers).answer is None
+    assert extract_choice("The equation has 3 roots.", numbers).answer == "A"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 import assay
 from assay import Task
-from assay.core import UsageError
+from assay.core import AssayError, UsageError
 from assay.scorers.judge.judge import Judge
 
 GRADES = {"A": "correct", "B": "incorrect", "C": "not_attempted"}
@@ -160,3 +160,35 @@ def test_grades_in_yaml(tmp_path):
     )
 
     assert result.value("judge.wrong") == 1.0
+
+
+def test_two_judges_of_one_task_have_a_role_each(tmp_path):
+    file = tmp_path / "judges.py"
+    file.write_text(
+        "def yes(text):\n    return 'yes'\ndef no(text):\n    return 'no'\n"
+    )
+    scorers = []
+    for role in ("first", "second"):
+        spec = {"name": "judge", "role": role, "grades": {"yes": 1, "no": 0}}
+        scorers.append({**spec, "prompt": "{{ answer }}?", "verdict": "(yes|no)"})
+    task = assay.Task("t", [{"question": "a", "answer": "b"}] * 3, scorers=scorers)
+
+    result = assay.run(
+        task,
+        lambda text: "x",
+        judges={"first": f"{file}:yes", "second": f"{file}:no"},
+        output=str(tmp_path / "run"),
+    )
+
+    values = {row.metric: row.value for row in result.results}
+    assert values == {"judge(role=first)": 1.0, "judge(role=second)": 0.0}
+    assert result.status == "complete"
+    assert {key.partition("/")[0] for key in result.usage} >= {"t#first", "t#second"}
+    assert any("judge(role=second)" in note for note in result.notes)
+
+
+def test_a_judge_that_is_not_named_is_refused(tmp_path):
+    task = assay.Task("t", [{"question": "a", "answer": "b"}], scorers="judge")
+
+    with pytest.raises(AssayError, match=r"role 'judge' holds.*file.py:function"):
+        assay.run(task, lambda text: "x", judges={"judge": lambda text: "yes"})

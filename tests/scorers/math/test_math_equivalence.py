@@ -56,6 +56,47 @@ def test_expressions_compare_as_math_verify_does_with_the_gold_first(
     assert compare(gold, answer).value == float(equal)
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        (r"x^2+1", "`x**2 + 1`"),
+        (r"\sqrt{2}", "sqrt(2)"),
+        (r"\pi", "π"),
+        (r"2\pi", "2π"),
+        (r"\infty", "infinity"),
+        (r"\emptyset", "∅"),
+        (r"\ln 2", "ln(2)"),
+        (r"\frac{3}{2}", "1 1/2"),
+        ("42", "٤٢"),
+        ("5000000", "5 million"),
+        ("1500000", "The profit is 1.5 million dollars."),
+        ("2500", r"\boxed{2.5 \text{ thousand}}"),
+        ("1,2", "1 and 2"),
+        (r"\{1,2\}", "x = 1 or x = 2"),
+    ],
+)
+def test_plain_spellings_that_math_verify_does_not_read_are_read(gold, answer):
+    assert compare(gold, answer).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("5", "5 million"),
+        ("5", "The profit is 5 million dollars."),
+        ("5", "The profit is $5 million."),
+        ("5", r"\boxed{5 \text{ million}}"),
+        ("5", "$5$ million"),
+        ("42", "17 or 42"),
+        ("42", "The answer is 17 or 42."),
+        ("17", "The answer is either 17 or 42."),
+        (r"\text{Sunday}", "Monday"),
+    ],
+)
+def test_one_of_two_numbers_and_a_number_without_its_scale_are_wrong(gold, answer):
+    assert compare(gold, answer).value == 0.0
+
+
 def test_the_expression_is_found_in_prose():
     assert (
         compare("72", r"So we get $x = 72$ and the answer is $\boxed{72}$.").value

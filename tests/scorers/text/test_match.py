@@ -112,6 +112,23 @@ def test_regex_compares_the_captured_group_of_the_last_match():
     assert (score.value, score.answer) == (1.0, "C")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "group", "answer"),
+    [
+        (r"answer is \(?([A-D])\)?", None, "B"),
+        (r"[A-D]\b", None, "B"),
+        (r"(answer) is \(([A-D])\)", None, "answer is (B)"),
+        (r"answer is \(([A-D])\)", 0, "answer is (B)"),
+    ],
+)
+def test_regex_compares_the_only_group_of_its_pattern(pattern, group, answer):
+    score = Regex(pattern, group)(
+        Sample(id="a", target="B"), Output.of("answer is (B)")
+    )
+
+    assert (score.value, score.answer) == (float(answer == "B"), answer)
+
+
 def test_regex_can_take_the_first_match_and_a_named_group():
     score = ask(
         Regex(r"answer: (?P<letter>\w+)", group="letter", match="first"),

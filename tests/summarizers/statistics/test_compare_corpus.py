@@ -56,6 +56,23 @@ def test_swapping_the_models_turns_the_sign():
     assert back.p == pytest.approx(there.p)
 
 
+def test_a_difference_that_is_the_same_without_any_sample_has_no_interval():
+    f1 = Recipe(
+        "expression",
+        (("tp",), ("fn",)),
+        options={"value": "mean(2 * a / (2 * a + b), 1 / 3)", "names": ["a", "b"]},
+    ).function()
+
+    compared = compare_corpus(table([(2, 0)] * 9), table([(1, 1)] * 9), f1)
+
+    difference = compared.difference
+    assert difference.value == pytest.approx(1 / 6)
+    assert (difference.low, difference.high) == (None, None)
+    assert difference.method == "n/a: no spread seen"
+    assert compared.bootstrap is None
+    assert compared.p == pytest.approx(2 * 0.5**9)
+
+
 def test_equal_answers_are_not_a_difference():
     a = table([(3, 10), (1, 20), (4, 15)])
 

@@ -1,18 +1,18 @@
-"""Which folders are tasks of Harbor. Nothing in a folder is run to find out."""
+"""Recognise folders that are tasks of Harbor. No file in them is run."""
 
 import os
 from pathlib import Path
 
 NAMES: dict[str, str] = {}
-"""Modules that assay provides to files of Harbor: none, because its tasks contain no code of it."""
+"""Modules that assay provides to files of Harbor. There are none, because its tasks import nothing from it."""
 CONFIG = "task.toml"
 INSTRUCTION = "instruction.md"
 MOST_LOOKED_AT = 200
-"""Folders of a folder that are looked at before it is not one of tasks."""
+"""Most subfolders that are checked before a folder is considered not to be one of Harbor tasks."""
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """Return why a folder is a task of Harbor or holds some, or None."""
+    """Return why a folder is a task of Harbor or contains some; None if it is neither."""
     if not path.is_dir():
         return None
     if is_task_folder(path):

@@ -1,4 +1,4 @@
-"""Whether and how the environment of a task is made in a container of docker or podman (tier `container`).
+"""Decide whether and how the environment of a task runs in a container of docker or podman (tier `container`).
 
 The Dockerfile is built once for each content of `environment/`. The image stays as the build cache of later runs.
 """
@@ -34,7 +34,7 @@ TIER_NAMES: tuple[TierName, ...] = ("auto", "host", "container")
 IMAGE_PREFIX = "assay-task"
 USUAL_MEMORY_MB = 2048
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
-"""Folders in which the image has its own programs. They are not mounted over."""
+"""Folders in which the image has its own programs. Nothing is mounted over them."""
 _INSTALLERS = "apt-get|apt|apk|yum|dnf|pip[0-9.]*|uv|npm|yarn|pnpm|gem|conda|go|cargo"
 _INSTALLS = re.compile(rf"\b({_INSTALLERS})\s[^;&|\n]*?\b(install|add|update|get|ci)\b")
 _FETCHES = re.compile(r"\bgit\s+(clone|fetch|pull|submodule)\b")
@@ -44,31 +44,31 @@ _swept: set[ContainerEngine] = set()
 
 
 class NeedsEngine(CannotRun):
-    """Why a task needs an image engine, where none answers."""
+    """Raised if a task needs an image engine and none is available."""
 
 
 @dataclass(frozen=True)
 class Tiers:
-    """Which tiers a run may use, and the engine of this machine."""
+    """The tiers that a run may use, and the engine of this machine."""
 
     name: TierName = "auto"
     engine_name: str = ""
     build_network: bool = False
-    """True if RUN lines may use the network, and base images may be pulled."""
+    """True if RUN steps may use the network and base images may be pulled."""
 
     @cached_property
     def engine(self) -> tuple[ContainerEngine | None, str]:
-        """The engine, or None and why there is none. It is looked for once, and only if a task needs it."""
+        """Return the engine, or None and the reason. It is looked for once, and only if a task needs it."""
         return find_engine(self.engine_name)
 
     @property
     def fix(self) -> str:
-        """What helps if a task needs an engine and none answers."""
+        """Advice for a task that needs an engine if none is available."""
         return f"install podman or start docker ({self.engine[1]})"
 
 
 def read_tiers(args: Mapping[str, Any]) -> Tiers:
-    """Return the tiers that `--agent_args` allow. Raise `UsageError` for a value that means nothing."""
+    """Return the tiers that `--agent_args` allow. Raise `UsageError` for an unknown value."""
     name = str(args.get("tier", "auto"))
     network = str(args.get("build_network", "off")).lower()
     for tier in TIER_NAMES:
@@ -91,11 +91,11 @@ def read_tiers(args: Mapping[str, Any]) -> Tiers:
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """How the environment of a task is made in a container."""
+    """How to run the environment of a task in a container."""
 
     engine: ContainerEngine = field(repr=False)
     image: str
-    """The image that containers are started from."""
+    """The image from which containers are started."""
     context: Path | None = None
     """The folder with the Dockerfile; None if the task names an image."""
     network: bool = False
@@ -105,7 +105,7 @@ class ContainerPlan:
 def plan_container(
     folder: Path, config: TaskConfig, dockerfile: Dockerfile | None, tiers: Tiers
 ) -> ContainerPlan:
-    """Return the plan of a task. Raise `CannotRun` with the first reason against it."""
+    """Return the plan of a task. Raise `CannotRun` with the first reason why it cannot run in a container."""
     engine = tiers.engine[0]
     if engine is None:
         raise NeedsEngine("it needs an image engine")
@@ -160,7 +160,7 @@ def _need_image(engine: ContainerEngine, name: str, role: str) -> None:
 
 
 def _check_downloads(dockerfile: Dockerfile) -> None:
-    """Raise if a RUN line needs a network, which the build does not have."""
+    """Raise if a RUN step needs a network, which the build does not have."""
     for step in dockerfile.steps:
         if step.kind != "RUN":
             continue
@@ -171,7 +171,7 @@ def _check_downloads(dockerfile: Dockerfile) -> None:
 
 
 def program_that_downloads(text: str) -> str:
-    """Return the first program of a shell text that needs a network; empty if there is none."""
+    """Return the first program in a shell text that needs a network; empty if there is none."""
     match = _INSTALLS.search(text)
     if match:
         return match[1]
@@ -203,7 +203,7 @@ def open_container(
     visible: Sequence[str],
     stopper: Stopper,
 ) -> ContainerWorkspace:
-    """Build the image of a task if it is not there, and start a container of it."""
+    """Build the image of a task if it does not exist, and start a container from it."""
     engine = plan.engine
     with _building_lock:
         if engine not in _swept:
@@ -232,7 +232,7 @@ def open_container(
 
 
 def mounted_folders(visible: Sequence[str]) -> list[str]:
-    """Return the folders of an agent's program that do not hide programs of the image."""
+    """Return those folders of an agent's program that would not hide programs of the image."""
     folders: list[str] = []
     for path in visible:
         of_system = any(
@@ -244,7 +244,7 @@ def mounted_folders(visible: Sequence[str]) -> list[str]:
 
 
 def _cpus(config: TaskConfig) -> float | None:
-    """Return the processors of a task, at most those of this machine: engines refuse more."""
+    """Return the number of processors for a task, at most those of this machine, because engines refuse more."""
     if config.cpus is None or config.cpus <= 0:
         return None
     return min(config.cpus, float(os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""Reads a Dockerfile into steps, as far as steps can be carried out without an image."""
+"""Read a Dockerfile as steps that can be carried out without an image."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _VARIABLE = re.compile(
 WITHOUT_EFFECT = frozenset(
     {"LABEL", "MAINTAINER", "EXPOSE", "CMD", "ENTRYPOINT", "HEALTHCHECK", "STOPSIGNAL", "VOLUME"}
 )  # fmt: skip
-"""Instructions that change nothing before the agent starts: Harbor replaces the command of the image."""
+"""Instructions that have no effect before the agent starts: Harbor replaces the command of the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,19 @@ class Step:
     """One instruction of a Dockerfile."""
 
     kind: str
-    """FROM, RUN, COPY, ADD, WORKDIR, USER, SHELL, ARG, ENV, or an unknown word."""
+    """FROM, RUN, COPY, ADD, WORKDIR, USER, SHELL, ARG, ENV, or an unknown instruction."""
     text: str
-    """Everything after the word, with heredocs."""
+    """Everything after the instruction's name, including heredocs."""
     line: int
     env: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Variables that hold when the step is carried out."""
+    """Environment variables at this step."""
     flags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     sources: tuple[str, ...] = ()
     destination: str = ""
     folder: str = "/"
-    """Working folder in which the step is carried out; for WORKDIR, the new one."""
+    """Working folder at this step; for WORKDIR, the new one."""
     inline: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Files of COPY that are written in the Dockerfile itself, by name."""
+    """Contents that COPY takes from heredocs in the Dockerfile, by file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Dockerfile:
 
     steps: tuple[Step, ...]
     env: Mapping[str, str]
-    """Variables that ENV sets, which a container starts with."""
+    """Variables that ENV sets and a container starts with."""
     folder: str
     """The last working folder."""
 
@@ -59,12 +59,12 @@ class _Instruction:
     word: str
     text: str
     heredocs: tuple[tuple[str, str], ...]
-    """Delimiter and body of each."""
+    """Delimiter and body of each heredoc."""
     line: int
 
 
 def read_dockerfile(text: str) -> Dockerfile:
-    """Return the steps of a Dockerfile. Raise `ValueError` with the line that cannot be read."""
+    """Return the steps of a Dockerfile. Raise `ValueError` with the first line that cannot be read."""
     env: dict[str, str] = {}
     arguments: dict[str, str] = {}
     folder = "/"
@@ -115,7 +115,7 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
 
 
 def _instructions(text: str) -> Iterator[_Instruction]:
-    """Yield the instructions: continued lines joined, comments left out, heredocs apart."""
+    """Yield the instructions, with continued lines joined, without comments, and with heredocs separated."""
     lines = text.replace("\r\n", "\n").split("\n")
     index = 0
     while index < len(lines):
@@ -133,12 +133,12 @@ def _instructions(text: str) -> Iterator[_Instruction]:
                 body, index = _heredoc_body(lines, index, match[2], start)
                 heredocs.append((match[2], body))
         if not re.fullmatch(r"[A-Za-z]+", word):
-            raise ValueError(f"line {start + 1} is no instruction: {stripped[:60]}")
+            raise ValueError(f"line {start + 1} is not an instruction: {stripped[:60]}")
         yield _Instruction(word.upper(), rest, tuple(heredocs), start + 1)
 
 
 def _joined_line(lines: list[str], index: int) -> tuple[str, int]:
-    """Return a line with those that continue it, and the index of the next one."""
+    """Return a line joined with its continuation lines, and the index of the next line."""
     pieces: list[str] = []
     while index < len(lines):
         line = lines[index]
@@ -168,7 +168,7 @@ def _heredoc_body(
 
 
 def _run_text(instruction: _Instruction) -> str:
-    """Return the shell text of RUN. The form with a JSON list becomes one quoted command."""
+    """Return the shell text of a RUN instruction. A JSON list becomes one quoted command."""
     _, rest = _flags(instruction.text)
     for delimiter, body in instruction.heredocs:
         opening = _HEREDOC.search(rest)
@@ -182,7 +182,7 @@ def _run_text(instruction: _Instruction) -> str:
 def _copy_step(
     instruction: _Instruction, variables: Mapping[str, str], folder: str
 ) -> Step:
-    """Return the step of COPY or ADD."""
+    """Return the step of a COPY or ADD instruction."""
     flags, rest = _flags(instruction.text)
     words = _json_list(rest)
     if words is None:
@@ -218,7 +218,7 @@ def _inline_name(word: str) -> str:
 
 
 def _flags(rest: str) -> tuple[dict[str, str], str]:
-    """Return the options at the start of an instruction, and what follows."""
+    """Return the options at the start of an instruction, and the rest of it."""
     flags: dict[str, str] = {}
     while rest.startswith("--"):
         flag, _, rest = rest.partition(" ")
@@ -229,7 +229,7 @@ def _flags(rest: str) -> tuple[dict[str, str], str]:
 
 
 def _json_list(text: str) -> list[str] | None:
-    """Return the words of an instruction in the form of a JSON list; None if it has another form."""
+    """Return the words of an instruction that is written as a JSON list; None for any other form."""
     if not text.startswith("["):
         return None
     try:
@@ -268,7 +268,7 @@ def _unquoted(text: str) -> str:
 
 
 def _joined(folder: str, path: str) -> str:
-    """Return an absolute path."""
+    """Return an absolute path: `path`, relative to `folder`."""
     from posixpath import join, normpath
 
     return normpath(join(folder, path))

@@ -1,4 +1,4 @@
-"""The environments of Harbor tasks: made from the Dockerfile, checked by the tests of the task."""
+"""The environments of Harbor tasks, built from the Dockerfile and checked by the tests of the task."""
 
 import json
 import math
@@ -38,7 +38,7 @@ TESTS, SOLUTION = "tests", "solution"
 VERIFIER_LOGS = "/logs/verifier"
 LOG_FOLDERS = ("/logs/agent", "/logs/artifacts")
 RUN_SCRIPT = 'command -v bash >/dev/null && exec bash "$0"; exec sh "$0"'
-"""Runs a script without a first line that names its interpreter, in images that may have no bash."""
+"""Runs a script without a shebang line, in images that may have no bash."""
 MOST_DISK_MB = 2048
 MOST_LOG = 4000
 MOST_FOLDER_BYTES = 256 << 20
@@ -56,17 +56,17 @@ class HarborTask:
     config: TaskConfig
     dockerfile: Dockerfile
     host: HostPlan | None = None
-    """How it runs in a workspace of this machine; None if it runs in a container."""
+    """How the task runs in a workspace of this machine; None if it runs in a container."""
     container: ContainerPlan | None = None
 
     @property
     def context(self) -> Path:
-        """The folder that COPY reads from."""
+        """The folder from which COPY reads."""
         return self.folder / "environment"
 
     @property
     def top(self) -> str:
-        """The folder in which the folders of the task are: of a workspace, or the root of a container."""
+        """The folder that contains the task's top-level folders: that of a workspace, or the root of a container."""
         return ROOT if self.container is None else ""
 
     @property
@@ -76,7 +76,7 @@ class HarborTask:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Differences from the image or from harbor that the plan names."""
+        """Differences from the image or from harbor, shown in the plan."""
         plan = self.container or self.host
         return plan.notes if plan is not None else ()
 
@@ -94,9 +94,9 @@ class HarborTask:
 
 
 def read_task(folder: Path, tiers: Tiers) -> HarborTask:
-    """Return the task of a folder, in a workspace of this machine if it can run there, else in a container.
+    """Return the task in a folder: in a workspace of this machine if it can run there, else in a container.
 
-    Raise `UsageError` if it is broken, and `CannotRun` if it can run in neither.
+    Raise `UsageError` if the task is broken, and `CannotRun` if it can run in neither.
     """
     config = read_config(folder / CONFIG)
     check_files(folder, config)
@@ -148,7 +148,7 @@ def _host_task(
 
 
 def check_files(folder: Path, config: TaskConfig) -> None:
-    """Raise `UsageError` if a file is missing that every task needs."""
+    """Raise `UsageError` if a required file is missing."""
     needed = ["environment"]
     if not config.has_steps:
         needed += [INSTRUCTION, f"{TESTS}/test.sh"]
@@ -169,7 +169,7 @@ def _check_supported(config: TaskConfig, folder: Path) -> None:
         "it is for Windows": config.operating_system != "linux",
         "it needs a GPU": bool(config.gpus) or config.has_tpu,
         "it has several steps": config.has_steps,
-        "its tests run in an image of their own": config.has_separate_verifier,
+        "its tests run in a separate image": config.has_separate_verifier,
         "it needs MCP servers": config.has_mcp_servers,
         "it starts several containers": any(
             (folder / "environment").glob("*compose*.y*ml")
@@ -181,7 +181,7 @@ def _check_supported(config: TaskConfig, folder: Path) -> None:
 
 
 def _check_downloads(script: Path) -> None:
-    """Raise `CannotRun` if the tests download something, because workspaces have no network."""
+    """Raise `CannotRun` if the tests download files, because workspaces have no network."""
     text = script.read_text(encoding="utf-8", errors="replace")
     for line in text.splitlines():
         match = _DOWNLOADS.search(line.partition("#")[0])
@@ -193,18 +193,18 @@ def _check_downloads(script: Path) -> None:
 
 @dataclass(frozen=True)
 class HarborEnvironment:
-    """The environments of a folder of tasks, by sample id."""
+    """The environments of all tasks in a folder, by sample id."""
 
     tasks: Mapping[str, HarborTask] = field(repr=False)
     lines: tuple[str, ...] = ()
-    """What the plan says before work."""
+    """Lines that the plan shows before the run."""
 
     def digest(self, id: str) -> str:
         """Return a digest of the task's folder."""
         return self.tasks[id].digest
 
     def plan_lines(self) -> Sequence[str]:
-        """Return lines that say which tasks can run how."""
+        """Return lines that say how many tasks can run, and how."""
         return self.lines
 
     def needs_machine(self) -> bool:
@@ -221,7 +221,7 @@ class HarborEnvironment:
         return open_container(task.container, task.config, visible, stopper)
 
     def limits(self, id: str) -> WorkspaceLimits:
-        """Return memory and disk of a task."""
+        """Return the memory and disk limits of a task."""
         config = self.tasks[id].config
         disk = min(config.storage_mb or MOST_DISK_MB, MOST_DISK_MB)
         memory = config.memory_mb or USUAL_MEMORY_MB
@@ -236,7 +236,7 @@ class HarborEnvironment:
         return (sys.prefix,) if sys.prefix != sys.base_prefix else ()
 
     def folders(self) -> tuple[str, ...]:
-        """Return the folders at the top that the tasks write to."""
+        """Return the top-level folders to which the tasks write."""
         tops: set[str] = set()
         for task in self.tasks.values():
             if task.host is not None:
@@ -244,7 +244,7 @@ class HarborEnvironment:
         return tuple(sorted(tops))
 
     def prepare(self, workspace: AgentWorkspace, id: str) -> Prepared:
-        """Carry out the steps of the Dockerfile. In a container, the image has done that."""
+        """Carry out the steps of the Dockerfile. In a container, the image has already done so."""
         task = self.tasks[id]
         if isinstance(workspace, ContainerWorkspace):
             prepared = _prepare_container(workspace, task)
@@ -263,28 +263,37 @@ class HarborEnvironment:
         folder = f"{task.top}/{SOLUTION}"
         workspace.remove(folder)
         workspace.put(script.parent, folder)
-        where = f"{task.folder}/{CONFIG}"
-        env = _resolved(task.config.solution_env, where)
-        assignments = [f"{name}={value}" for name, value in env.items()]
-        return ["env", *assignments, *_script_command(task, f"{SOLUTION}/solve.sh")]
+
+        config = f"{task.folder}/{CONFIG}"
+        variables = _resolved(task.config.solution_env, config)
+        assignments = []
+        for name, value in variables.items():
+            assignments.append(f"{name}={value}")
+        command = _script_command(task, f"{SOLUTION}/solve.sh")
+        return ["env", *assignments, *command]
 
     def check(self, workspace: AgentWorkspace, id: str) -> Mapping[str, Any]:
-        """Copy the tests, run them, and return the rewards. What the agent put in their place is removed."""
+        """Copy the tests, run them, and return the rewards. Files that the agent put at their paths are removed."""
         task = self.tasks[id]
-        for folder in (f"/{TESTS}", f"/{SOLUTION}", VERIFIER_LOGS):
-            workspace.remove(f"{task.top}{folder}")
-        workspace.put(task.folder / TESTS, f"{task.top}/{TESTS}")
-        _make_folder(workspace, f"{task.top}{VERIFIER_LOGS}")
+        tests = f"{task.top}/{TESTS}"
+        solution = f"{task.top}/{SOLUTION}"
+        logs = f"{task.top}{VERIFIER_LOGS}"
+        for folder in (tests, solution, logs):
+            workspace.remove(folder)
+        workspace.put(task.folder / TESTS, tests)
+        _make_folder(workspace, logs)
         done = _run_tests(workspace, task)
-        log = (done.stdout + done.stderr).decode("utf-8", "replace")[-MOST_LOG:]
-        details: dict[str, Any] = {"tests_output": log}
+
+        printed = (done.stdout + done.stderr).decode("utf-8", "replace")
+        details: dict[str, Any] = {"tests_output": printed[-MOST_LOG:]}
         if done.ending != "exited":
-            return {**details, "tests_error": f"the tests ended by {done.ending}"}
+            details["tests_error"] = f"the tests ended by {done.ending}"
+            return details
         try:
-            rewards = read_rewards(workspace, f"{task.top}{VERIFIER_LOGS}")
+            details["rewards"] = read_rewards(workspace, logs)
         except ValueError as error:
-            return {**details, "tests_error": str(error)}
-        return {**details, "rewards": rewards}
+            details["tests_error"] = str(error)
+        return details
 
 
 def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
@@ -302,7 +311,7 @@ def _prepare_workspace(workspace: AgentWorkspace, task: HarborTask) -> Prepared:
 
 
 def _prepare_container(workspace: ContainerWorkspace, task: HarborTask) -> Prepared:
-    """Return working folder and variables of a container, with those of the task."""
+    """Return the working folder and the variables of a container, with those of the task."""
     for folder in LOG_FOLDERS:
         workspace.make_folder(folder)
     where = f"{task.folder}/{CONFIG}"
@@ -323,7 +332,7 @@ def _make_folder(workspace: AgentWorkspace, path: str) -> None:
 
 
 def _script_command(task: HarborTask, name: str) -> list[str]:
-    """Return the command that runs a script of the task, by the interpreter that its first line names."""
+    """Return the command that runs a script of the task with the interpreter in its shebang line."""
     path = f"/{name}"
     if task.container is None:
         return ["bash", path]
@@ -334,7 +343,7 @@ def _script_command(task: HarborTask, name: str) -> list[str]:
 
 
 def _run_tests(workspace: AgentWorkspace, task: HarborTask) -> Execution:
-    """Run the tests of a task, as the user that it names for them."""
+    """Run the tests of a task, as the user that the task sets for them."""
     where = f"{task.folder}/{CONFIG}"
     if isinstance(workspace, ContainerWorkspace):
         workspace.user = task.config.verifier_user
@@ -358,7 +367,9 @@ def read_rewards(workspace: AgentWorkspace, folder: str) -> dict[str, float]:
         for name, value in values.items():
             is_number = isinstance(value, (int, float)) and math.isfinite(value)
             if not is_number:
-                raise ValueError(f"the reward {name!r} is no number: {value!r}"[:300])
+                raise ValueError(
+                    f"the reward {name!r} is not a number: {value!r}"[:300]
+                )
             rewards[str(name)] = float(value)
         return rewards
     as_line = _read(workspace, f"{folder}/reward.txt")
@@ -366,7 +377,7 @@ def read_rewards(workspace: AgentWorkspace, folder: str) -> dict[str, float]:
         raise ValueError("the tests wrote no reward")
     value = float(as_line)
     if not math.isfinite(value):
-        raise ValueError(f"the reward is no number: {value}")
+        raise ValueError(f"the reward is not a number: {value}")
     return {"reward": value}
 
 
@@ -378,7 +389,7 @@ def _read(workspace: AgentWorkspace, path: str) -> str | None:
 
 
 def _variables(task: HarborTask) -> dict[str, str]:
-    """Return the environment variables of a task, with the programs of this environment first."""
+    """Return the environment variables of a task. PATH begins with the programs of this environment."""
     where = f"{task.folder}/{CONFIG}"
     env = {
         **task.dockerfile.env,
@@ -391,7 +402,10 @@ def _variables(task: HarborTask) -> dict[str, str]:
 
 
 def _resolved(env: Mapping[str, str], where: str) -> dict[str, str]:
-    """Return variables with those of this machine in place of `${NAME}`. Raise `UsageError` if one is not set."""
+    """Return variables with `${NAME}` replaced from this machine's environment.
+
+    Raise `UsageError` if one is not set.
+    """
 
     def replaced(match: re.Match[str]) -> str:
         value = os.environ.get(match[1], match[2])

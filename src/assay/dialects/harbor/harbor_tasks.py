@@ -1,4 +1,4 @@
-"""From folders of Harbor to a task of assay: one sample for each folder."""
+"""Turn folders of Harbor into a task of assay with one sample for each folder."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ CANARY = "canary"
 
 @dataclass(frozen=True)
 class HarborRows:
-    """The tasks of a folder as samples. Those that cannot run are bad samples with the reason."""
+    """The tasks of a folder as samples. A task that cannot run is a bad sample with the reason."""
 
     folder: Path
     tasks: Mapping[str, HarborTask] = field(repr=False)
@@ -35,7 +35,7 @@ class HarborRows:
 
     @property
     def name(self) -> str:
-        """Return how faults name the rows."""
+        """Return the name of the rows in error messages."""
         return str(self.folder)
 
     def __call__(self) -> list[Any]:
@@ -69,7 +69,7 @@ class HarborReward:
 
 
 def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
-    """Return the task of a folder, or of a folder of such folders."""
+    """Return the task in a folder, or one task for all task folders in it."""
     folder = Path(reference).expanduser().resolve()
     is_single = is_task_folder(folder)
     folders = [folder]
@@ -120,14 +120,14 @@ def tasks_of(reference: str, tiers: Tiers = Tiers()) -> Sequence[Task]:
 
 
 def _refusal(tiers: Tiers) -> str:
-    """Return how the reason against a task begins."""
+    """Return the beginning of the reason why a task cannot run."""
     if tiers.name == "container":
         return "cannot run in a container"
     return "cannot run without an image"
 
 
 def tier_of(tasks: Mapping[str, HarborTask]) -> str:
-    """Return the tier of all tasks, for protocol ids: host, container, or mixed."""
+    """Return the tier of all tasks for protocol ids: host, container, or mixed."""
     names = set()
     for task in tasks.values():
         names.add("host" if task.container is None else "container")
@@ -138,32 +138,39 @@ def plan_lines(
     name: str, tasks: Mapping[str, HarborTask], count: int, reasons: Counter[str]
 ) -> tuple[str, ...]:
     """Return what the plan says before work: how many tasks run how, and why others do not."""
-    lines: list[str] = []
-    for where, number in Counter(map(_where, tasks.values())).most_common():
-        verb = "runs" if number == 1 else "run"
-        lines.append(f"{number} of {plural(count, 'task')} {verb} {where}")
-    for reason, number in reasons.most_common(MOST_REASONS):
-        lines.append(f"{plural(number, 'task')} cannot: {reason}")
-    more = len(reasons) - MOST_REASONS
-    if more > 0:
-        lines.append(f"{plural(more, 'further reason')}, see the failures")
+    ways: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     for task in tasks.values():
+        ways[_where(task)] += 1
         notes.update(task.notes)
+
+    lines: list[str] = []
+    all_tasks = plural(count, "task")
+    for way, number in ways.most_common():
+        verb = "runs" if number == 1 else "run"
+        lines.append(f"{number} of {all_tasks} {verb} {way}")
+    for reason, number in reasons.most_common(MOST_REASONS):
+        refused = plural(number, "task")
+        lines.append(f"{refused} cannot: {reason}")
+    more = len(reasons) - MOST_REASONS
+    if more > 0:
+        others = plural(more, "further reason")
+        lines.append(f"{others}, see the failures")
     for note, number in notes.most_common(MOST_REASONS):
-        lines.append(f"{plural(number, 'task')} with {note}")
+        noted = plural(number, "task")
+        lines.append(f"{noted} with {note}")
     return tuple(f"{name}: {line}" for line in lines)
 
 
 def _where(task: HarborTask) -> str:
-    """Return where a task runs, for the plan."""
+    """Return where a task runs, in words for the plan."""
     if task.container is None:
         return "in workspaces of this machine (tier host)"
     return f"in containers of {task.container.engine.kind} (tier container)"
 
 
 def read_instruction(folder: Path) -> str:
-    """Return the instruction without the marks against training data at its beginning, as harbor shows it."""
+    """Return the instruction without the training-data marker at its beginning, as harbor shows it."""
     text = (folder / INSTRUCTION).read_text(encoding="utf-8", errors="replace")
     lines = text.split("\n")
     index = 0

@@ -1,7 +1,7 @@
-"""Whether and how the environment of a task is made in a workspace, without an image (tier `host`).
+"""Decide whether and how the environment of a task runs in a workspace, without an image (tier `host`).
 
-The workspace shows the programs of this machine, so packages are not installed but looked up. A task that needs one
-that is missing, root, or the network cannot run this way, and the plan says so before work.
+The workspace shows the programs of this machine, so packages are not installed, but must be there already. A task
+that needs a missing package, root or the network cannot run this way, and the plan says so before the run.
 """
 
 import os
@@ -23,7 +23,7 @@ NETWORK_PROGRAMS = frozenset(
     {"curl", "wget", "npm", "npx", "yarn", "cargo", "rustup", "go", "gem", "bundle", "conda", "mamba", "uvx", "Rscript",
      "docker", "git-lfs", "huggingface-cli", "dotnet", "mvn", "gradle", "cpan", "cpanm", "poetry", "pnpm", "ssh", "scp"}
 )  # fmt: skip
-"""Programs that fetch something when an image is built."""
+"""Programs that download something when an image is built."""
 ROOT_PROGRAMS = frozenset(
     {"useradd", "adduser", "groupadd", "addgroup", "usermod", "passwd", "chpasswd", "su", "systemctl", "service",
      "sysctl", "mount", "setcap", "update-alternatives", "dpkg", "dpkg-reconfigure", "locale-gen", "apk", "yum", "dnf",
@@ -31,7 +31,7 @@ ROOT_PROGRAMS = frozenset(
 )  # fmt: skip
 """Programs that change the machine."""
 SKIPPED_PROGRAMS = frozenset({"chown", "chgrp", "apt-mark", "apt-cache"})
-"""Programs whose effect does not matter, because there is one user."""
+"""Programs whose effect does not matter, because a workspace has only one user."""
 GIT_FETCHES = frozenset({"clone", "fetch", "pull", "submodule", "lfs"})
 PROVIDED = {
     "build-essential": ("gcc", "make"),
@@ -62,11 +62,11 @@ PROVIDED = {
     "tmux": ("sh",),
     "asciinema": ("sh",),
 }  # fmt: skip
-"""Programs by package, where the names differ; `sh` for packages without which a task can be done."""
+"""Programs of packages whose name differs; `sh` for packages that a task can do without."""
 SYSTEM_TOPS = frozenset(
     {"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"}
 )  # fmt: skip
-"""Folders in which a workspace shows this machine, or nothing."""
+"""Folders in which a workspace shows this machine's files, or nothing."""
 CONTROL_WORDS = frozenset({"if", "for", "while", "until", "case", "{", "(", "function"})
 DPKG_STATUS = Path("/var/lib/dpkg/status")
 _SEPARATORS = re.compile(r"(&&|\|\||;|\n)")
@@ -75,12 +75,12 @@ _LINKS_PYTHON = re.compile(r"ln\s+-s\S*\s+\S*python3\S*\s+\S*/python\b")
 
 
 class CannotRun(ValueError):
-    """Why a task cannot run without an image."""
+    """Raised with the reason why a task cannot run without an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """One step as it is carried out in a workspace."""
+    """One step, as it is carried out in a workspace."""
 
     step: Step
     command: str = ""
@@ -89,25 +89,25 @@ class HostStep:
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """How an environment is made in a workspace."""
+    """How to build an environment in a workspace."""
 
     steps: tuple[HostStep, ...]
     notes: tuple[str, ...] = ()
     """Differences from the image, such as other versions of packages."""
     tops: tuple[str, ...] = ()
-    """Folders at the top that the task writes to, besides those that every workspace has."""
+    """Top-level folders to which the task writes, in addition to those of every workspace."""
 
 
 @dataclass(slots=True)
 class _Findings:
-    """What is learned about an environment while its steps are read."""
+    """Collects facts about an environment while its steps are read."""
 
     context: Path
     notes: list[str] = field(default_factory=list)
     tops: set[str] = field(default_factory=set)
 
     def need_writable(self, path: str) -> None:
-        """Note the top folder of a path. Raise `CannotRun` if nothing can be written there."""
+        """Note the top-level folder of a path. Raise `CannotRun` if it is not writable."""
         top = f"/{path.lstrip('/').partition('/')[0]}"
         if top in SYSTEM_TOPS or top in _read_only_tops():
             raise CannotRun(f"it writes to {top}")
@@ -116,7 +116,7 @@ class _Findings:
 
 
 def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
-    """Return the steps for a workspace. Raise `CannotRun` with the first reason against it."""
+    """Return the steps for a workspace. Raise `CannotRun` with the first reason why they cannot be carried out."""
     steps: list[HostStep] = []
     findings = _Findings(context)
     froms = 0
@@ -145,7 +145,7 @@ def plan_steps(dockerfile: Dockerfile, context: Path) -> HostPlan:
 
 @cache
 def _read_only_tops() -> frozenset[str]:
-    """Return usual folders that are not writable here, because the interpreter is in them."""
+    """Return usual folders that are read-only here, because the interpreter is in them."""
     readable_paths = (*readable_for(own_python()), Path(sys.prefix))
     return frozenset(
         f"/{path.parts[1]}" for path in readable_paths if len(path.parts) > 1
@@ -153,7 +153,7 @@ def _read_only_tops() -> frozenset[str]:
 
 
 def _check_copy(step: Step, findings: _Findings) -> None:
-    """Raise if files come from elsewhere or go where nothing can be written."""
+    """Raise if files come from another stage or go to a folder that is not writable."""
     if "from" in step.flags:
         raise CannotRun("it copies files from another image")
     findings.need_writable(os.path.join(step.folder, step.destination))
@@ -170,7 +170,7 @@ def _check_copy(step: Step, findings: _Findings) -> None:
 
 
 def _matches(context: Path, source: str) -> Iterator[Path]:
-    """Yield the files that a source of COPY names. Nothing outside the folder is read."""
+    """Yield the files that match a source of COPY. Files outside the folder are not read."""
     relative = source.lstrip("/")
     top = context.resolve()
     if relative in ("", ".", "./"):
@@ -192,9 +192,9 @@ def copied_files(step: Step, context: Path) -> list[Path]:
 
 
 def _harmless(step: Step, findings: _Findings) -> str:
-    """Return the shell text of RUN without what is not needed in a workspace; empty if nothing is left.
+    """Return the shell text of RUN without parts that a workspace does not need; empty if nothing is left.
 
-    Raise `CannotRun` for what cannot be done there.
+    Raise `CannotRun` for a part that cannot be carried out there.
     """
     if "mount" in step.flags:
         raise CannotRun("it mounts something while it is built")
@@ -217,9 +217,9 @@ def _harmless(step: Step, findings: _Findings) -> str:
 
 
 def _pieces(text: str) -> list[str] | None:
-    """Return the commands of a text and what is between them.
+    """Return the commands of a shell text and the separators between them.
 
-    Return None if the text has control words or quotes that span several commands.
+    Return None if the text has control words, or quotes that span several commands.
     """
     if "<<" in text or "$(" in text or "`" in text:
         return None
@@ -267,7 +267,7 @@ def _split_outside_quotes(text: str) -> list[str]:
 
 
 def _needed(piece: str, step: Step, findings: _Findings) -> str:
-    """Return a command as it is run, or `true` if its effect is there already."""
+    """Return a command as it is to be run; `true` if its effect is there already."""
     if _LINKS_PYTHON.search(piece):
         return "true"
     for part in _split_pipes(piece):
@@ -299,7 +299,7 @@ def _split_pipes(piece: str) -> list[str]:
 
 
 def _words(part: str) -> list[str]:
-    """Return the words of a command without what is before its program."""
+    """Return the words of a command, starting with its program."""
     try:
         words = shlex.split(part)
     except ValueError:
@@ -317,21 +317,21 @@ def _check_program(program: str) -> None:
 
 
 def _check_fetches(text: str) -> None:
-    """Raise for installations in a text that is not split into commands."""
+    """Raise if a shell text that was not split into commands installs packages."""
     match = re.search(r"\b(apt-get|apt|pip3?|git)\s+(install|clone|update)\b", text)
     if match:
         raise CannotRun(f"it needs {match[0]} inside a longer script")
 
 
 def _check_redirections(piece: str, findings: _Findings) -> None:
-    """Raise if the output of a command goes where nothing can be written."""
+    """Raise if a command redirects its output to a folder that is not writable."""
     for target in re.findall(r"(?<![0-9&])>{1,2}\s*([^\s;&|\"']+)", piece):
         if target.startswith("/") and not target.startswith("/dev/"):
             findings.need_writable(target)
 
 
 def _is_clean_up(words: Sequence[str]) -> bool:
-    """Return True for the removal of lists and caches that only an image has."""
+    """Return True for a command that removes package lists or caches, which only an image has."""
     if PurePosixPath(words[0]).name != "rm":
         return False
     paths = [word for word in words[1:] if not word.startswith("-")]
@@ -339,7 +339,7 @@ def _is_clean_up(words: Sequence[str]) -> bool:
 
 
 def _check_packages(words: Sequence[str]) -> None:
-    """Raise if a Debian package is not installed on this machine and its programs are not there either."""
+    """Raise if a Debian package is not installed on this machine and its programs are missing, too."""
     if "install" not in words:
         return
     for word in words[words.index("install") + 1 :]:
@@ -368,7 +368,7 @@ def _installed_packages() -> frozenset[str]:
 
 
 def _pip_arguments(words: Sequence[str]) -> list[str] | None:
-    """Return the arguments of an installation with pip or uv; None for another command."""
+    """Return the arguments of an installation by pip or uv; None for another command."""
     rest = list(words)
     program = PurePosixPath(rest[0]).name
     if program.startswith("python") and rest[1:3] == ["-m", "pip"]:
@@ -382,7 +382,7 @@ def _pip_arguments(words: Sequence[str]) -> list[str] | None:
 
 
 def _check_requirements(arguments: Sequence[str], findings: _Findings) -> None:
-    """Raise if a Python package is missing. Another version is noted."""
+    """Raise if a Python package is missing. A different version is noted."""
     waiting = list(arguments)
     while waiting:
         word = waiting.pop(0)
@@ -422,7 +422,7 @@ def _check_requirement(text: str, findings: _Findings) -> None:
 
 @cache
 def _installed_version(name: str) -> str:
-    """Return the version of a Python package of this environment; empty if it is not there."""
+    """Return the installed version of a Python package; empty if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

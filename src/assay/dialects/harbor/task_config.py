@@ -31,7 +31,7 @@ BUILD_SECONDS = 600.0
 
 
 class ConfigFault(ValueError):
-    """A value of `task.toml` that harbor refuses; the message begins with its key."""
+    """A value in `task.toml` that harbor refuses. The message begins with its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True)
 class TaskConfig:
-    """The settings that decide how a task is run."""
+    """The settings that decide how a task runs."""
 
     agent_seconds: float | None = None
     verifier_seconds: float = VERIFIER_SECONDS
@@ -61,10 +61,10 @@ class TaskConfig:
     storage_mb: int | None = None
     cpus: float | None = None
     agent_user: str = ""
-    """Who the agent is in a container; empty for the user of the image."""
+    """The user who runs the agent in a container; empty for the user of the image."""
     verifier_user: str = ""
     allows_network: bool = False
-    """True if the task says so itself. The default of harbor does not count."""
+    """True if the task allows it explicitly. Harbor's default does not count."""
     allowed_hosts: tuple[str, ...] = ()
     gpus: int = 0
     has_tpu: bool = False
@@ -77,7 +77,7 @@ class TaskConfig:
 
 
 def read_config(path: Path) -> TaskConfig:
-    """Return the settings of a file. Raise `UsageError` with the key that is at fault."""
+    """Return the settings in a file. Raise `UsageError` with the key at fault."""
     try:
         return config_of(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -95,7 +95,7 @@ def read_config(path: Path) -> TaskConfig:
 
 
 def config_of(values: Mapping[str, Any]) -> TaskConfig:
-    """Return the settings in plain values. Raise `ConfigFault` for a value that harbor refuses."""
+    """Return the settings in a parsed file. Raise `ConfigFault` for a value that harbor refuses."""
     check_text(values, "schema_version", "version")
     _check_package(_table(values, "task"))
     metadata = _table(values, "metadata")
@@ -164,7 +164,7 @@ def _environment_of(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def number(value: Any) -> float:
-    """Return a number, also one written as text. Raise `ValueError` for anything else."""
+    """Return a number, which may be written as text. Raise `ValueError` for anything else."""
     if isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, str):
@@ -173,7 +173,7 @@ def number(value: Any) -> float:
 
 
 def integer(value: Any) -> int:
-    """Return a whole number, also one written as text or with a fraction of zero."""
+    """Return a whole number, which may be written as text or with a zero fraction."""
     if isinstance(value, str):
         text = value.strip()
         if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
@@ -187,7 +187,7 @@ def integer(value: Any) -> int:
 
 
 def truth(value: Any) -> bool:
-    """Return a truth value, also one written as a number or as a word."""
+    """Return a boolean, which may be written as a number or a word."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and value in (0, 1):
@@ -215,7 +215,7 @@ def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _optional(
     table: Mapping[str, Any], section: str, key: str, read: Callable[[Any], Any]
 ) -> Any:
-    """Return a value read by a function; None if it is not set."""
+    """Return a value converted by `read`; None if it is not set."""
     value = table.get(key)
     if value is None:
         return None
@@ -262,7 +262,7 @@ def _megabytes(table: Mapping[str, Any], kind: str) -> int | None:
 
 
 def _check_package(table: Mapping[str, Any]) -> None:
-    """Raise if the section `task` names no package."""
+    """Raise if the section `task` does not name a package."""
     if not table:
         return
     name = table.get("name")
@@ -289,7 +289,7 @@ def _check_package(table: Mapping[str, Any]) -> None:
 def _check_network(
     table: Mapping[str, Any], section: str, *, may_be_unset: bool
 ) -> None:
-    """Raise if network mode and allowed hosts do not fit."""
+    """Raise if the network mode and the allowed hosts contradict each other."""
     mode = table.get("network_mode")
     hosts = table.get("allowed_hosts")
     if mode is not None and mode not in NETWORK_MODES:
@@ -319,14 +319,16 @@ def _check_host(host: str, section: str) -> None:
             ip_address(text)
             return
     except ValueError as error:
-        reason = f"{section}.allowed_hosts: {shorten(host)} is no range or address"
+        reason = f"{section}.allowed_hosts: {shorten(host)} is not a range or address"
         raise ConfigFault(reason) from error
     bare = text.removeprefix("*.")
     labels = bare.split(".")
     pattern = re.compile(r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$")
     is_address = re.fullmatch(r"\d+(\.\d+){3}", bare) is not None
     if not all(map(pattern.match, labels)) or (bare != text and is_address):
-        raise ConfigFault(f"{section}.allowed_hosts: {shorten(host)} is no host name")
+        raise ConfigFault(
+            f"{section}.allowed_hosts: {shorten(host)} is not a host name"
+        )
 
 
 def _check_user(table: Mapping[str, Any], section: str) -> None:
@@ -338,7 +340,7 @@ def _check_user(table: Mapping[str, Any], section: str) -> None:
 
 
 def _user(table: Mapping[str, Any]) -> str:
-    """Return the user of a section as a name or a number in text; empty if it is not set."""
+    """Return the user in a section, a name or a number, as text; empty if it is not set."""
     user = table.get("user")
     if user is None:
         return ""
@@ -395,7 +397,7 @@ def _mcp_servers(table: Mapping[str, Any]) -> list[Any]:
 
 
 def _has_steps(values: Mapping[str, Any]) -> bool:
-    """Return True if the task has several steps. Raise if one cannot be read."""
+    """Return True if the task has several steps. Raise if a step cannot be read."""
     steps = values.get("steps")
     if steps is None:
         return False
@@ -414,7 +416,7 @@ def _has_steps(values: Mapping[str, Any]) -> bool:
 
 
 def _is_step_name(name: str) -> bool:
-    """Return True if a name can be a folder on every system."""
+    """Return True if a name is a valid folder name on every system."""
     is_device = DEVICE_NAME.fullmatch(name.partition(".")[0].rstrip(" "))
     if not name.strip() or name.endswith((".", " ")) or is_device:
         return False
@@ -440,7 +442,7 @@ def _check_step(step: Mapping[str, Any]) -> None:
 
 
 def _check_artifacts(artifacts: Any) -> None:
-    """Raise if an artifact has no source, or leads out of its folder."""
+    """Raise if an artifact has no source, or if its path leaves its folder."""
     if not isinstance(artifacts, list):
         raise ConfigFault("artifacts must be a list")
     for artifact in artifacts:
@@ -459,7 +461,7 @@ def _check_artifacts(artifacts: Any) -> None:
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path stays in the folder of artifacts, and is not the list of them."""
+    """Return True if a path stays inside the folder of artifacts and is not the file that lists them."""
     parts = PurePosixPath(path).parts
     if "\\" in path or path.startswith("/") or not parts or ".." in parts:
         return False
@@ -467,7 +469,7 @@ def _is_inside(path: str) -> bool:
 
 
 def _is_separate(verifier: Mapping[str, Any]) -> bool:
-    """Return True if the tests run in an environment of their own."""
+    """Return True if the tests run in a separate environment."""
     mode = verifier.get("environment_mode")
     environment = verifier.get("environment")
     if mode not in (None, "shared", "separate"):

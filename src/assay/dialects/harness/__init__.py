@@ -1,1 +1,1 @@
-"""What lm-eval and its fork lmms-eval share: names in YAML files, rows, random numbers and the rows of results."""
+"""Shared parts of lm-eval and its fork lmms-eval: names in YAML files, rows, random numbers and result rows."""

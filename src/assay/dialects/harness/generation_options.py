@@ -7,9 +7,9 @@ from ...core import GenerateOptions, UsageError, shorten
 from .random_state import OTHER_SEED
 
 DEFAULT_MAX_TOKENS = 256
-"""Tokens of an answer where a task names no limit, as in lm-eval."""
+"""Most tokens of an answer if a task sets no limit, as in lm-eval."""
 LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""Names of the longest answer; as in lm-eval, the first one that is set counts."""
+"""Names of the token limit. As in lm-eval, the first one that is set counts."""
 PASSED_ON: Mapping[str, str] = {
     "top_p": "top_p",
     "top_k": "top_k",
@@ -30,18 +30,20 @@ WITHOUT_EFFECT: Mapping[str, tuple[Any, ...]] = {
     "is_gen": (True,),
     "pad_token_id": (None,),
 }
-"""Options and the values with which they change nothing. Any other value is refused."""
+"""Options and those of their values that have no effect. Any other value is refused."""
 OF_SAMPLING = ("top_p", "top_k", "min_p")
 
 
 def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
-    """Return generation options of lm-eval as options of assay, or raise for one that cannot be honoured."""
+    """Return lm-eval's generation options as options of assay. Raise for an option that is not supported."""
     rest = dict(kwargs)
-    lengths = [rest.pop(name, None) for name in LENGTHS]
-    length = next((int(value) for value in lengths if value is not None), None)
+    length = None
+    for name in LENGTHS:
+        number = _number(rest.pop(name, None), name, where)
+        length = number if length is None else length
     until = rest.pop("until", None) or ()
     stops = (until,) if isinstance(until, str) else tuple(str(stop) for stop in until)
-    temperature = float(rest.pop("temperature", 0.0) or 0.0)
+    temperature = _number(rest.pop("temperature", None), "temperature", where) or 0.0
     does_sample = rest.pop("do_sample", None)
     if does_sample is False:
         temperature = 0.0
@@ -64,7 +66,21 @@ def options_of(kwargs: Mapping[str, Any], where: str) -> GenerateOptions:
         options["seed"] = OTHER_SEED
     return GenerateOptions(
         temperature=temperature,
-        max_tokens=DEFAULT_MAX_TOKENS if length is None else length,
+        max_tokens=DEFAULT_MAX_TOKENS if length is None else int(length),
         stop=tuple(stop for stop in stops if stop),
         **options,
     )
+
+
+def _number(value: Any, name: str, where: str) -> float | None:
+    """Return a generation option as a number, or raise with its key; None stays None."""
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"generation option {name}={shorten(value)} is not a number",
+            where=f"{where}, key `generation_kwargs`",
+            fix=f"write {name} as a number",
+        ) from error

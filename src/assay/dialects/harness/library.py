@@ -1,4 +1,4 @@
-"""A task library whose package builds the questions: where its files are, and how its YAML differs from the others'."""
+"""A task library whose package builds the questions: where its files are, and how its YAML differs."""
 
 import importlib.metadata
 import importlib.util
@@ -10,14 +10,14 @@ from ...core import MissingExtra
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One of the libraries of this kind."""
+    """One of the two libraries."""
 
     module: str
-    """Name of its package, which is also the prefix of its tasks."""
+    """Name of its package, which is also the prefix of its task names."""
     title: str
     """Name in messages and documents."""
     extra: str
-    """What to install: `assay[lm-eval]`."""
+    """The extra to install: `assay[lm-eval]`."""
     groups_are_lists: bool = False
     """True if a group is a file whose `task` is a list, and `group` in a task file is a tag."""
     first_include_wins: bool = False
@@ -25,11 +25,14 @@ class Library:
 
     @property
     def prefixes(self) -> tuple[str, str]:
-        """How a name of the library begins; the first spelling is the usual one."""
+        """The prefixes of the library's names. The first one is the usual spelling."""
         return f"{self.module}/", f"{self.title}/"
 
     def claims_name(self, reference: str) -> str | None:
-        """Return why a name is a task of the library, or None. A file or folder of that name is what it is."""
+        """Return why a name is a task of the library, or None.
+
+        An existing file or folder of that name takes precedence.
+        """
         if Path(reference).exists():
             return None
         if reference.startswith(self.prefixes) or f"{reference}/" in self.prefixes:
@@ -37,14 +40,14 @@ class Library:
         return None
 
     def name_of(self, reference: str) -> str:
-        """Return the name behind the prefix; empty for the prefix alone."""
+        """Return the name after the prefix; empty for the prefix alone."""
         for prefix in self.prefixes:
             if reference.startswith(prefix):
                 return reference.removeprefix(prefix)
         return ""
 
     def tasks_folder(self) -> Path | None:
-        """Return the folder of the installed package's tasks, or None where it is not installed."""
+        """Return the folder of the installed package's tasks; None if the package is not installed."""
         spec = importlib.util.find_spec(self.module)
         if spec is None or not spec.submodule_search_locations:
             return None
@@ -52,7 +55,7 @@ class Library:
         return folder if folder.is_dir() else None
 
     def need_tasks_folder(self) -> Path:
-        """Return the folder of the package's tasks, or raise with what to install."""
+        """Return the folder of the package's tasks. Raise with the command to install it if it is missing."""
         folder = self.tasks_folder()
         if folder is None:
             raise MissingExtra(self.module, self.extra)
@@ -64,7 +67,7 @@ class Library:
 
 
 def top_level_keys(text: str) -> set[str]:
-    """Return the keys of a YAML text that begin a line, without reading it as YAML."""
+    """Return the top-level keys of a YAML text, without parsing the YAML."""
     keys = set()
     for line in text.splitlines():
         name, colon, _ = line.partition(":")

@@ -10,7 +10,7 @@ from .questions import Question
 from .random_state import RandomState
 
 SUBTASK = "subtask"
-"""Tag of a sample in a group: the task it belongs to."""
+"""Tag of a sample in a group: the name of its task."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class LoadedTask:
     """The task object of the library."""
     shots: int
     digest: str
-    """Of the resolved configuration with the source of its functions."""
+    """Digest of the resolved configuration and the source of its functions."""
     version: str
     """`metadata.version` of the task."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a name stands for: one task, or a group with its tasks."""
+    """The result of loading a name: one task, or a group with its tasks."""
 
     name: str
     tasks: Mapping[str, LoadedTask]
@@ -41,24 +41,24 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class TaskReference:
-    """A name of an installed library, or a YAML file."""
+    """A name in an installed library, or a YAML file."""
 
     library: str
-    """The package of the library, as `lm_eval`."""
+    """The name of the library's package, such as `lm_eval`."""
     name: str
     path: str = ""
-    """The file that was named; empty for a name of the package."""
+    """The YAML file; empty for a name in the package."""
     own_folder: str = ""
-    """A folder whose YAML files are known beside those of the package."""
+    """A folder whose YAML files are available in addition to those of the package."""
 
     @property
     def where(self) -> str:
-        """Return how errors name it."""
+        """Return the name of the task in error messages."""
         return self.path or f"{self.library}/{self.name}"
 
 
 def described(name: str, task: Any, shots: int, code: str = "") -> LoadedTask:
-    """Return a task with the digest of its resolved configuration; `code` is a digest of its helper modules."""
+    """Return a task with the digest of its resolved configuration. `code` is a digest of its helper modules."""
     config = dict(task.dump_config())
     metadata = config.pop("metadata", None)
     version = ""
@@ -96,15 +96,15 @@ class Document:
     instances: list[Any] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     random_state: RandomState | None = None
-    """Global random numbers after its requests were built, which the metrics of a run up to here continue."""
+    """Global random numbers after its requests were built. If the run ends here, the metrics continue from them."""
     metrics: list[tuple[Any, str, Any]] = field(default_factory=list)
     """Metric, filter and value of each number that the library computed."""
     logged: list[Any] = field(default_factory=list)
-    """What the library logs about the document, filter by filter."""
+    """The log entries of the library about the document, one for each filter."""
 
 
 def row_fault(error: Exception, where: str) -> Exception:
-    """Return one line for what a task's code said about a row."""
+    """Return a one-line error for an exception that a task's code raised about a row."""
     if isinstance(error, (UsageError, DataError)):
         return error
     kind = type(error).__name__
@@ -122,13 +122,19 @@ def row_fault(error: Exception, where: str) -> Exception:
             fix="name the columns of --data as the task does",
         )
     text = " ".join(str(error).split())
+    if text.startswith("Sample larger than population"):
+        return UsageError(
+            "the task shows more examples than its data has rows for",
+            where=where,
+            fix="--num_fewshot with a smaller number",
+        )
     return UsageError(
         f"no request can be built: {kind}: {shorten(text, 160)}", where=where
     )
 
 
 def target_text(document: Document) -> Any:
-    """Return the right answer for records, where the task names one."""
+    """Return the right answer for the record; None if the task does not name one."""
     task, row = document.subtask.task, document.row
     try:
         target = task.doc_to_target(row)
@@ -140,7 +146,7 @@ def target_text(document: Document) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of a row as JSON can hold it."""
+    """Return a value of a row in a form that JSON can hold."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, Mapping):

@@ -1,19 +1,20 @@
-"""One line for each way in which loading a task of a library can fail."""
+"""One-line errors for all ways in which loading a task of a library can fail."""
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
+from pathlib import Path
 
 from ...core import AssayError, UsageError, shorten, trust
 
 Explain = Callable[[], UsageError | None]
-"""Returns what is wrong with the names in a task's configuration, or None."""
+"""Returns the error about unknown names in a task's configuration, or None."""
 
 
 @contextmanager
 def translating(where: str, explain: Explain) -> Iterator[None]:
-    """Turn whatever loading raises into one line with file, key and fix; keep what helpers print to themselves."""
+    """Turn any error while loading into one line with file, key and fix. Output that helpers print is discarded."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), trust.running():
             yield
@@ -30,6 +31,12 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
             return UsageError(cause.what, where=cause.where or where, fix=cause.fix)
     for cause in chain:
         if isinstance(cause, ModuleNotFoundError) and cause.name:
+            if _names_helper(where, cause.name):
+                return UsageError(
+                    f"names functions of {cause.name!r}, and there is no {cause.name}.py beside it",
+                    where=where,
+                    fix="check the name after `!function`",
+                )
             return UsageError(
                 f"needs the package {cause.name.partition('.')[0]!r}, which is not installed",
                 where=where,
@@ -46,7 +53,7 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
     unknown = explain()
     if unknown is not None:
         return unknown
-    if isinstance(error, KeyError):
+    if isinstance(error, KeyError) and " " not in str(error.args[:1]):
         column = str(error.args[0]) if error.args else ""
         return UsageError(
             f"a row has no column {column!r}",
@@ -61,6 +68,15 @@ def _one_line(error: BaseException, where: str, explain: Explain) -> UsageError:
             fix="name the columns of --data as the task does",
         )
     return UsageError(f"cannot be loaded: {kind}: {shorten(text, 160)}", where=where)
+
+
+def _names_helper(where: str, module: str) -> bool:
+    """Return True if a task file takes functions from a module of that name."""
+    file = Path(where)
+    if file.suffix not in (".yaml", ".yml") or not file.is_file():
+        return False
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return f"!function {module}." in text
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

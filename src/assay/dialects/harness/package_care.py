@@ -1,4 +1,4 @@
-"""What is set right in a library after its import: noise, templates compiled again and again, code that never ends."""
+"""Fixes applied to a library after its import: less output, compiled templates, and time limits."""
 
 import logging
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from .time_limits import limited
 
 LARGEST_TEMPLATE_CACHE = 4096
 LONGEST_RENDERING = 10.0
-"""Seconds for one template of one row."""
+"""Time limit in seconds for rendering one template with one row."""
 LONGEST_IMPORT = 120.0
-"""Seconds for one helper module of a task: some import torch, or read word lists."""
+"""Time limit in seconds for one helper module of a task. Some import torch, or read word lists."""
 
 
 def quiet_datasets() -> None:
-    """Print no progress bars and no warnings of the libraries behind the data."""
+    """Turn off progress bars and warnings of the libraries that load data."""
     import datasets
 
     datasets.disable_progress_bars()
@@ -27,7 +27,7 @@ def quiet_datasets() -> None:
 
 
 def cache_templates(environment: Any) -> None:
-    """Compile each Jinja template once, and limit it. The libraries compile it again for every document."""
+    """Compile each Jinja template once, with a time limit. The libraries compile it again for every document."""
     from jinja2.sandbox import safe_range
 
     compile_template = type(environment).from_string
@@ -37,7 +37,7 @@ def cache_templates(environment: Any) -> None:
         return compile_template(environment, source)
 
     class LimitedTemplate(environment.template_class):  # type: ignore[misc, name-defined]
-        """A template that ends within its limit."""
+        """A template with a time limit for rendering."""
 
         def render(self, *args: Any, **kwargs: Any) -> str:
             with limited(LONGEST_RENDERING, "a template", "", "shorten its loops"):
@@ -56,7 +56,7 @@ def cache_templates(environment: Any) -> None:
 
 @contextmanager
 def limited_import(file: Path) -> Iterator[None]:
-    """Raise if a helper module never finishes its import."""
+    """Raise if a helper module takes too long to import."""
     fix = "move what it computes into a function"
     with limited(LONGEST_IMPORT, "importing it", str(file), fix):
         yield

@@ -21,11 +21,11 @@ AUDIO_MARK = "<audio>"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for the model, and which requests of lm-eval its answer serves."""
+    """A prompt for the model, and the requests of lm-eval that its answer serves."""
 
     prompt: Prompt
     requests: tuple[int, ...]
-    """Positions among the requests of the document; one for each continuation."""
+    """Indices of the requests among those of the document; one for each continuation."""
 
     def answers(self, output: Output) -> list[Any]:
         """Return the answer to each request as lm-eval expects it."""
@@ -37,7 +37,7 @@ class Question:
 
 
 def medium_of(kind: Any, value: Any) -> Any:
-    """Return an image or a clip as rows of `datasets` hold it: bytes, a path, samples, or a Pillow image."""
+    """Return an image or clip from a value in a row of `datasets`: bytes, a path, samples, or a Pillow image."""
     if isinstance(value, Mapping):
         if value.get("bytes"):
             return kind(value["bytes"])
@@ -69,7 +69,7 @@ def _wav(samples: Any, rate: int) -> bytes:
 
 
 def with_media(turns: Sequence[Message], media: Sequence[Part]) -> tuple[Message, ...]:
-    """Return the turns with media where the text marks them; media without a mark come first in the last question."""
+    """Return the turns with media at their marks in the text. Media without a mark come first in the last question."""
     waiting = list(media)
     placed: list[Message] = []
     for turn in turns:

@@ -1,4 +1,4 @@
-"""The global random numbers that a library's tasks draw from, kept apart from everyone else's."""
+"""The global random numbers from which a library's tasks draw, kept separate from those of the rest of the process."""
 
 import random
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from typing import Any
 
 RANDOM_SEED = 0
-"""Of Python's `random` while tasks are loaded, as lm-eval and lmms-eval set it."""
+"""Seed of Python's `random` while tasks are loaded, the same as in lm-eval and lmms-eval."""
 OTHER_SEED = 1234
-"""Of numpy while tasks are loaded, and of the few-shot draws, as they set it."""
+"""Seed of numpy while tasks are loaded, and of the few-shot draws, the same as in both libraries."""
 
 
 class RandomState:
-    """The global random numbers of Python and numpy as a library's code would meet them.
+    """The global random numbers of Python and numpy that a library's code uses.
 
-    Some tasks shuffle options or draw examples with the global generators. Inside `active` they continue from where the
-    last such block ended, from the library's seeds on, so that every run draws the same.
+    Some tasks shuffle options or draw examples with the global generators. The first `active` block starts from the
+    library's seeds, and each later block continues where the previous one ended, so that every run draws the same.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class RandomState:
 
     @staticmethod
     def current_position() -> tuple[int, int]:
-        """Return how far the generators are in their block of numbers: it changes with every draw."""
+        """Return the positions of the generators in their blocks of numbers, which change with every draw."""
         import numpy
 
         # The third entry of numpy's state: its stubs do not say that this state is a tuple.

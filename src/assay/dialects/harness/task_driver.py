@@ -1,4 +1,4 @@
-"""Runs tasks of a library: asks their requests through the recording engine, and has the library read the answers."""
+"""Runs tasks of a library: asks their requests through the recording engine and lets the library score the answers."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 from ...core import (
@@ -33,10 +34,10 @@ from .task_results import (
 from .task_settings import TaskSettings
 
 SCORED_AT_ONCE = 16
-"""Documents that are scored before the event loop gets its turn again."""
+"""Number of documents to score before the event loop gets its turn again."""
 
 Chosen = Sequence[tuple[int, Document]]
-"""Documents of a run, each with its position."""
+"""The documents of a run, each with its index."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,12 @@ class TaskRows(ABC):
 
     @property
     def name(self) -> str:
-        """How errors name the rows."""
+        """The name of the rows in error messages."""
         return self.reference.where
 
     @abstractmethod
     def documents(self) -> Any:
-        """Return the documents of the task, which can turn each into a sample."""
+        """Return the documents of the task, which can turn each one into a sample."""
 
     def __call__(self) -> list[Any]:
         documents = self.documents()
@@ -62,12 +63,12 @@ class TaskRows(ABC):
 
 @dataclass(frozen=True)
 class FirstPrompt:
-    """The part of a template that both libraries share."""
+    """The part of a sample's template that both libraries share."""
 
     reference: TaskReference
     settings: TaskSettings
     is_whole = True
-    """The prompt has its system text and its examples already."""
+    """True: the prompt already contains its system text and its examples."""
 
 
 class Documents(Protocol):
@@ -91,7 +92,7 @@ class TaskDriver(ABC):
     reference: TaskReference
     settings: TaskSettings
     digest: str
-    """Of the tasks and of the version of the library: a change of either is a change of the task."""
+    """Digest of the tasks and the version of the library. If either changes, it is another task."""
 
     @abstractmethod
     def documents(self) -> Documents:
@@ -102,15 +103,15 @@ class TaskDriver(ABC):
         """Ask every request, put the answers into the instances, and return the first failure by document."""
 
     def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
-        """Return True if a metric that was computed for a document has a row."""
+        """Return True if a metric that was computed for a document has a row in the results."""
         return True
 
     def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
-        """Return the value of one document for records, or None if it is a structure."""
+        """Return the value of one document for its record; None if the value is a structure."""
         return as_number(item)
 
     def reading(self, recording: RecordingEngine) -> AbstractContextManager[None]:
-        """Return the surroundings in which answers are read and numbers are computed."""
+        """Return a context manager for reading answers and computing numbers."""
         return nullcontext()
 
     def prepare_answers(
@@ -125,7 +126,7 @@ class TaskDriver(ABC):
     def results_of_document(
         self, subtask: LoadedTask, document: Document, filter_name: str
     ) -> Mapping[Any, Any]:
-        """Return what the library computes from the answers of one filter."""
+        """Return the values that the library computes from the answers of one filter."""
         requests = sorted(document.instances, key=lambda instance: instance.idx)
         answers = [request.filtered_resps[filter_name] for request in requests]
         computed: Mapping[Any, Any]
@@ -136,10 +137,10 @@ class TaskDriver(ABC):
     def write_samples(
         self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
     ) -> None:
-        """Write the samples as the library logs them."""
+        """Write the samples in the library's own log format."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
-        """Ask, read the answers and return the rows."""
+        """Ask all requests, read the answers, and return the rows."""
         chosen = self._chosen(recording)
         failures = self.ask(recording, chosen)
         with self.reading(recording):
@@ -147,7 +148,7 @@ class TaskDriver(ABC):
         return Driven(results=results, n=len(chosen), n_expected=len(chosen))
 
     def _chosen(self, recording: RecordingEngine) -> Chosen:
-        """Return the documents that the run is about, each with its place in the run."""
+        """Return the documents of the run, each with its index in the run."""
         documents = self.documents()
         chosen = []
         for order, item in enumerate(recording.planned.view()):
@@ -169,16 +170,24 @@ class TaskDriver(ABC):
             if not entries:
                 continue
             collected, broken = self._read(recording, subtask, entries, failures, state)
-            self._write_samples(recording, subtask, entries, {**failures, **broken})
-            verdicts = [_outcome_of(entry[1], failures, broken) for entry in entries]
-            counts = Counter(outcome.value for outcome, _ in verdicts)
+            all_failures = {**failures, **broken}
+            self._write_samples(recording, subtask, entries, all_failures)
+
+            verdicts = []
+            counts: Counter[str] = Counter()
+            for _, document in entries:
+                verdict = _outcome_of(document, failures, broken)
+                verdicts.append(verdict)
+                outcome = verdict[0]
+                counts[outcome.value] += 1
             outcomes.update(counts)
             for metric in collected:
                 metric.records = self._records(recording, metric, entries, verdicts)
             summary = self._summary(recording, len(entries), counts)
             rows[name] = summary.results(subtask, collected)
+
         if loaded.group is None:
-            return [row for task_rows in rows.values() for row in task_rows]
+            return list(chain.from_iterable(rows.values()))
         whole = self._summary(recording, len(chosen), outcomes)
         return group_results(loaded, rows, whole)
 
@@ -215,7 +224,7 @@ class TaskDriver(ABC):
         failures: Mapping[str, Output],
         state: RandomState,
     ) -> tuple[list[Collected], dict[str, str]]:
-        """Return the values of each metric and filter, and why documents could not be scored."""
+        """Return the values of each metric and filter, and the reasons why documents could not be scored."""
         answered = [document for _, document in entries if document.id not in failures]
         where = f"task {self.reference.library}/{subtask.name}"
         try:
@@ -260,7 +269,7 @@ class TaskDriver(ABC):
         broken: dict[str, str],
         where: str,
     ) -> None:
-        """Have the library compute the metrics of one document; note why where it cannot."""
+        """Let the library compute the metrics of one document. If that fails, note the reason."""
         document.metrics = []
         try:
             for filter_name in document.instances[0].filtered_resps:
@@ -312,7 +321,7 @@ class TaskDriver(ABC):
 
 
 def _state_for_metrics(chosen: Chosen) -> RandomState:
-    """Return the random numbers that metrics draw from: those after the last request was built."""
+    """Return the random numbers that metrics draw from: the state after the last request was built."""
     last = chosen[-1][1].random_state if chosen else None
     return last.copy() if last is not None else RandomState()
 
@@ -320,7 +329,7 @@ def _state_for_metrics(chosen: Chosen) -> RandomState:
 def _outcome_of(
     document: Document, failures: Mapping[str, Output], broken: Mapping[str, str]
 ) -> tuple[Outcome, str]:
-    """Return what became of a document, and why where it was not scored."""
+    """Return the outcome of a document and, if it was not scored, the reason."""
     if document.id in failures:
         error = failures[document.id].error
         if error is None:
@@ -332,7 +341,7 @@ def _outcome_of(
 
 
 def _shown_answer(document: Document, label: str) -> str | None:
-    """Return a generated answer as the metric's filter left it, for records."""
+    """Return a generated answer after the metric's filter, for the record."""
     filtered = document.instances[0].filtered_resps if document.instances else {}
     if not filtered:
         return None

@@ -1,7 +1,7 @@
 """The names of a library's task folder, read from its YAML files without importing the library.
 
-`!function` is not resolved. The index of the installed package is kept in a file, and read from there as long as every
-task file has the time and size it had.
+`!function` is not resolved. The index of the installed package is stored in a file, which is valid as long as no
+task file changes its time or size.
 """
 
 import hashlib
@@ -18,19 +18,19 @@ import yaml
 from ...core import UnknownName, UsageError
 from .library import Library
 
-FORMAT = 5
-"""Of the kept file. A change of what an entry holds changes it."""
+FORMAT = 6
+"""Version of the stored file's format."""
 IGNORED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 FUNCTION = "!function "
 LARGEST_FILE = 4 * 2**20
-"""Bytes of one YAML file. The largest of lm-eval has 0.3 MB."""
+"""Size limit of one YAML file in bytes. The largest file of lm-eval has 0.3 MB."""
 MOST_ALIASES = 40
 MOST_NESTED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One name: a task, a group of tasks, or a tag that several tasks have."""
+    """One name: a task, a group of tasks, or a tag shared by several tasks."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class IndexEntry:
     metrics: tuple[str, ...] = ()
     dataset: str = ""
     members: tuple[str, ...] = ()
-    """Of a group or a tag: names of its tasks and groups."""
+    """For a group or a tag, the names of its tasks and groups."""
     num_fewshot: int | None = None
     is_unsafe: bool = False
     functions: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ Index = Mapping[str, IndexEntry]
 
 @dataclass(frozen=True, slots=True)
 class _KeptIndex:
-    """The kept file."""
+    """The stored index."""
 
     state: str
     """Digest of the times and sizes of all task files."""
@@ -64,7 +64,7 @@ class _KeptIndex:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as data: `!function` stays a text."""
+    """A YAML loader that keeps `!function` as a text."""
 
 
 def _function_text(loader: Any, suffix: str, node: Any) -> str:
@@ -76,14 +76,14 @@ _Loader.add_multi_constructor("!", _function_text)
 
 
 def installed_index(library: Library) -> Index:
-    """Return all names of the installed package, from the kept file if it is current; empty where it is missing."""
+    """Return all names of the installed package, from the stored index if it is current; empty without the package."""
     folder = library.tasks_folder()
     return {} if folder is None else kept_index(library, folder)
 
 
 @cache
 def kept_index(library: Library, folder: Path) -> Index:
-    """Return all names of a folder of the library, from the kept file if it is current."""
+    """Return all names in a folder of the library, from the stored index if it is current."""
     files = list(_yaml_files(folder))
     state = _state_of(files)
     cache_file = _cache_folder() / f"{library.module}_{_short(str(folder))}.json"
@@ -101,7 +101,7 @@ def index_of_folder(folder: Path, library: Library) -> Index:
 
 
 def index_of_files(files: list[str], library: Library, root: str = "") -> Index:
-    """Return the names that YAML files define. The first of two equal names counts.
+    """Return the names that YAML files define. If two are equal, the first one counts.
 
     `root` is the folder of the package, whose subfolders are families of tasks.
     """
@@ -134,7 +134,7 @@ def files_named(name: str, folder: Path, library: Library) -> list[str]:
 
 
 def find_entry(name: str, index: Index, library: Library) -> IndexEntry:
-    """Return the entry of a name, or raise with the nearest one."""
+    """Return the entry of a name. For an unknown name, raise with the nearest one."""
     entry = index.get(name)
     if entry is None:
         raise UnknownName(
@@ -147,7 +147,7 @@ def find_entry(name: str, index: Index, library: Library) -> IndexEntry:
 
 
 def leaf_names(name: str, index: Index, chain: tuple[str, ...] = ()) -> list[str]:
-    """Return the tasks under a group or a tag, in order; a task that is not in the index by its own name is kept."""
+    """Return the names of the tasks in a group or tag, in order; a task that is not in the index keeps its name."""
     if name in chain:
         names = " -> ".join((*chain, name))
         raise UsageError(f"group {name!r} holds itself: {names}", where=name)
@@ -161,7 +161,7 @@ def leaf_names(name: str, index: Index, chain: tuple[str, ...] = ()) -> list[str
 
 
 def different_leaf_names(name: str, index: Index) -> list[str]:
-    """Return the tasks under a group or a tag, or raise if one is there twice."""
+    """Return the names of the tasks in a group or tag. Raise if a task occurs twice."""
     leaves = leaf_names(name, index)
     for leaf in leaves:
         if leaves.count(leaf) > 1:
@@ -199,9 +199,9 @@ def merged_yaml(
     prepare: Callable[[dict[str, Any], Path], dict[str, Any]] | None = None,
     chain: tuple[Path, ...] = (),
 ) -> dict[str, Any]:
-    """Return a file with the files it includes, or raise for a cycle or a missing file.
+    """Return a file merged with the files it includes. Raise for a cycle or a missing file.
 
-    `prepare` sees each file before it is merged, with its path.
+    `prepare` is called with each file and its path before it is merged.
     """
     file = Path(path).expanduser().resolve()
     if file in chain:
@@ -247,13 +247,13 @@ def _check_size(file: Path) -> None:
 
 
 def _includes_of(config: dict[str, Any], library: Library) -> list[Any]:
-    """Take the included files out of a configuration, in the order in which they are merged."""
+    """Remove the included files from a configuration, and return them in the order in which they are merged."""
     includes = _as_list(config.pop("include", None))
     return includes[::-1] if library.first_include_wins else includes
 
 
 def group_name(config: Mapping[str, Any], library: Library) -> str | None:
-    """Return the name of the group that a file defines, or None if it defines tasks."""
+    """Return the name of the group that a file defines; None if it defines tasks."""
     name = config.get("group")
     if not isinstance(name, str) or "class" in config:
         return None
@@ -262,7 +262,7 @@ def group_name(config: Mapping[str, Any], library: Library) -> str | None:
 
 
 class _Reader:
-    """Reads what files define. Base files, which many tasks share, are read once."""
+    """Reads the names that files define. A base file shared by many tasks is read once."""
 
     def __init__(self, library: Library, root: str) -> None:
         self._library = library
@@ -270,7 +270,7 @@ class _Reader:
         self._included: dict[str, dict[str, Any]] = {}
 
     def entries_of(self, path: str) -> Iterator[tuple[IndexEntry, list[str]]]:
-        """Yield what one file defines, with its tags; a base file without a name yields nothing."""
+        """Yield the entries that one file defines, with their tags. A base file without a name yields nothing."""
         try:
             config = self._merged(path, ())
         except (UsageError, OSError, RecursionError):
@@ -350,16 +350,17 @@ def _functions_in(value: Any) -> Iterator[str]:
 
 
 def _member_names(members: Any) -> Iterator[str]:
-    """Yield the names in a group's `task` list, inline groups flattened."""
+    """Yield the names in a group's `task` list, with inline groups flattened."""
     for member in _as_list(members):
         if isinstance(member, str):
             yield member
         elif isinstance(member, dict):
-            name = member.get("group") or member.get("task")
-            if isinstance(name, str):
+            tasks = member.get("task")
+            name = member.get("group") or tasks
+            if isinstance(tasks, list):
+                yield from _member_names(tasks)
+            elif isinstance(name, str):
                 yield name
-            else:
-                yield from _member_names(name)
 
 
 def _names_in(value: Any) -> list[str]:
@@ -373,7 +374,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _yaml_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the YAML files under a folder with their times."""
+    """Yield the YAML files below a folder with their file status."""
     waiting = [str(folder)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -412,7 +413,7 @@ def _read_kept(file: Path, state: str) -> Index | None:
 
 
 def _keep(file: Path, state: str, index: Index) -> None:
-    """Write the index beside other caches; a folder that cannot be written costs the next call its time only."""
+    """Store the index with the other caches. If the folder is not writable, nothing is stored."""
     document = msgspec.json.encode(_KeptIndex(state, list(index.values())))
     temporary = file.with_suffix(f".{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""The names of a library and what each is, for `assay ls` and `assay show`, without importing the library."""
+"""The names of a library with their kinds, for `assay ls` and `assay show`, without importing the library."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,22 +13,22 @@ from .task_index import (
 )
 
 MOST_MEMBERS = 12
-"""Members of a group that are named in full."""
+"""Most members of a group that are listed by name."""
 
 
 class Listing:
-    """What the commands print about the names of one library."""
+    """The output of both commands about the names of one library."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
 
     def index(self) -> Index:
-        """Return all names of the installed package, or raise with what to install."""
+        """Return all names of the installed package. Raise with the command to install it if it is missing."""
         self.library.need_tasks_folder()
         return installed_index(self.library)
 
     def listing(self, reference: str) -> dict[str, list[dict[str, Any]]]:
-        """Return all names by kind; with a name behind the slash, those that begin with it."""
+        """Return all names by kind. If the reference has a name after the slash, only names that begin with it."""
         beginning = self.library.name_of(reference)
         index = self.index()
         named: dict[str, list[dict[str, Any]]] = {}
@@ -52,15 +52,15 @@ class Listing:
         if not kinds:
             find_entry(self.library.name_of(reference), self.index(), self.library)
         for kind, rows in kinds.items():
-            names = [row["name"] for row in rows]
-            width = max(map(len, names))
             yield f"{kind} ({len(rows)})"
+            width = max(len(row["name"]) for row in rows)
             for row in rows:
-                name, summary = row["name"], row["summary"]
-                yield f"  {name:<{width}}  {summary}".rstrip()
+                name = row["name"].ljust(width)
+                summary = row["summary"]
+                yield f"  {name}  {summary}".rstrip()
 
     def about(self, reference: str) -> Iterator[str]:
-        """Yield what the files of the package say about one name."""
+        """Yield lines about one name, from the files of the package."""
         index = self.index()
         entry = find_entry(self.library.name_of(reference), index, self.library)
         yield f"{entry.kind} {self.library.module}/{entry.name}: {_summary(entry)}"

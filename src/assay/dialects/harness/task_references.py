@@ -1,11 +1,18 @@
-"""From names and YAML files to references of single tasks and groups, and how their runs are identified."""
+"""Resolve names and YAML files to references of single tasks and groups, and identify their runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, UsageError, digest_of, trust
+from ...core import (
+    DEFAULT_OPTIONS,
+    GenerateOptions,
+    UnknownName,
+    UsageError,
+    digest_of,
+    trust,
+)
 from ...runner.options import RunOptions
 from .library import Library
 from .loaded import Loaded, TaskReference
@@ -22,6 +29,8 @@ from .task_index import (
 from .task_settings import TaskSettings
 
 DIGEST_CHARACTERS = 8
+KEYS_OF_A_LIST = frozenset({"group", "group_alias", "task", "metadata", "tag"})
+"""Keys of a group that only names its members. It aggregates nothing, and all other keys change its tasks."""
 ReadOptions = Callable[[Mapping[str, Any], str], GenerateOptions]
 
 
@@ -32,7 +41,7 @@ def split_shots(text: str) -> tuple[str, int | None]:
 
 
 def references_in(text: str, library: Library) -> list[TaskReference]:
-    """Return what a text names: a name of the package, or all that a YAML file defines."""
+    """Return the references in a text: a name in the package, or all tasks that a YAML file defines."""
     if library.claims_name(text) is not None:
         library.need_tasks_folder()
         name = library.name_of(text)
@@ -58,13 +67,12 @@ def references_in(text: str, library: Library) -> list[TaskReference]:
 def expanded(
     reference: TaskReference, index: Index, library: Library
 ) -> list[TaskReference]:
-    """Return the references of a tag's tasks, and of a group's where it aggregates nothing."""
+    """Return references to the tasks of a tag, or of a group that only names them."""
     entry = find_entry(reference.name, index, library)
-    is_loose_group = entry.kind == "group" and not _aggregates(entry.path, library)
-    if entry.kind == "task" or (entry.kind == "group" and not is_loose_group):
+    if entry.kind == "task":
         return [reference]
-    if not all(member in index for member in entry.members):
-        return [reference]  # tasks that are defined inside the group itself
+    if entry.kind == "group" and not _only_names_members(entry.path, library):
+        return [reference]
     parts: list[TaskReference] = []
     for member in entry.members:
         single = replace(reference, name=member)
@@ -72,8 +80,11 @@ def expanded(
     return list(dict.fromkeys(parts))
 
 
-def _aggregates(path: str, library: Library) -> bool:
-    return bool(merged_yaml(path, library).get("aggregate_metric_list"))
+def _only_names_members(path: str, library: Library) -> bool:
+    """Return True for a group that aggregates nothing and changes nothing in its tasks."""
+    config = merged_yaml(path, library)
+    is_plain = all(isinstance(member, str) for member in config.get("task") or ())
+    return is_plain and set(config) <= KEYS_OF_A_LIST
 
 
 def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
@@ -88,7 +99,7 @@ def names_defined(config: Mapping[str, Any], library: Library) -> list[str]:
 
 
 def known_names(reference: TaskReference, library: Library) -> Index:
-    """Return all names a reference may use: those of its own file, of its folder, then of the package."""
+    """Return all names that a reference may use: from its own file, its folder, then the package."""
     installed = installed_index(library)
     if not reference.path:
         return installed
@@ -98,8 +109,9 @@ def known_names(reference: TaskReference, library: Library) -> Index:
 
 
 def check_files(name: str, index: Index, library: Library) -> None:
-    """Raise for an include cycle, a missing include, or code that the command does not name."""
+    """Raise for an include cycle, a missing include, or code that the command line does not name."""
     folder = library.tasks_folder()
+    check_members(name, index, library)
     for leaf in [name, *leaf_names(name, index)]:
         entry = index.get(leaf)
         if entry is None or not entry.path:
@@ -110,8 +122,34 @@ def check_files(name: str, index: Index, library: Library) -> None:
             merged_yaml(entry.path, library)
 
 
+def check_members(name: str, index: Index, library: Library) -> None:
+    """Raise for a group that only names a task, and no file defines it."""
+    entry = index.get(name)
+    if entry is None or entry.kind != "group":
+        return
+    for member in _names_alone(merged_yaml(entry.path, library).get("task")):
+        if member not in index:
+            raise UnknownName(
+                f"{library.title} task",
+                member,
+                index,
+                where=f"{entry.path}, key `task`",
+                hint="no file defines it",
+            )
+        check_members(member, index, library)
+
+
+def _names_alone(members: Any) -> Iterator[str]:
+    """Yield the members of a group that are named without a definition."""
+    for member in [members] if isinstance(members, str) else members or ():
+        if isinstance(member, str):
+            yield member
+        elif isinstance(member, Mapping) and isinstance(member.get("task"), list):
+            yield from _names_alone(member["task"])
+
+
 def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
-    """Return the generation options of the tasks where they agree; each prompt brings its own."""
+    """Return the generation options that all tasks share. Each prompt brings its own options."""
     options = set()
     for entry in loaded.tasks.values():
         if entry.task.OUTPUT_TYPE == "generate_until":
@@ -121,7 +159,7 @@ def common_options(loaded: Loaded, read: ReadOptions) -> GenerateOptions:
 
 
 def run_digest(loaded: Loaded, settings: TaskSettings, library: Library) -> str:
-    """Return a digest of the tasks and of the version of the library."""
+    """Return a digest of the tasks and the version of the library."""
     parts: list[Any] = [[name, entry.digest] for name, entry in loaded.tasks.items()]
     if settings.system is not None:
         parts.append(settings.system)
@@ -154,7 +192,7 @@ def protocol_of(
 
 
 def description_of(loaded: Loaded, library: Library) -> str:
-    """Return what a task is, in a few words."""
+    """Return a short description of a task."""
     if loaded.group is not None:
         return f"{library.title} group of {len(loaded.tasks)} tasks"
     [entry] = loaded.tasks.values()

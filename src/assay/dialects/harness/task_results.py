@@ -1,6 +1,6 @@
 """The numbers of a library as results.
 
-Its aggregation gives the value. assay adds the interval where the aggregation is known.
+The library's aggregation gives the value. assay adds the interval if it knows the aggregation.
 """
 
 import importlib
@@ -18,13 +18,13 @@ from ...summarizers.units import failure_flags
 from .loaded import SUBTASK, Loaded, LoadedTask
 
 NO_FILTER = "none"
-"""Name of the filter of tasks that have none."""
+"""Filter name of tasks without filters."""
 BYPASS = "bypass"
-"""Metric that says nothing."""
+"""A metric without any meaning."""
 SHARES = frozenset(
     {"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em"}
 )
-"""Metrics that lie between 0 and 1. The scale of others is not known."""
+"""Metrics between 0 and 1. The scale of other metrics is unknown."""
 
 
 @dataclass
@@ -32,11 +32,11 @@ class Collected:
     """The values of one metric of one task, by sample."""
 
     metric: str
-    """As the library names it."""
+    """The name in the library."""
     label: str
-    """With the filter, as `exact_match,strict-match`."""
+    """The name with the filter, such as `exact_match,strict-match`."""
     items: dict[str, Any] = field(default_factory=dict)
-    """What the library computed for each document: a number, or what its aggregation takes."""
+    """The library's value for each document: a number, or the input of its aggregation."""
     records: list[ScoreRecord] = field(default_factory=list)
 
 
@@ -48,7 +48,7 @@ def label_of(metric: Any, filter_name: str) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the results of one task need to know about the run."""
+    """The facts about a run that the results of a task need."""
 
     task: str
     model: str
@@ -70,14 +70,15 @@ class Summary:
         return rows
 
     def _row(self, subtask: LoadedTask, collected: Collected) -> Result:
-        task = subtask.task
-        aggregate = aggregation_of(task, collected.metric, self.library)
-        directions = task.higher_is_better()
-        is_higher_better = bool(directions.get(collected.metric, True))
-        numbers = [as_number(item) for item in collected.items.values()]
+        """Return the row of one metric: assay's own mean where it is one, else the library's number."""
+        metric = collected.metric
+        directions = subtask.task.higher_is_better()
+        is_higher_better = bool(directions.get(metric, True))
+
+        aggregate = aggregation_of(subtask.task, metric, self.library)
         is_mean = kind_of(aggregate, self.library) == "mean"
-        are_finite = all(map(is_finite, numbers))
-        if is_mean and are_finite:
+        numbers = map(as_number, collected.items.values())
+        if is_mean and all(map(is_finite, numbers)):
             return self._mean_row(collected, is_higher_better)
         return self._set_row(subtask, collected, aggregate, is_higher_better)
 
@@ -129,14 +130,14 @@ def _is_share(metric: Any) -> bool:
 
 
 def aggregation_of(task: Any, metric: Any, library: str) -> Callable[[list[Any]], Any]:
-    """Return the aggregation of a metric; the mean where none is named."""
+    """Return the aggregation of a metric; the mean if the task names none."""
     aggregations: Mapping[Any, Any] = task.aggregation()
     aggregate: Callable[[list[Any]], Any] | None = aggregations.get(metric)
     return aggregate or _registered("mean", library)
 
 
 def kind_of(aggregate: Any, library: str) -> str:
-    """Return the name of an aggregation whose interval is known, else an empty text."""
+    """Return the name of an aggregation for which an interval is known; empty for any other."""
     import numpy
 
     if aggregate in (numpy.mean, numpy.average):
@@ -181,7 +182,7 @@ def interval_fields(
 
 
 def _failed_fields(error: Exception) -> dict[str, Any]:
-    """Return a row without a value for an aggregation that raised."""
+    """Return the fields of a row without a value, for an aggregation that raised."""
     text = " ".join(str(error).split())
     reason = f"{type(error).__name__}: {shorten(text, 120)}"
     return {
@@ -198,7 +199,7 @@ def _bits(nats: float) -> float:
 def _transformed(
     estimate: Estimate, transform: Callable[[float], float], value: float | None
 ) -> dict[str, Any]:
-    """Return an interval on the scale of the reported number; the value is the library's own."""
+    """Return an interval on the scale of the reported number. The value is the library's own."""
     fields = interval_of(estimate)
     ci = fields["ci"]
     if ci is not None:
@@ -210,7 +211,7 @@ def _transformed(
 def group_results(
     loaded: Loaded, rows: Mapping[str, Sequence[Result]], summary: Summary
 ) -> list[Result]:
-    """Return the rows of a group: what `Group.aggregate` computes, with the rows of its tasks as a breakdown.
+    """Return the rows of a group: the numbers of `Group.aggregate`, with the rows of its tasks as a breakdown.
 
     A metric that the group does not aggregate has a row for each task that reports it.
     """
@@ -269,9 +270,9 @@ def _group_row(
 def _pooled(
     group: Any, label: str, parts: Mapping[str, Result], value: float
 ) -> dict[str, Any]:
-    """Return the standard error and interval of a mean over tasks, weighted as the group says."""
+    """Return the standard error and interval of a mean over tasks, with the weights of the group."""
     if not _is_mean_of_tasks(group):
-        return {"interval": "none: the group has an aggregation of its own"}
+        return {"interval": "none: the group has its own aggregation"}
     errors = [row.stderr for row in parts.values()]
     if not errors or any(error is None for error in errors):
         return {"interval": "none: a task of the group has no standard error"}
@@ -310,7 +311,7 @@ def _weighs_by_size(group: Any, label: str) -> bool:
 
 
 def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
-    """Return the rows of a task as the library's own table holds them."""
+    """Return the rows of a task in the form of the library's own table."""
     metrics: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for row in rows:
@@ -327,7 +328,7 @@ def _metrics_of(rows: Sequence[Result]) -> dict[str, Any]:
 
 
 def as_number(value: Any) -> float | None:
-    """Return a metric's value as a number, or None for a tuple or another structure."""
+    """Return the value of a metric as a number; None for a tuple or another structure."""
     if isinstance(value, (bool, int, float)):
         return float(value)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
@@ -337,5 +338,5 @@ def as_number(value: Any) -> float | None:
 
 
 def is_finite(value: float | None) -> bool:
-    """Return True for a number that is neither infinite nor not a number."""
+    """Return True for a number that is neither infinite nor NaN."""
     return value is not None and math.isfinite(value)

@@ -1,7 +1,7 @@
-"""Rows for tasks of a library: `--data` through assay's readers, else what the task names.
+"""Rows for tasks of a library: from `--data` through assay's readers, or else from the source that the task names.
 
-A single file holds the rows that are evaluated. A folder may hold one file for each split (`train`, `validation`,
-`test`). A task in a group looks for a file or folder of its own name first.
+A single file has the rows to evaluate. A folder may have one file for each split (`train`, `validation`, `test`). A
+task in a group first looks for a file or folder with its own name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from ...datasets.parquet import Parquet
 from .task_settings import TaskSettings
 
 PARQUET_BRANCH = "refs/convert/parquet"
-"""Branch on which the hub keeps datasets as Parquet, also those whose loading script no longer runs."""
+"""Branch of the hub with a Parquet copy of each dataset, including those whose loading script no longer runs."""
 SPLIT_SPELLINGS = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
@@ -24,7 +24,7 @@ SPLIT_SPELLINGS = {
 
 
 class Splits(dict[str, Any]):
-    """The splits of `--data`, each read when it is first asked for."""
+    """The splits of `--data`. Each is read when it is first needed."""
 
     def __init__(self, source: "GivenData") -> None:
         super().__init__()
@@ -40,18 +40,18 @@ class Splits(dict[str, Any]):
 
 @dataclass(frozen=True)
 class GivenData:
-    """The rows that `--data` and `--fewshot_data` name for one task."""
+    """The rows of `--data` and `--fewshot_data` for one task."""
 
     task: str
     path: Path
     evaluated: str | None
-    """The split that is evaluated; None for a task in Python, which says nothing about its splits."""
+    """The split to evaluate; None for a task in Python, which does not name its splits."""
     fewshot_path: Path | None = None
     shots: int = 0
     _read: dict[Path, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def dataset(self, split: str) -> Any:
-        """Return the rows of one split, or raise where only the evaluated rows could be shown as examples."""
+        """Return the rows of one split. Raise if only the evaluated rows are available as examples."""
         is_evaluated = self.evaluated is None or split == self.evaluated
         if not is_evaluated and self.fewshot_path is not None:
             return self._rows(self.fewshot_path)
@@ -104,7 +104,7 @@ def given_data(
 
 
 def read_dataset(path: Path, where: str) -> Any:
-    """Return the rows of a file or folder as a `datasets.Dataset`, or raise for a row that cannot be read."""
+    """Return the rows of a file or folder as a `datasets.Dataset`. Raise for a row that cannot be read."""
     import datasets
 
     shards, _ = open_files(path, None, where)
@@ -131,7 +131,7 @@ def read_dataset(path: Path, where: str) -> Any:
 
 
 def _parquet_dataset(files: Sequence[Path]) -> Any:
-    """Return the rows of Parquet files with the kinds of their columns: an image is an image, as from the hub."""
+    """Return the rows of Parquet files with typed columns, so that images are images, as from the hub."""
     import pyarrow
     from pyarrow import parquet
 
@@ -172,7 +172,10 @@ def hub_dataset(
     where: str,
     load: Callable[..., Any] | None = None,
 ) -> Any:
-    """Load what a task names, by the `datasets` library, or raise one line that suggests `--data`."""
+    """Load a task's dataset with the `datasets` library.
+
+    If that fails, raise a one-line error that suggests `--data`.
+    """
     import datasets
 
     load = load or datasets.load_dataset
@@ -201,7 +204,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _own_path(data: Path, task: str, dataset_name: Any) -> Path:
-    """Return the file or folder in `--data` that bears the name of a task, else `--data` itself."""
+    """Return the file or folder in `--data` with the name of a task; else `--data` itself."""
     if not data.is_dir():
         return data
     for name in (task, str(dataset_name or "")):

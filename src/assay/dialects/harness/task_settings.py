@@ -1,4 +1,4 @@
-"""What a run says about how a task of a library is asked."""
+"""The options of a run that affect the requests of a library's task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ REFUSED: dict[str, str] = {
     "columns": "name the columns of --data as the task does",
     "split": "the splits are the task's; --data names other rows",
 }
-"""Options of a run that the code of a task would ignore, and what to do instead."""
+"""Options of a run that a task's code would ignore, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,18 @@ class TaskSettings:
     fewshot_data: str | None = None
     num_fewshot: int | None = None
     seed: int = OTHER_SEED
-    """Of the few-shot draws."""
+    """Seed of the few-shot draws."""
     chat: bool = False
     multiturn: bool = False
     system: str | None = None
     generation: tuple[tuple[str, Any], ...] = ()
-    """Generation options given by the run; they replace those of the task."""
+    """Generation options of the run, which replace those of the task."""
 
     @classmethod
     def of(
         cls, run: RunOptions, shots: int | None, library: Library, chat: bool = False
     ) -> "TaskSettings":
-        """Return the settings of a run, or raise for options that could not be honoured.
+        """Return the settings of a run. Raise for options that are not supported.
 
         `chat` says whether prompts are chats if the run does not say it.
         """
@@ -74,12 +74,12 @@ class TaskSettings:
 
 
 def len_or_one(value: Any) -> int:
-    """Return how many values an option holds."""
+    """Return the number of values in an option: its length, or 1."""
     return len(value) if hasattr(value, "__len__") else 1
 
 
 def planned_shots(config: Any, settings: TaskSettings) -> int:
-    """Return the number of examples of a task; one that fixes 0 keeps it."""
+    """Return the number of examples of a task. A task that requires 0 keeps it."""
     task_shots: int | None = config.num_fewshot
     if settings.num_fewshot is None or task_shots == 0:
         return task_shots or 0
@@ -89,7 +89,7 @@ def planned_shots(config: Any, settings: TaskSettings) -> int:
 def set_shots(
     tasks: Mapping[str, Any], settings: TaskSettings, where: str
 ) -> dict[str, int]:
-    """Set the number of examples as the library does: a task that fixes 0 keeps it."""
+    """Set the number of examples as the library does. A task that requires 0 keeps it."""
     fixed = [task.get_config("num_fewshot") == 0 for task in tasks.values()]
     if settings.num_fewshot and all(fixed):
         raise UsageError(

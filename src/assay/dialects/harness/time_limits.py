@@ -1,7 +1,7 @@
 """A time limit for Python code that may never end: helper modules at import, and templates.
 
-A thread watches what runs, and raises an exception in a thread that is past its limit. Code that waits inside a system
-call is interrupted when the call returns.
+A watching thread raises an exception in a thread that exceeds its limit. Code that waits inside a system call is
+interrupted when the call returns.
 """
 
 import threading
@@ -14,11 +14,11 @@ from ...core import UsageError
 from ...core.thread_exceptions import raise_in, take_back
 
 CHECKED_EVERY = 0.5
-"""Seconds between two looks at what runs."""
+"""Seconds between two checks."""
 
 
 class _TookTooLong(BaseException):
-    """Raised in a thread that is past its limit. Not an `Exception`, so that a task's code does not swallow it."""
+    """Raised in a thread that exceeds its limit. Not an `Exception`, so that a task's code does not catch it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -29,7 +29,7 @@ class _Running:
 
 
 class _Watch:
-    """The code under a limit, and the thread that watches it."""
+    """The code that has a limit, and the thread that watches it."""
 
     def __init__(self) -> None:
         self._running: list[_Running] = []
@@ -47,7 +47,7 @@ class _Watch:
         return running
 
     def remove(self, running: _Running) -> None:
-        """Stop watching, and take back an exception that was not raised yet."""
+        """Stop watching, and withdraw an exception that was not raised yet."""
         with self._lock:
             self._running.remove(running)
             if running.is_stopped:

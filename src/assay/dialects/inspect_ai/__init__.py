@@ -1,7 +1,7 @@
-"""inspect: tasks of inspect_ai and inspect_evals, run through the installed packages.
+"""inspect: tasks of inspect_ai and inspect_evals, run by the installed packages.
 
-inspect_ai's solvers, tools and scorers run unchanged. Their model is assay's recording engine, so that every call is
-in the journal.
+inspect_ai's solvers, tools and scorers run unchanged. Their model is assay's recording engine, so that every call
+is in the journal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ __all__ = ["model", "tasks"]
 
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
-    """Return the tasks behind `inspect_evals/NAME`, `file.py@task` or a file of tasks."""
+    """Return the tasks of `inspect_evals/NAME`, `file.py@task` or a file of tasks."""
     from .inspect_planning import tasks_of
 
     return tasks_of(reference, run)

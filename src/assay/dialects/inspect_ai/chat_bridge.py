@@ -1,4 +1,4 @@
-"""Messages, tools and options of inspect_ai as those of assay, and answers of assay as those of inspect_ai."""
+"""Convert messages, tools and options of inspect_ai to those of assay, and answers of assay to those of inspect_ai."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SAME_NAME = (
 )  # fmt: skip
 """Generation options with the same name and meaning."""
 UNSUPPORTED = ("best_of", "logit_bias", "response_schema", "extra_body", "modalities")
-"""Options that change answers and that assay cannot pass on."""
+"""Options that change answers and that assay does not support."""
 TOOL_CHOICES = {"auto": "auto", "none": "none", "any": "required"}
 STOP_REASONS = {
     "stop": "stop",
@@ -42,7 +42,7 @@ KINDS = {"image": Image, "audio": Audio, "video": Video}
 
 
 def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
-    """Return the generation options of a call; those that it does not set are the usual ones."""
+    """Return the generation options of a call. Options that it does not set are taken from `usual`."""
     for name in UNSUPPORTED:
         if getattr(config, name, None):
             raise UsageError(f"the task sets {name!r}, which assay cannot pass on")
@@ -60,7 +60,7 @@ def options_of(config: Any, usual: GenerateOptions) -> GenerateOptions:
 def prompt_of(
     turns: Sequence[Any], tools: Sequence[Any], choice: Any, options: GenerateOptions
 ) -> Prompt:
-    """Return a call of a task's solver as a prompt."""
+    """Return the prompt for a call of a task's solver."""
     return Prompt(
         messages_of_inspect(turns),
         options=options,
@@ -75,7 +75,7 @@ def _tool(info: Any) -> Tool:
 
 
 def _tool_choice(choice: Any) -> str | None:
-    """Return the choice in assay's words: a word, or the name of the tool that must be called."""
+    """Return the tool choice in assay's terms: a word, or the name of the tool to call."""
     if isinstance(choice, str):
         return TOOL_CHOICES.get(choice)
     return getattr(choice, "name", None)
@@ -94,7 +94,7 @@ def messages_of_inspect(turns: Any) -> tuple[Message, ...]:
 
 
 def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
-    """Return a content with the medium of a local file as a data URL."""
+    """Return a content element in which the medium of a local file is a data URL."""
     kind = str(piece.get("type"))
     source = piece.get(kind)
     if kind not in KINDS or not isinstance(source, str) or source.startswith("data:"):
@@ -110,7 +110,7 @@ def _with_bytes(piece: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_of(output: Output, model_name: str) -> Any:
-    """Return an answer as inspect_ai's model output."""
+    """Return an answer as a model output of inspect_ai."""
     module = package.module("model")
     choices = [
         _choice(module, candidate, model_name) for candidate in output.candidates
@@ -161,7 +161,7 @@ def _content(module: Any, part: Part) -> Any:
 
 
 def _call(call: Any) -> Any:
-    """Return a tool call; arguments that are no JSON object are an error that the model reads."""
+    """Return a tool call. Arguments that are not a JSON object become an error that the model reads."""
     tools = package.module("tool")
     if call.is_readable:
         return tools.ToolCall(

@@ -1,17 +1,17 @@
-"""Which references and files are tasks of inspect_ai. Nothing of a file is run to find out."""
+"""Recognise references and files that are tasks of inspect_ai. No file is run."""
 
 import ast
 from pathlib import Path
 
 NAMES: dict[str, str] = {}
-"""Modules that assay provides to files of inspect_ai: none, because its own package is used."""
+"""Modules that assay provides to files of inspect_ai. There are none, because its own package is used."""
 PREFIXES = ("inspect_evals/", "inspect-evals/")
 PACKAGE = "inspect_ai"
 DECORATOR = "task"
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of inspect_ai, or None. A file or folder of that name is what it is."""
+    """Return why a name is a task of inspect_ai, or None. An existing file or folder of that name takes precedence."""
     if Path(reference).exists():
         return None
     if reference.startswith(PREFIXES):
@@ -23,7 +23,7 @@ def claims_name(reference: str) -> str | None:
 
 
 def split_task(reference: str) -> tuple[str, str]:
-    """Return file and task of `file.py@task` or `file.py:task`; the task is empty for a file alone."""
+    """Return file and task of `file.py@task` or `file.py:task`; the task is empty if only the file is named."""
     for mark in ("@", ":"):
         file, found_mark, task = reference.rpartition(mark)
         if found_mark and file.endswith(".py"):

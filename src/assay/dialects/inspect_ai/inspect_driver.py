@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .inspect_planning import InspectReference
 
 MOST_AT_ONCE = 64
-"""Samples that inspect_ai works on at once, unless --concurrency says otherwise."""
+"""Most samples that inspect_ai works on at once, unless --concurrency sets it."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class InspectDriver:
 
     reference: "InspectReference"
     digest: str
-    """Of the task and the version of inspect_ai: a change of either is a change of the task."""
+    """Digest of the task and the version of inspect_ai. If either changes, it is another task."""
     takes_arguments: ClassVar[bool] = True
-    """The function that makes the task takes those of `-T`."""
+    """True: the function that makes the task takes the arguments of `-T`."""
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         orders = self._chosen(recording)
@@ -62,7 +62,7 @@ class InspectDriver:
         return Driven(results=results, n=len(orders), n_expected=len(orders))
 
     def _chosen(self, recording: RecordingEngine) -> dict[str, int]:
-        """Return the ids of the samples that the run is about, with their place in it."""
+        """Return the ids of the run's samples, with their index in the run."""
         orders: dict[str, int] = {}
         for order, item in enumerate(recording.planned.view()):
             if isinstance(item, BadSample):
@@ -74,7 +74,7 @@ class InspectDriver:
     def _evaluate(
         self, recording: RecordingEngine, ids: Sequence[str], folder: str
     ) -> Any:
-        """Run inspect_ai over some samples, and return its log. A failed sample does not end the others."""
+        """Run inspect_ai over some samples, and return its log. A failed sample does not stop the others."""
         from .inspect_planning import load
         from .provider import AssayModel
 
@@ -141,7 +141,7 @@ class InspectDriver:
         plain: Mapping[str, Any],
         expected: int,
     ) -> list[Result]:
-        """Return the mean of each scorer with its interval, and further numbers that inspect_ai computed."""
+        """Return the mean of each scorer with its interval, and the other numbers that inspect_ai computed."""
         cell = recording.planned
         by_scorer: dict[str, list[ScoreRecord]] = {}
         for record in records:
@@ -178,7 +178,7 @@ def _ids_of(dataset: Any) -> Iterator[Any]:
 
 
 def _outcomes(records: Sequence[ScoreRecord]) -> dict[str, int]:
-    """Return the number of samples and epochs by outcome, over the first scorer."""
+    """Return the number of samples and epochs by outcome of the first scorer."""
     first = records[0].scorer if records else ""
     counts = Counter(r.outcome for r in records if r.scorer == first)
     return {str(Outcome(outcome)): count for outcome, count in counts.items()}

@@ -1,4 +1,4 @@
-"""From `inspect_evals/NAME` and `file.py@task` to tasks of assay."""
+"""Turn `inspect_evals/NAME` and `file.py@task` into tasks of assay."""
 
 import inspect
 import json
@@ -27,7 +27,7 @@ from .inspect_driver import InspectDriver
 DIGEST_CHARACTERS = 8
 NO_ARGUMENTS = "{}"
 SHORT_VALUE = re.compile(r"[\w.-]{1,24}")
-"""Argument values that a protocol id shows as they are."""
+"""Longest argument value that a protocol id shows unchanged."""
 REFUSED: dict[str, str] = {
     "template": "the prompts are the task's own solver's",
     "scorers": "the scorers are the task's own",
@@ -40,23 +40,23 @@ REFUSED: dict[str, str] = {
     "reducer": "the task's own epochs and reducers count",
     "epochs": "the task's own epochs count",
 }
-"""Options of a run that the code of a task would ignore, and why."""
+"""Options of a run that a task's code would ignore, and why."""
 
 
 @dataclass(frozen=True)
 class InspectReference:
-    """One task, as inspect_ai finds it."""
+    """A reference to one task, in inspect_ai's terms."""
 
     spec: str
     """`inspect_evals/NAME`, or `path/file.py@task`."""
     name: str
     arguments: str = NO_ARGUMENTS
-    """JSON of the arguments that `-T` gives the function which makes the task."""
+    """JSON of the arguments that `-T` gives to the function that makes the task."""
 
 
 @lru_cache(maxsize=32)
 def load(reference: InspectReference) -> Any:
-    """Return the task object of inspect_ai, with its data."""
+    """Load a task with its data, and return inspect_ai's task object."""
     loader = package.module("_eval.loader")
     with package.loading(reference.spec):
         loaded = loader.load_tasks([reference.spec], json.loads(reference.arguments))
@@ -70,7 +70,7 @@ def load(reference: InspectReference) -> Any:
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks behind a reference; a file without a name means all its tasks."""
+    """Return the tasks of a reference. A file without a task name means all its tasks."""
     for name, reason in REFUSED.items():
         value = getattr(run, name)
         if value is not None and value not in ((), {}, [], 1):
@@ -92,13 +92,13 @@ def _arguments(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReference]:
-    written = json.dumps(arguments, sort_keys=True)
+    arguments_text = json.dumps(arguments, sort_keys=True)
     if text.startswith(PREFIXES):
         package.need_evals()
         name = text.partition("/")[2]
         spec = f"{PREFIXES[0]}{name}"
         _check_arguments(arguments, _parameters_of_evals(name), spec)
-        return [InspectReference(spec, spec, written)]
+        return [InspectReference(spec, spec, arguments_text)]
     package.module("")
     file, task = split_task(text)
     path = Path(file).expanduser()
@@ -114,7 +114,9 @@ def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReferenc
     references = []
     for name in chosen:
         _check_arguments(arguments, task_parameters(path, name), f"{file}@{name}")
-        reference = InspectReference(f"{full}@{name}", f"{path.stem}@{name}", written)
+        reference = InspectReference(
+            f"{full}@{name}", f"{path.stem}@{name}", arguments_text
+        )
         references.append(reference)
     return references
 
@@ -122,7 +124,7 @@ def _references(text: str, arguments: Mapping[str, Any]) -> list[InspectReferenc
 def _check_arguments(
     arguments: Mapping[str, Any], parameters: Sequence[str] | None, where: str
 ) -> None:
-    """Raise with the parameters of a task for a name that is none of them. None allows all names."""
+    """Raise for an unknown argument, and list the parameters of the task. None allows all names."""
     if parameters is None:
         return
     for name in arguments:
@@ -138,7 +140,7 @@ def _check_arguments(
 
 
 def _parameters_of_evals(name: str) -> Sequence[str] | None:
-    """Return the parameters of a task of inspect_evals. Raise with the nearest spelling if there is no such task."""
+    """Return the parameters of a task of inspect_evals. If there is no such task, raise with the nearest name."""
     from ...core import UnknownName
 
     registry = package.module("_util.registry")
@@ -157,7 +159,7 @@ def _parameters_of_evals(name: str) -> Sequence[str] | None:
 
 
 def parameter_names(function: Callable[..., Any]) -> list[str] | None:
-    """Return the names that a function takes, or None if it takes any."""
+    """Return the names of a function's parameters; None if it takes any."""
     names = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -183,7 +185,7 @@ def _task(reference: InspectReference, run: RunOptions) -> Task:
 
 
 def _argument_words(reference: InspectReference) -> str:
-    """Return what a protocol id says of the arguments of a task: `+difficulty=easy`, or a digest of a long value."""
+    """Return the arguments of a task for a protocol id: `+difficulty=easy`, or a digest of a long value."""
     words = []
     for name, value in json.loads(reference.arguments).items():
         text = value if isinstance(value, str) else json.dumps(value)
@@ -194,7 +196,7 @@ def _argument_words(reference: InspectReference) -> str:
 
 
 def _digest(reference: InspectReference, loaded: Any) -> str:
-    """Return a digest of the task's file or package version and of its settings, which changes when its numbers may."""
+    """Return a digest of the task's settings and of its file or package version; it changes when its numbers may."""
     file, _ = split_task(reference.spec)
     path = Path(file)
     code = path.read_text(encoding="utf-8") if path.is_file() else _evals_version()
@@ -213,13 +215,13 @@ def _evals_version() -> str:
 
 @dataclass(frozen=True)
 class InspectRows:
-    """The samples of a task as the rest of assay sees them."""
+    """The samples of a task in assay's form."""
 
     reference: InspectReference
 
     @property
     def name(self) -> str:
-        """How faults name the rows."""
+        """The name of the rows in error messages."""
         return self.reference.spec
 
     def __call__(self) -> list[Any]:
@@ -237,7 +239,7 @@ class InspectTemplate:
 
     reference: InspectReference
     is_whole = True
-    """The solver adds what it wants."""
+    """True: the solver adds everything else itself."""
 
     def __call__(self, sample: Sample) -> Prompt:
         for number, entry in enumerate(load(self.reference).dataset, 1):

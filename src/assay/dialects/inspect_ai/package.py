@@ -12,11 +12,11 @@ from ...core import UsageError, library, shorten
 EXTRA = "assay[inspect]"
 PROVIDER = "assay"
 LOADERS = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
-"""Names of errors that say that data could not be fetched."""
+"""Names of exceptions that mean that data could not be downloaded."""
 
 
 def module(name: str) -> Any:
-    """Return a module of inspect_ai. Raise with what to install if it is missing."""
+    """Return a module of inspect_ai. If it is missing, raise with the command to install it."""
     return library(f"inspect_ai.{name}" if name else "inspect_ai", "inspect_ai", EXTRA)
 
 
@@ -26,14 +26,14 @@ def version() -> str:
 
 
 def need_evals() -> None:
-    """Raise with what to install if inspect_evals is missing."""
+    """Raise with the command to install inspect_evals if it is missing."""
     module("")
     library("inspect_evals", "inspect_evals", "inspect_evals")
 
 
 @contextlib.contextmanager
 def loading(reference: str) -> Iterator[None]:
-    """Turn what goes wrong while a task is loaded into one line: a missing package, unreachable data, its own error."""
+    """Turn an error while a task is loaded into one line: a missing package, unreachable data, or the task's own."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -70,6 +70,6 @@ def _is_unreachable(error: BaseException | None) -> bool:
 
 
 def quiet() -> None:
-    """Keep inspect_ai's display and its checks for newer versions away from the terminal of a run."""
+    """Turn off inspect_ai's display and its checks for newer versions."""
     os.environ.setdefault("INSPECT_LOG_LEVEL", "critical")
     os.environ.setdefault("INSPECT_DISPLAY", "none")

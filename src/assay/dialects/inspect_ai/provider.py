@@ -23,9 +23,9 @@ from ...core import GenerateOptions, Model, Output, Prompt, Request
 from .chat_bridge import options_of, output_of, prompt_of
 
 CHARACTERS_PER_TOKEN = 4
-"""For inspect_ai's own estimates of a context's length. The counts of answers come from the model."""
+"""Used for inspect_ai's estimates of context lengths. The token counts of answers come from the model."""
 Ask = Callable[[Sequence[Prompt], Sequence[str]], list[Output]]
-"""Answers prompts about samples; it blocks."""
+"""Answers prompts about samples. Blocks until they are answered."""
 
 
 class Refused(Exception):
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class Collected:
-    """Asks in batches: the calls that arrive while the model is busy are its next batch."""
+    """Asks in batches: calls that arrive while the model is busy become its next batch."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -118,16 +118,16 @@ class AssayModel(ModelAPI):  # type: ignore[misc]
         return output_of(output, self.model_name)
 
     def max_connections(self) -> int:
-        """Return how many calls may wait at once."""
+        """Return how many calls may be in progress at once."""
         return self._connections
 
     async def count_text_tokens(self, text: str) -> int:
-        """Return an estimate that needs no tokenizer from the network."""
+        """Return an estimate of the token count, because a tokenizer might have to be downloaded."""
         return len(text) // CHARACTERS_PER_TOKEN + 1
 
 
 def _sample_id() -> str:
-    """Return the id of the sample that inspect_ai works on in this call; empty outside of one."""
+    """Return the id of the sample of the current call; empty outside of a sample."""
     from inspect_ai.log._samples import sample_active
 
     active = sample_active()
@@ -135,7 +135,7 @@ def _sample_id() -> str:
 
 
 class _DirectModel:
-    """A model that is asked without a run: loaded at the first call."""
+    """A model that is used without a run, and loaded at the first call."""
 
     def __init__(self, name: str, args: Mapping[str, Any]) -> None:
         self._name, self._args = name, args
@@ -144,7 +144,7 @@ class _DirectModel:
     def __call__(
         self, prompts: Sequence[Prompt], samples: Sequence[str]
     ) -> list[Output]:
-        """Answer prompts, all in one batch unless the model is asked one by one."""
+        """Answer prompts, all in one batch unless the model takes one prompt at a time."""
         model = self._loaded()
         requests = [
             Request(prompt, prompt.options or GenerateOptions(), id=sample)

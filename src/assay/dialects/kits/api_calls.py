@@ -1,4 +1,4 @@
-"""Behaviour of the toolkits' base classes for API models in a script: retries, chats, system prompts.
+"""The retries, chats and system prompts of the toolkits' base classes for API models, for use in scripts.
 
 In a run, assay calls `generate_inner` itself and retries by its own rules.
 """
@@ -91,7 +91,7 @@ class ApiCalls(MessageModel):
         )
 
     def preprocess_message_with_role(self, message: Any) -> Entries:
-        """Return the entries without those of a system role, which are added to the system prompt."""
+        """Return the entries without those of a system role, whose text is added to the system prompt."""
         system = "".join(
             f"{entry['value']}\n" for entry in message if entry.get("role") == "system"
         )
@@ -108,7 +108,7 @@ class ApiCalls(MessageModel):
     def message_to_promptimg(
         self, message: Any, dataset: str | None = None
     ) -> tuple[str, Any]:
-        """Return the texts joined by line ends, with `<image>` for each of several images, and the first image."""
+        """Return the texts joined by line breaks and the first image; `<image>` stands for each of several images."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         placeholder = "<image>" if len(images) > 1 else None
         text = "\n".join(
@@ -145,7 +145,7 @@ class ApiCalls(MessageModel):
 
 
 def without_first(turns: Sequence[Any]) -> list[Any]:
-    """Return a chat that begins with a later user turn."""
+    """Return a chat without its first turns, so that it begins with a later user turn."""
     rest = list(turns[1:])
     while rest and rest[0]["role"] != "user":
         rest = rest[1:]

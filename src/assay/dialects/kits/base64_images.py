@@ -1,7 +1,7 @@
-"""Images as base64 text and back, as in benchmark files: lossless, with their transparency.
+"""Images as base64 text and back, as in benchmark files: lossless, and with transparency.
 
-The functions have the names and parameters of VLMEvalKit. Unlike there, an image is restored pixel by pixel, unless a
-lossy format is requested.
+The functions have the names and parameters of VLMEvalKit's. Unlike there, an image is restored pixel by pixel,
+unless a lossy format is requested.
 """
 
 import base64
@@ -36,7 +36,7 @@ def encode_image_to_base64(
 ) -> str:
     """Return a Pillow image as base64.
 
-    `target_size` above 0 limits its longer side; `fmt="JPEG"` puts alpha on white.
+    `target_size` above 0 limits its longer side; `fmt="JPEG"` replaces transparency by white.
     """
     buffer = io.BytesIO()
     _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
@@ -107,7 +107,7 @@ def _fitting(image: "PilImage", fmt: str) -> "PilImage":
 
 
 def needs_rgb(image: Image) -> bool:
-    """Return True if an image's header has a palette or transparency, which readers of RGB cannot handle."""
+    """Return True if an image has a palette or transparency, which readers of RGB cannot handle."""
     data = image.data()[:32]
     kind = sniff(data)
     if kind == "png":

@@ -1,7 +1,7 @@
-"""Names of a toolkit's checkout, or its installed package: the datasets and models that its own files define.
+"""Find datasets and models that the files of a toolkit's checkout, or of its installed package, define.
 
-They are found in the syntax trees of the files: importing the packages would import every model and every dataset,
-with all the libraries they need. Only the one file that defines what was asked for is loaded.
+The names are read from the syntax trees of the files. Importing the packages would import every model and every
+dataset, with all the libraries they need. Only the file that defines the requested name is loaded.
 """
 
 import ast
@@ -54,7 +54,7 @@ class Checkout:
     model_folders: tuple[str, ...]
     own_dataset_files: frozenset[str]
     datasets_of: Callable[[Path], Sequence[tuple[Any, str]]]
-    """Loads a file and returns its dataset classes with the names of their datasets."""
+    """Loads a file and returns its dataset classes, each with the names of its datasets."""
 
     @property
     def dataset_folder(self) -> Path:
@@ -67,9 +67,9 @@ class Checkout:
         return self.package / "config.py"
 
     def dataset(self, name: str, *, with_own: bool = False) -> Defined | None:
-        """Return the dataset class of a name; raise if its file cannot be loaded.
+        """Return the dataset class for a name; raise if its file cannot be loaded.
 
-        Without `with_own`, files of which assay has its own version are left out.
+        Without `with_own`, files that assay replaces by its own version are left out.
         """
         folder = self.dataset_folder
         entry = _entry_of(folder / "video_dataset_config.py", name)
@@ -97,7 +97,7 @@ class Checkout:
         return None
 
     def model(self, name: str) -> Defined | None:
-        """Return the model class and arguments of a name in `config.py`."""
+        """Return the class and the arguments of the model with a name in `config.py`."""
         entry = _entry_of(self.config, name)
         if entry is None:
             return None
@@ -115,14 +115,14 @@ class Checkout:
         )
 
     def model_names(self) -> list[str]:
-        """Return the names of models that `config.py` has."""
+        """Return the names of the models in `config.py`."""
         tree = parsed(self.config)
         if tree is None:
             return []
         return [key for key, value in _entries(tree) if isinstance(value, ast.Call)]
 
     def check_packages(self, file: Path, name: str) -> None:
-        """Raise where a file imports packages that are not installed, naming all of them."""
+        """Raise if a file imports packages that are not installed; the message names all of them."""
         missing = self.missing_packages(file)
         if not missing:
             return
@@ -159,7 +159,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files below a folder that hold a name as a text."""
+    """Yield the files below a folder that contain a name as text."""
     for file in sorted(folder.rglob("*.py")):
         if file.name in ("__init__.py", "video_dataset_config.py"):
             continue
@@ -169,7 +169,7 @@ def _files_that_name(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _file_of_class(folder: Path, cls: str) -> Path | None:
-    """Return the file that defines a class of a package: the one its `__init__.py` imports it from, else any."""
+    """Return the file that defines a class of a package: the one from which `__init__.py` imports it, or else any."""
     tree = parsed(folder / "__init__.py")
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.ImportFrom) or node.level != 1 or not node.module:
@@ -190,7 +190,7 @@ def _file_of_class(folder: Path, cls: str) -> Path | None:
 
 
 def _entry_of(config: Path, name: str) -> tuple[str, dict[str, Any]] | None:
-    """Return the class and the arguments of `name: partial(Class, argument=value, …)`; `None` without such an entry."""
+    """Return class and arguments of `name: partial(Class, argument=value, …)`; `None` if there is no such entry."""
     tree = parsed(config)
     if tree is None:
         return None
@@ -208,14 +208,14 @@ def _entry_of(config: Path, name: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _entries(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the entries of all dictionaries of texts, and what is assigned under a text: `group["name"] = …`."""
+    """Yield the entries of all dictionaries with text keys, and all assignments such as `group["name"] = …`."""
     for key, value in _keyed_values(tree):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value, value
 
 
 def _keyed_values(tree: ast.Module) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    """Yield the keys and values of all dictionaries, and those of `group[key] = value`."""
+    """Yield the keys and values of all dictionaries, and of assignments such as `group[key] = value`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             yield from zip(node.keys, node.values, strict=True)
@@ -239,7 +239,7 @@ def _class_name(node: ast.expr, config: Path) -> str:
 
 
 def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> dict[str, Any]:
-    """Return the named arguments of a call, each a plain value or a name that the file gives one."""
+    """Return the keyword arguments of a call. Each must be a plain value or a name that is defined in the file."""
     arguments: dict[str, Any] = {}
     for keyword in call.keywords:
         value = _value(keyword.value, tree, config)
@@ -251,7 +251,7 @@ def _arguments(call: ast.Call, tree: ast.Module, config: Path) -> dict[str, Any]
 
 
 def _value(node: ast.expr, tree: ast.Module, config: Path) -> Any:
-    """Return a literal, a product or sum of numbers, a variable of the environment, or what a name of the file is."""
+    """Return a literal, a product or sum of numbers, an environment variable, or the value of a name in the file."""
     try:
         return ast.literal_eval(node)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Evaluation files: what `evaluate` leaves beside a prediction file belongs to that set of predictions.
+"""Evaluation files: files that `evaluate` writes next to a prediction file belong to that set of predictions.
 
-Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts, files
-made from other predictions are removed, and files that other code or another judge made from the same predictions are
-moved away. Those the evaluation did not write again are restored when it ends. Files of the same evaluation stay, so
-that a stopped one can continue.
+Code written for the toolkits calls `exists(storage)` and uses any file it finds. So before an evaluation starts,
+files made from other predictions are removed, and files that other code or another judge made from the same
+predictions are moved away. When the evaluation ends, those that it did not write again are restored. Files of the
+same evaluation stay, so that an interrupted one can continue.
 """
 
 import json
@@ -25,23 +25,23 @@ ASIDE = ".assay-aside"
 
 @dataclass
 class Owned:
-    """What a folder's record says about one prediction file."""
+    """The record that a folder keeps about one prediction file."""
 
     predictions: str = ""
-    """Digest of the predictions that the files were made from."""
+    """Digest of the predictions from which the files were made."""
     files: dict[str, str] = field(default_factory=dict)
     """Digest of the evaluation that made each file, by file name."""
     running: str = ""
-    """Digest of an evaluation that has started and not ended; empty if none."""
+    """Digest of an evaluation that has started and not ended; empty if there is none."""
     before: list[str] = field(default_factory=list)
-    """The names that existed when it started."""
+    """The file names that existed when it started."""
 
 
 @contextmanager
 def evaluation_files(
     folder: Path, stem: str, predictions: str, evaluation: str
 ) -> Iterator[None]:
-    """Hide files in `folder` that another evaluation of `stem` made, while the context is active.
+    """While the context is active, hide files in `folder` that another evaluation of `stem` wrote.
 
     `predictions` is the digest of the predictions, `evaluation` that of the code, the judge and their arguments.
     """
@@ -71,7 +71,7 @@ def evaluation_files(
 
 
 def files_of(folder: Path, stem: str) -> list[Path]:
-    """Return the files that evaluations of a prediction file have left."""
+    """Return the files that evaluations of a prediction file have written."""
     return [
         folder / name
         for name in sorted(_read(folder).get(stem, Owned()).files)
@@ -80,7 +80,7 @@ def files_of(folder: Path, stem: str) -> list[Path]:
 
 
 def forget(folder: Path, stem: str) -> None:
-    """Remove what evaluations of a prediction file have left. Other files stay."""
+    """Remove the files that evaluations of a prediction file have written. Other files stay."""
     notes = _read(folder)
     for name in notes.pop(stem, Owned()).files:
         _remove(folder / name)
@@ -89,7 +89,7 @@ def forget(folder: Path, stem: str) -> None:
 
 
 def link_up(file: Path) -> None:
-    """Link the newest file of that name one folder up. Leave a file that others put there alone."""
+    """Link the newest file of that name in the folder above. A file that assay did not put there is left alone."""
     home = file.parents[1]
     link, ledger = home / file.name, FileLedger(home)
     if link.exists() and not link.is_symlink():
@@ -100,7 +100,7 @@ def link_up(file: Path) -> None:
 
 
 def judge_digest(judge: str | None) -> str:
-    """Return a judge's name; for a judge in a user's file also the file's digest."""
+    """Return a judge's name; for a judge defined in a user's file, also the file's digest."""
     path = (
         Path(split_reference(judge)[0]).expanduser()
         if judge is not None and is_reference(judge)
@@ -114,7 +114,7 @@ def judge_digest(judge: str | None) -> str:
 
 
 def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return the digest of a table of predictions, with cells as they are written."""
+    """Return the digest of a table of predictions, computed from its cells as text."""
     return digest_of(
         "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode(
             "utf-8", "surrogatepass"
@@ -123,7 +123,7 @@ def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
-    """Record what the last evaluation has written, and restore what was moved away for it."""
+    """Record the files that the last evaluation wrote, and restore those that were moved away for it."""
     owned = notes[stem]
     if not owned.running:
         return
@@ -146,14 +146,14 @@ def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
 
 
 def _is_of(name: str, other: str, stem: str) -> bool:
-    """Return True if a file is named after another prediction file than that of `stem`."""
+    """Return True if a file belongs to another prediction file with a longer name than `stem`."""
     return name.startswith(other) and (
         len(other) > len(stem) or not name.startswith(stem)
     )
 
 
 def _unnoted(folder: Path, stem: str, notes: Mapping[str, Owned]) -> dict[str, str]:
-    """Return files of an evaluation that ran before evaluations were recorded, so that their origin is unknown."""
+    """Return files of an evaluation that ran before evaluations were recorded; their origin is unknown."""
     ledger = FileLedger(folder)
     unnoted = _names(folder).difference(*(owned.files for owned in notes.values()))
     return {

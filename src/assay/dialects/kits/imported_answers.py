@@ -1,39 +1,66 @@
-"""Answers of a prediction file as a model, and the check that the file is about the dataset at hand."""
+"""Use the answers of a prediction file as a model, and check that the file belongs to the dataset."""
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import Output, Request, Sample, UsageError, shorten
+from ...core import AssayError, Output, Request, Sample, UsageError, shorten
 from ...datasets.tsv_images import is_blank
 
 QUESTION_COLUMNS = ("question", "prompt", "text", "caption", *string.ascii_uppercase)
-"""The question, and the options: the same letters for other options are other answers."""
+"""The columns with the question and the options. The same letters for other options mean other answers."""
 COMPARED_LENGTH = 20_000
-"""Characters of a question that are compared, because a spreadsheet cuts longer cells."""
+"""Number of characters of a question that are compared, because a spreadsheet cuts longer cells."""
 _LOST_IN_FILES = re.compile(r"[\x00-\x20\x7f\s]+|_x[0-9A-Fa-f]{4}_")
 """White space and control characters, which a spreadsheet changes or escapes."""
 
 
 Questions = Mapping[str, Mapping[str, Any]]
-"""The cells with the question and its options by column, by row index."""
+"""The cells with the question and its options, by row index and column."""
 
 
-def questions_in(table: Any) -> dict[str, dict[str, Any]]:
+def read_table(path: Path, load: Callable[[Path], Any]) -> Any:
+    """Return what `load` reads from a prediction file; raise `UsageError` if it is damaged."""
+    try:
+        return load(path)
+    except AssayError:
+        raise
+    except Exception as error:  # a damaged pickle may raise anything
+        raise UsageError(
+            f"the prediction file cannot be read: {type(error).__name__}: {error}",
+            where=str(path),
+            fix="write it again, or remove it to use the predictions of the last run",
+        ) from error
+
+
+def index_text(index: Any) -> str:
+    """Return an index as the dataset spells it: pandas makes floats of whole numbers beside an empty cell."""
+    if isinstance(index, float) and index.is_integer():
+        return str(int(index))
+    return str(index)
+
+
+def questions_in(table: Any) -> Questions:
     """Return the questions in a data frame of predictions, row by row."""
-    names = table.columns.intersection(QUESTION_COLUMNS)
-    indices = map(str, table["index"])
-    records = table[names].to_dict("records")
-    return dict(zip(indices, records, strict=True))
+    questions: dict[str, Any] = {}
+    indices = [index_text(index) for index in table["index"]]
+    for index in indices:
+        questions[index] = {}
+    for name in QUESTION_COLUMNS:
+        if name not in table.columns:
+            continue
+        for index, cell in zip(indices, table[name], strict=True):
+            questions[index][name] = cell
+    return questions
 
 
 def refuse_other_dataset(
     questions: Questions, samples: Iterable[Any], dataset: str, where: str
 ) -> None:
-    """Raise if a prediction file has rows that the dataset lacks, or another question or option under an index."""
+    """Raise if a prediction file has rows that the dataset lacks, or a different question or option for an index."""
     unknown = dict.fromkeys(questions)
     differing: list[tuple[str, Any, Any]] = []
     for sample in samples:
@@ -67,17 +94,17 @@ def refuse_conflicting_rows(table: Any, where: str) -> None:
     """Raise if a prediction file has two different predictions for one index."""
     predictions: dict[str, str] = {}
     for index, prediction in zip(table["index"], table["prediction"], strict=True):
-        first = predictions.setdefault(str(index), str(prediction))
+        first = predictions.setdefault(index_text(index), str(prediction))
         if first != str(prediction):
             raise UsageError(
-                f"two predictions for index {str(index)!r}: {shorten(first)} and {shorten(prediction)}",
+                f"two predictions for index {index_text(index)!r}: {shorten(first)} and {shorten(prediction)}",
                 where=where,
                 fix="keep one row for each index",
             )
 
 
 def _key(cell: Any) -> str:
-    """Return what two spellings of the same cell share: `2`, `2.0` and ` 2 ` are the same option."""
+    """Return a form that is equal for all spellings of a cell: `2`, `2.0` and ` 2 ` are the same option."""
     text = _LOST_IN_FILES.sub("", str(cell))[:COMPARED_LENGTH].casefold()
     try:
         return repr(float(text))
@@ -87,7 +114,7 @@ def _key(cell: Any) -> str:
 
 @dataclass(frozen=True)
 class ImportedAnswers:
-    """The answers of a prediction file by row index. A subclass turns one into an output."""
+    """The answers of a prediction file by row index. A subclass turns an answer into an output."""
 
     name: str
     identity: Mapping[str, Any]
@@ -97,7 +124,7 @@ class ImportedAnswers:
     path: Path
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the answer of each row. A row without one is a failure of that row."""
+        """Return the answer of each row. A row without an answer fails."""
         return [self.output_of(request.id) for request in requests]
 
     def output_of(self, index: str) -> Output:

@@ -1,4 +1,4 @@
-"""Judges that a toolkit's `evaluate` calls: any model of assay, in blocking calls, stored in the run's journal."""
+"""Judges that a toolkit's `evaluate` calls: models of assay, called synchronously and stored in the run's journal."""
 
 import asyncio
 import threading
@@ -60,7 +60,7 @@ class Desk:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def ask(self, name: str, prompt: Prompt, options: GenerateOptions) -> Output:
-        """Return the answer of a judge, from the journal if it was given before."""
+        """Return the answer of a judge, from the journal if it is there."""
         with self._lock:
             loop = self._running_loop()
             question_key = digest_of([name, prompt_to_plain(prompt), options.given()])
@@ -149,7 +149,7 @@ class Judge:
 
 
 def is_known(name: str) -> bool:
-    """Return True if a name is one of assay's own models, without loading anything."""
+    """Return True if a name is one of assay's own models. Nothing is loaded."""
     scheme, slash, rest = name.partition("/")
     is_name = (
         name in registry
@@ -160,7 +160,7 @@ def is_known(name: str) -> bool:
 
 
 def assay_name(judge: str) -> str:
-    """Return assay's name of a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
+    """Return assay's name for a judge. An unknown name means a model at an OpenAI-compatible endpoint."""
     return judge if is_known(judge) else f"openai/{judge}"
 
 

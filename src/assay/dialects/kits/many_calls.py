@@ -36,11 +36,9 @@ def track_progress_rich(
 ) -> list[Any]:
     """Return the results of `func` for each task, in order.
 
-    A task is a dict of arguments, a tuple or list of them, or the only argument.
-
-    With `save`, each result is added to the dictionary in that file under its key as soon as it is
-    there, so that a stopped
-    evaluation can continue.
+    A task is a dict of arguments, a tuple or list of them, or the only argument. With `save`, each result is added
+    to the dictionary in that file under its key as soon as it is ready, so that an interrupted evaluation can
+    continue.
     """
     jobs = list(tasks)
     if not callable(func):
@@ -88,7 +86,7 @@ async def async_wait_process(
     timeout: float | None = None,
     poll_interval: float = 0.1,
 ) -> int | None:
-    """Return the exit code of a process without blocking the loop, or `None` if it still runs at the end."""
+    """Return the exit code of a process without blocking the loop; `None` if it still runs when the time is over."""
     start = time.monotonic()
     while process.is_alive():
         if timeout is not None and time.monotonic() - start >= timeout:

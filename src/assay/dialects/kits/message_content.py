@@ -20,7 +20,7 @@ class MessageModel:
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def use_custom_prompt(self, dataset: str | None) -> bool:
-        """Return True if `build_prompt` of the model replaces that of the benchmark."""
+        """Return True if the model's own `build_prompt` replaces that of the benchmark."""
         return False
 
     def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
@@ -50,11 +50,11 @@ class MessageModel:
         return prepared(inputs) if as_upstream() else self._assay_read(inputs)
 
     def _assay_read(self, message: Any) -> Entries:
-        """Return a message as a list of dictionaries by assay's rules, which take what they can understand."""
+        """Return a message as a list of dictionaries by assay's rules, which accept every form they understand."""
         raise NotImplementedError
 
     def _assay_entries(self, message: Any) -> Entries:
-        """Return the same for `generate_inner`; raise for a kind of entry that the model does not take."""
+        """Return the same for `generate_inner`. Raise for a kind of entry that the model does not accept."""
         if as_upstream():
             return checked(message, self.allowed_types, type(self).__name__)
         entries: Entries = self.preproc_content(message)
@@ -63,7 +63,7 @@ class MessageModel:
 
 
 def check_types(entries: Entries, model: Any) -> None:
-    """Raise for a kind of entry that a model does not take."""
+    """Raise for a kind of entry that a model does not accept."""
     allowed = getattr(model, "allowed_types", None) or ("text", "image")
     for entry in entries:
         if entry["type"] not in allowed:
@@ -79,7 +79,7 @@ def values_of(message: Sequence[Mapping[str, Any]], kind: str) -> list[Any]:
 
 
 def joined_text(message: Sequence[Mapping[str, Any]]) -> str:
-    """Return the texts of a message joined by line ends."""
+    """Return the texts of a message joined by line breaks."""
     return "\n".join(values_of(message, "text"))
 
 
@@ -97,9 +97,9 @@ def content_kind(message: Any) -> str:
 
 
 def prepared(message: Any) -> Entries | None:
-    """Return a message as a list of dictionaries with local files, as upstream does, or `None` for an unknown kind.
+    """Return a message as a list of dictionaries with local files, as upstream does; `None` for an unknown kind.
 
-    A string in a list may be a file, a data URL or an address; a dictionary's type must be that of its value.
+    A string in a list may be a file, a data URL or an address. A dictionary must have the type of its value.
     """
     kind = content_kind(message)
     if kind == "str":
@@ -124,7 +124,7 @@ def prepared(message: Any) -> Entries | None:
 
 
 def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
-    """Return a prepared message of the types that a model accepts. Raise for any other."""
+    """Return a prepared message whose types the model accepts. Raise for any other type."""
     entries = prepared(message)
     if entries is None:
         raise AssertionError(

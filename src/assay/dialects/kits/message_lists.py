@@ -40,13 +40,11 @@ PathOf = Callable[[Media], str]
 def message_turns(
     value: Any, media: Mapping[str, Media] = EMPTY
 ) -> tuple[Message, ...]:
-    """Return what a toolkit's prompt function returned, as messages.
+    """Return the messages in the return value of a toolkit's prompt function.
 
-    It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries
-    (some with a `role`), or a
-    chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` that says what is wrong. `media`
-    maps paths to the media
-    that were written there, so that none is read again.
+    It may be `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a
+    `role`), or a chat `[dict(role, content)]`. Raise `TypeError` or `ValueError` with the reason if it is something
+    else. `media` maps paths to the media that were written there, so that none is read again.
     """
     if (
         isinstance(value, (dict, Mapping))

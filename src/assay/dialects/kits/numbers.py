@@ -1,4 +1,4 @@
-"""Read what a toolkit's `evaluate` returned, in any shape, as named numbers."""
+"""Read the return value of a toolkit's `evaluate`, in any shape, as named numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 def as_numbers(value: Any) -> dict[str, Any]:
     """Return nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a single number.
 
-    A text that is a number counts as one; other texts and empty cells are left out.
+    A text that is a number counts as one. Other texts and empty cells are left out.
     """
     if value is None:
         return {}
@@ -16,6 +16,8 @@ def as_numbers(value: Any) -> dict[str, Any]:
         return _from_records(value.to_dict("records"), list(value.index))
     if hasattr(value, "to_dict"):
         return as_numbers(value.to_dict())
+    if _is_array(value):
+        return as_numbers(value.tolist())
     if isinstance(value, Mapping):
         return _from_mapping(value)
     number = _given(value)
@@ -51,11 +53,28 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, (Mapping, list, tuple))
 
 
+def _is_array(value: Any) -> bool:
+    """Return True for an array of several numbers."""
+    return hasattr(value, "tolist") and getattr(value, "size", 1) != 1
+
+
+def not_finite(numbers: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers that are infinite or NaN, under the names of their groups."""
+    by_name: dict[str, float] = {}
+    for name, number in numbers.items():
+        if isinstance(number, Mapping):
+            inner = not_finite(number)
+            by_name.update({f"{name}.{key}": value for key, value in inner.items()})
+        elif not math.isfinite(number):
+            by_name[name] = number
+    return by_name
+
+
 def _named(entries: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, inner in entries:
         is_single = isinstance(inner, (list, tuple)) and len(inner) == 1
-        is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
+        is_nested = _is_nested(inner) or _is_array(inner) or hasattr(inner, "to_dict")
         nested: Any
         if is_single:
             nested = _given(inner[0])
@@ -71,7 +90,7 @@ def _named(entries: Any) -> dict[str, Any]:
 def _from_records(
     records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return one row as it is; several rows each under their words, else under their row label."""
+    """Return a single row under the names of its columns; several rows each under their text cells or row label."""
     by_label: dict[str, Any] = {}
     for label, record in zip(labels, records, strict=True):
         numbers = {
@@ -94,7 +113,7 @@ def _from_records(
 
 
 def _given(value: Any) -> float | None:
-    """Return a single number, even if it is not finite, so that the table can report it."""
+    """Return a single number. It may be infinite or NaN, because the table can report that."""
     plain = (
         value.item()
         if hasattr(value, "item") and getattr(value, "size", 1) == 1
@@ -108,7 +127,7 @@ def _given(value: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a finite number, or a text that is one; `None` for everything else, such as an empty cell."""
+    """Return a finite number, or a text that is one; `None` for anything else, such as an empty cell."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""A user's model object that is called once per request; an exception of its code fails that request only."""
+"""A user's model object that is called once per request. An exception in its code fails only that request."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ class RequestModel:
     """A user's class, inspected without an instance and built on first use; called in its own thread."""
 
     prompt: Callable[[Sample, Prompt], Prompt | None]
-    """Set by subclasses whose objects build their own prompts."""
+    """The function for prompts, if objects of the class build their own."""
 
     def __init__(self, target: Any, name: str, args: Mapping[str, Any]) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class RequestModel:
             return failure(error, self.name)
 
     def built_for_prompt(self) -> Any:
-        """Return the user's object, or None if it cannot be built: `load` reports that once, not for each row."""
+        """Return the user's object; None if it cannot be built, which `load` reports once instead of for each row."""
         try:
             return self._builder.build()
         except ModelError:
@@ -54,7 +54,7 @@ class RequestModel:
 
 
 class ThreadedRequestModel(RequestModel):
-    """The same for an object that waits for a server: several requests at once, each in a thread."""
+    """The same for an object that waits for a server: several requests at once, each in its own thread."""
 
     concurrency = 8
 

@@ -1,4 +1,4 @@
-"""Images of rows as files, under the toolkits' names: `<index>.png`, or the row's `image_path`.
+"""Images of rows as files with the toolkits' names: `<index>.png`, or the row's `image_path`.
 
 A file of that name with other pixels is never overwritten.
 """
@@ -24,7 +24,7 @@ _FORMATS = {
     ".tif": "TIFF",
 }
 _files: dict[str, str] = {}
-"""Digest of the image that this process wrote or found at each absolute path."""
+"""Digest of the image that this process wrote, or has read, by absolute path."""
 _paths: dict[tuple[str, str, str], str] = {}
 """A file with the same bytes, to link to, by folder, suffix and digest."""
 
@@ -32,9 +32,9 @@ _paths: dict[tuple[str, str, str], str] = {}
 def file_names(
     index: object, count: int, named: Sequence[str], single: str
 ) -> list[str]:
-    """Return the names of a row's images: those in `image_path`, else derived from the row's index.
+    """Return the file names of a row's images: from `image_path`, or else derived from the row's index.
 
-    `single` is the suffix of a row's only image; one of several is `<index>_<number>.png`.
+    `single` is the suffix if the row has one image; otherwise the names are `<index>_<number>.png`.
     """
     if named:
         return list(named)
@@ -50,16 +50,15 @@ def image_file_path(
 ) -> str:
     """Return the path of a file with this image: `folder/name`, unless another image has that name.
 
-    `encodes` writes what upstream writes, the pixels in the format of the suffix. Otherwise an
-    image's own bytes are kept, and
-    one with a palette or alpha becomes RGB.
+    With `encodes`, the pixels are written in the format of the suffix, as upstream does. Otherwise an image's own
+    bytes are kept, and an image with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
     if is_written(path, image):
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault(
-            "the image file lies outside the data folder", column="image_path", got=name
+            "the image file is outside the data folder", column="image_path", got=name
         )
     data = _encoded(image, name) if encodes else plain_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
@@ -76,13 +75,13 @@ def image_file_path(
 
 
 def is_written(path: str, image: Image) -> bool:
-    """Return True if this process knows that a file holds an image."""
+    """Return True if this process has already written or checked this image at this path."""
     whole = path if path[:1] == os.sep else os.path.abspath(path)
     return _files.get(whole) == image.digest and os.path.exists(whole)
 
 
 def plain_bytes(image: Image) -> bytes:
-    """Return the bytes of an image; for one with a palette or alpha, an RGB PNG."""
+    """Return the bytes of an image; an RGB PNG if it has a palette or alpha."""
     if not needs_rgb(image):
         return image.data()
     buffer = io.BytesIO()
@@ -136,12 +135,12 @@ def write_file(path: str, data: bytes) -> None:
 
 
 CONVERTED = "-rgb.png"
-"""Suffix of images whose file is not their own bytes."""
+"""Suffix of image files whose bytes were converted."""
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: str) -> str:
-    """Return the medium's own file, or the one it is named after; else write its bytes to a file in `folder`.
+    """Return the medium's own file or the file it is named after, or write its bytes to a file in `folder`.
 
     An image with a palette or alpha becomes RGB there.
     """
@@ -160,7 +159,7 @@ def media_file(medium: Media, folder: str) -> str:
 
 
 def file_path(medium: Media) -> str | None:
-    """Return the file a medium comes from or is named after, or `None` if there is none yet."""
+    """Return the file from which a medium comes or after which it is named; `None` if there is none yet."""
     source = medium.source
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and _is_file(source)

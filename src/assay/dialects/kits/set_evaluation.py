@@ -17,7 +17,7 @@ from ..file_names import file_name
 from ..returned import defined_at
 from .evaluation_files import evaluation_files, judge_digest
 from .judging import Desk
-from .numbers import as_numbers
+from .numbers import as_numbers, not_finite
 from .state import Surroundings, around, of_process
 
 Rows = Sequence[tuple[Sample, Output]]
@@ -27,12 +27,12 @@ Rows = Sequence[tuple[Sample, Output]]
 class SetEvaluation:
     """Passes a run's predictions to the user's `evaluate`, and its numbers to the summary.
 
-    A subclass says what a prediction file holds, and how its dataset is evaluated.
+    A subclass defines the content of a prediction file, and how its dataset is evaluated.
     """
 
     dataset_name: str
     code: str
-    """Digest of the user's file: an edit makes earlier numbers stale."""
+    """Digest of the user's file. An edit makes earlier numbers outdated."""
     judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The further arguments of `evaluate`."""
     cell: PlannedTask | None = field(default=None, compare=False, repr=False)
@@ -41,7 +41,7 @@ class SetEvaluation:
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[tuple[float, float] | None] = None
     folder_name: ClassVar[str]
-    """The run's folder for prediction files and what an `evaluate` writes beside them."""
+    """The run's folder for prediction files and for the files that `evaluate` writes next to them."""
 
     def in_run(self, cell: PlannedTask, writer: RunWriter) -> Self:
         """Return a copy for one task and model of a run."""
@@ -61,7 +61,7 @@ class SetEvaluation:
         raise NotImplementedError
 
     def judge(self) -> str | None:
-        """Return the name of the judge that questions go to."""
+        """Return the name of the judge that answers questions."""
         raise NotImplementedError
 
     def judge_options(self) -> Mapping[str, Mapping[str, Any]]:
@@ -77,7 +77,7 @@ class SetEvaluation:
         raise NotImplementedError
 
     def write(self, eval_file: Path, rows: Rows) -> None:
-        """Write the prediction file for code that opens it, if its format allows that at any time."""
+        """Write the prediction file for code that opens it directly, if its format can be written at any time."""
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
         """Return what the user's `evaluate` returns."""
@@ -112,22 +112,28 @@ class SetEvaluation:
         with closing(desk), around(inside), files:
             result = self.evaluate(eval_file, rows)
         numbers = as_numbers(result)
+        where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
         if result is not None and not numbers:
-            where = f"{self.dataset_name}, {defined_at(self.dataset.evaluate)}"
             warnings.warn(
                 f"{where}: evaluate returned no numbers: {shorten(result)}",
                 stacklevel=2,
             )
+        if undefined := not_finite(numbers):
+            names = shorten(", ".join(undefined))
+            value = next(iter(undefined.values()))
+            warnings.warn(
+                f"{where}: evaluate returned {value} for {names}", stacklevel=2
+            )
         return numbers or {"rows": float(len(rows))}
 
     def digest(self) -> str:
-        """Return a digest of what the evaluation's files depend on beside the predictions: code, judge, arguments."""
+        """Return a digest of everything but the predictions that affects the files: code, judge and arguments."""
         arguments = repr(sorted(self.judge_kwargs.items()))
         return digest_of([self.code, judge_digest(self.judge()), arguments])
 
 
 def bare_name(model: str) -> str:
-    """Return a model's name without its file: the class of `file.py:Class`, the stem of `file.py`."""
+    """Return the short name of a user's model: the class of `file.py:Class`, the stem of `file.py`."""
     if ".py:" in model:
         return model.rpartition(":")[2]
     return Path(model).stem if model.endswith(".py") else model

@@ -1,7 +1,7 @@
-"""The context of a toolkit's code while it runs: consents, its data, served files, its judges, and whose rules apply.
+"""The context of a toolkit's code while it runs: permissions, data, served files, judges, and whose rules apply.
 
-A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also from their own threads, without
-naming the caller. The innermost context applies to them.
+A toolkit's methods call `load`, `prepare_tsv` or `build_judge` as plain functions, also from their own threads,
+without naming the caller. The innermost context applies to them.
 """
 
 import os
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Surroundings:
-    """The context that a toolkit's code may rely on."""
+    """Data, judges and files that a toolkit's code uses while it runs."""
 
     trust_pickle: bool = False
     allow_private_urls: bool = False
     data: Path | None = None
-    """The table to read instead of the one a dataset class declares."""
+    """The table to read instead of the one that a dataset class declares."""
     copied_table: Path | None = None
-    """The current run's copy of the table, for a machine without the one a class declares."""
+    """The current run's copy of the table, for a machine without the table that a class declares."""
     media_root: Path | None = None
-    """A folder of the user's with files that rows may name, in addition to the data's own."""
+    """A folder of the user with files that rows may name, in addition to the data's own folder."""
     judge: str | None = None
-    """The assay name of the judge the user gave; set while an `evaluate` runs."""
+    """The assay name of the judge that the user gave; set while an `evaluate` runs."""
     desk: "Desk | None" = None
     """Asks judges and stores the answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
-    """Where prediction files go if the original command line was used; otherwise they are in the run folder."""
+    """The folder for prediction files if the original command line was used; otherwise they are in the run folder."""
     label: str | None = None
     """The model's name in file names of the original command line."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Files by path that `load` builds from the run's journal."""
+    """Files by path that `load` reads from the run's journal."""
 
     def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """Return the function that serves a path, or `None` for an ordinary file."""
@@ -47,7 +47,7 @@ class Surroundings:
         )
 
     def unserve(self, path: str | os.PathLike[str]) -> None:
-        """Make `load(path)` read the file from now on."""
+        """Make `load(path)` read the file itself from now on."""
         self.served.pop(Path(path).expanduser().resolve(), None)
 
 
@@ -66,7 +66,7 @@ def of_process() -> Surroundings:
 
 @contextmanager
 def around(surroundings: Surroundings) -> Iterator[None]:
-    """Make `surroundings` the context of the code inside."""
+    """Use `surroundings` as the context inside the block."""
     _stack.append(surroundings)
     try:
         yield
@@ -76,7 +76,7 @@ def around(surroundings: Surroundings) -> Iterator[None]:
 
 @contextmanager
 def working_in(folder: Path, label: str | None = None) -> Iterator[None]:
-    """Let evaluations inside write their files to `folder`, as the original command does."""
+    """Let evaluations inside the block write their files to `folder`, as the original command does."""
     process = of_process()
     process.work_folder, process.label = folder, label
     try:
@@ -89,5 +89,5 @@ KITS = ("vlmeval", "ulmeval")
 
 
 def as_upstream() -> bool:
-    """Return True if upstream's rule was chosen for either of them."""
+    """Return True if upstream's rules were chosen for either toolkit."""
     return any(is_upstream(kit) for kit in KITS)

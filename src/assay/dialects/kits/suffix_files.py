@@ -1,7 +1,7 @@
-"""`load` and `dump` by suffix, as the toolkits have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
+"""`load` and `dump` by suffix, as in the toolkits: json, jsonl, tsv, csv, xlsx, txt, pkl.
 
-Tables are read as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
-unchanged. A pickle is read only if it was written and signed here, or if the user allows it.
+Tables are read as data frames with their texts unchanged: `NA`, `None`, `1` as a prediction, and `=1+1`. A pickle
+is read only if it was written and signed here, or if the user allows it.
 """
 
 import csv
@@ -20,7 +20,7 @@ from ...store.signature import signed, why_foreign
 
 
 def sign(path: Path) -> None:
-    """Write a signature beside a pickle."""
+    """Write a signature next to a pickle."""
     _note(path).write_text(json.dumps(signed(_facts(path))), "utf-8")
 
 
@@ -71,7 +71,7 @@ def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
 
 
 def load_pickle(path: Path, *, trust: bool = False) -> Any:
-    """Load a pickle that was written here, or one that the user trusts. Refuse any other unread."""
+    """Load a pickle that was written here, or one that the user trusts. Any other is refused without being read."""
     if not trust and not is_ours(path):
         raise UsageError(
             "a pickle can run code and was not written by this run",
@@ -276,7 +276,7 @@ def _plain(value: Any) -> Any:
 def objects(cells: Sequence[Any], like: Any) -> Any:
     """Return a column of objects for the frame `like`.
 
-    Lists in it stay lists, and rows are read faster than from the string columns that pandas would create.
+    Lists in it stay lists, and its rows are read faster than those of pandas' string columns.
     """
     import numpy
 

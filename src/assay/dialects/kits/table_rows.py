@@ -12,11 +12,11 @@ class TableRows:
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
-        """Return the names the class declares."""
+        """Return the dataset names that the class declares."""
         return list(cls.DATASET_URL)
 
     def post_build(self, dataset: str) -> None:
-        """Do nothing. Subclasses may override this; it is called at the end of the constructor."""
+        """Do nothing. Called at the end of the constructor; subclasses may override it."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -25,5 +25,5 @@ class TableRows:
         return dict(self.data.iloc[idx])
 
     def _assay_line(self, line: Any) -> Any:
-        """Return a row, given by its number or as itself."""
+        """Return a row, given as its number or as the row itself."""
         return self.data.iloc[line] if isinstance(line, int) else line

@@ -22,27 +22,27 @@ _loaded: dict[tuple[str, Path, str, bool], "UserFile"] = {}
 
 @dataclass(frozen=True, eq=False)
 class Toolkit:
-    """What distinguishes one toolkit from the other."""
+    """The differences between the two toolkits."""
 
     package: str
     names: Mapping[str, str]
     """The modules that assay replaces, with assay's own."""
     models: Mapping[str, Any]
-    """The registry in which users' files put factories of models by name."""
+    """The registry in which user files put factories of models by name."""
     is_dataset: Callable[[type], bool]
     is_model: Callable[[Any], bool]
     adapt: Adapt
     named_datasets: Callable[["UserFile"], Sequence[tuple[Any, str]]]
-    """Returns the dataset classes of a file with the names of their datasets."""
+    """Returns the dataset classes of a file, each with the names of its datasets."""
     model_folders: tuple[str, ...]
     """Folders of the package that hold model classes."""
     own_dataset_files: frozenset[str]
-    """Names of dataset files of which assay has its own version."""
+    """Names of dataset files that assay replaces by its own version."""
 
     def load(self, path: str | Path, *, force: bool = False) -> "UserFile":
-        """Load a user's file once for each state of its source.
+        """Load a user's file once for each version of its source.
 
-        A user's module that has the toolkit's name and none of its content is replaced only with `force`.
+        A user's module that has the toolkit's name but none of its content is replaced only with `force`.
         """
         file = Path(path).expanduser().resolve()
         if not file.is_file():
@@ -64,7 +64,7 @@ class Toolkit:
         return self.adapt(definition[1], reference, args, Path(path).expanduser())
 
     def checkout(self, folder: Path | None = None) -> Checkout | None:
-        """Return the checkout at or around a folder (the working folder), else the installed package, or None."""
+        """Return the checkout around a folder (by default the working folder), else the installed package, or None."""
         start = (folder or Path.cwd()).resolve()
         folders = [start, *start.parents]
         installed = installed_mount(self.package)
@@ -82,7 +82,7 @@ class Toolkit:
         return None
 
     def dataset_of_checkout(self, name: str) -> tuple[Any, Mapping[str, Any]] | None:
-        """Return the class that the checkout has for a dataset, with further arguments, or None."""
+        """Return the class for a dataset in the checkout, with further arguments; None if there is none."""
         checkout = self.checkout()
         defined = checkout.dataset(name) if checkout is not None else None
         if defined is None:
@@ -90,7 +90,7 @@ class Toolkit:
         return self.load(defined.file).member(defined.cls), defined.arguments
 
     def model_of_checkout(self, name: str) -> Callable[[], Any] | None:
-        """Return the factory of a model that the checkout's configuration names, or None."""
+        """Return the factory of a model in the checkout's configuration; None if there is none."""
         checkout = self.checkout()
         defined = checkout.model(name) if checkout is not None else None
         if defined is None:
@@ -124,9 +124,9 @@ class UserFile:
         return getattr(self.module, name)
 
     def model(self, name: str | None) -> tuple[str, Any] | None:
-        """Return a model's name with its class or factory, or None if the file has no models.
+        """Return the name of a model with its class or factory; None if the file has no models.
 
-        Without a name, the file's only model: a registered one, else a class.
+        Without a name, the only model of the file is returned: a registered one, or else a class.
         """
         models = {**self.models, **self.registered}
         if name is None:
@@ -153,7 +153,7 @@ class UserFile:
 
 
 def class_of(factory: Any) -> type:
-    """Return the class behind a factory: of a `partial` its function, of an object its type."""
+    """Return the class behind a factory: the function of a `partial`, the type of an object."""
     while isinstance(factory, partial):
         factory = factory.func
     return factory if isinstance(factory, type) else type(factory)
@@ -167,7 +167,7 @@ def find_class(
     classes_of: Callable[[UserFile], Mapping[str, Any]],
     where: str,
 ) -> tuple[Any, Path | None]:
-    """Return the class of a config entry and its user's file; None stands for a class of the toolkit's own."""
+    """Return the class and the user's file of a config entry. The file is None for a class of the toolkit."""
     classes: dict[str, tuple[Any, Path | None]] = {
         label: (kind, None) for label, kind in builtin.items()
     }

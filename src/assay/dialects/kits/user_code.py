@@ -13,7 +13,7 @@ from ...core import UsageError, shorten
 
 
 def own_classes(module: ModuleType) -> list[type]:
-    """Return the classes a user's file defines itself, in order."""
+    """Return the classes that a user's file defines itself, in order."""
     return [
         thing
         for thing in vars(module).values()
@@ -23,9 +23,9 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """Return classes with names, without base classes of another class in the list with the same name.
+    """Return named classes without base classes of another class in the list with the same name.
 
-    A base class and its subclass in one file both know the dataset; the file is about the subclass.
+    If a base class and its subclass in one file know the same dataset, the subclass is meant.
     """
     return [
         (kind, name)
@@ -97,11 +97,12 @@ def checked_config(
 
 
 _DRAWS = re.compile(
-    r"""['"](I?T2I|TI2I)['"]|\b(NUM_GENERATIONS|num_generations|batch_generat(e|ion)_inner)\b"""
-    r"""|\bimages(\.generate\b|\.edit\b|/generations|/edits)"""
+    r"""['"](I?T2I|TI2I)['"]"""  # MODES = ["T2I"]
+    r"|\b(NUM_GENERATIONS|num_generations|batch_generat(e|ion)_inner)\b"
+    r"|\bimages(\.generate\b|\.edit\b|/generations|/edits)"  # client.images.generate(…)
 )
 
 
 def speaks_of_drawing(path: Path) -> bool:
-    """Return True if a file is about models that generate images."""
+    """Return True if a file is for models that generate images."""
     return _DRAWS.search(path.read_text(encoding="utf-8", errors="replace")) is not None

@@ -12,7 +12,7 @@ __all__ = ["model", "tasks"]
 
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
-    """Return the tasks behind `lm_eval/NAME` or a YAML file of lm-eval."""
+    """Return the tasks of `lm_eval/NAME` or of a YAML file of lm-eval."""
     from .task_planning import tasks_of
 
     return tasks_of(reference, run)

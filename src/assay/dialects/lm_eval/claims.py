@@ -1,11 +1,11 @@
-"""Which references and files are tasks of lm-eval. Nothing of a file is run to find out."""
+"""Recognise references and files that are tasks of lm-eval. No file is run."""
 
 from pathlib import Path
 
 from ..harness.library import Library, top_level_keys
 
 NAMES: dict[str, str] = {}
-"""Modules that assay provides to files of lm-eval: none, because its own package is used."""
+"""Modules that assay provides to files of lm-eval. There are none, because its own package is used."""
 LIBRARY = Library("lm_eval", "lm-eval", "assay[lm-eval]")
 _NAMING = frozenset({"task", "group"})
 _OTHER_KEYS = frozenset(
@@ -32,16 +32,16 @@ _OTHER_KEYS = frozenset(
         "validation_split",
     }
 )
-"""Keys that an lm-eval file has beside its name, and a task file of assay never has."""
+"""Keys that occur next to the name in a file of lm-eval, and never in a task file of assay."""
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of lm-eval, or None. A file or folder of that name is what it is."""
+    """Return why a name is a task of lm-eval, or None. An existing file or folder of that name takes precedence."""
     return LIBRARY.claims_name(reference)
 
 
 def knows(name: str) -> str | None:
-    """Return how a bare name is written if the installed package has a task of that name, or None."""
+    """Return the full name of a bare name if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
     return f"lm_eval/{name}" if name in installed_index(LIBRARY) else None

@@ -1,4 +1,4 @@
-"""Metrics of `unsafe_code` tasks: what the model wrote runs in assay's sandbox, the rest is lm-eval's own code.
+"""Metrics of `unsafe_code` tasks: programs of the model run in assay's sandbox, everything else is lm-eval's code.
 
 Tasks of lm-eval run programs in two ways: through the metric `code_eval` of the `evaluate` library, and through
 functions of their own helper modules. Both are replaced by an execution in the sandbox. A task that runs code in
@@ -22,13 +22,13 @@ from ...sandbox import FunctionTests, Limits, TestsError, best_tier, judge_funct
 CODE_EVAL = "code_eval"
 """The metric of the `evaluate` library that runs programs."""
 SECONDS = 3.0
-"""Time for one program, as in `code_eval`."""
+"""Time limit for one program, as in `code_eval`."""
 EXECUTING_CALLS = frozenset({"exec", "eval", "compile", "__import__"})
 EXECUTING_MODULES = frozenset({"subprocess", "multiprocessing", "runpy", "ctypes"})
 
 
 def passes(program: str, test: str, seconds: float = SECONDS) -> tuple[bool, str]:
-    """Run a program and then its test in the sandbox. Return whether both ended without an error, and why not."""
+    """Run a program and its test in the sandbox. Return whether both ended without an error, and the reason if not."""
     limits = Limits(wall_seconds=seconds)
     tests = FunctionTests(test=test or "pass")
     try:
@@ -60,17 +60,22 @@ class SandboxedCodeEval:
             for position, candidate in enumerate(predictions[number]):
                 jobs.append((number, position, candidate, test))
 
-        def run(job: tuple[int, int, str, str]) -> tuple[int, int, dict[str, Any]]:
+        def run(job: tuple[int, int, str, str]) -> dict[str, Any]:
             number, position, candidate, test = job
             is_right, reason = passes(candidate, test, timeout)
-            result = "passed" if is_right else f"failed: {reason}"
-            facts = {"task_id": number, "passed": is_right, "result": result}
-            return number, position, {**facts, "completion_id": position}
+            return {
+                "task_id": number,
+                "passed": is_right,
+                "result": "passed" if is_right else f"failed: {reason}",
+                "completion_id": position,
+            }
 
         results: dict[int, list[tuple[int, dict[str, Any]]]] = {}
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-            for number, position, facts in threads.map(run, jobs):
-                results.setdefault(number, []).append((position, facts))
+        cores = len(os.sched_getaffinity(0))
+        with ThreadPoolExecutor(cores) as threads:
+            for facts in threads.map(run, jobs):
+                programs = results.setdefault(facts["task_id"], [])
+                programs.append((facts["completion_id"], facts))
         return pass_at_k(results, k), results
 
 
@@ -102,7 +107,7 @@ def run_cruxeval_program(program: str, timeout: float = SECONDS) -> bool:
 REPLACED: Mapping[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("cruxeval", "utils"): ("check_correctness", run_cruxeval_program),
 }
-"""By family and helper module: the name of the function that runs programs, and its replacement."""
+"""The functions that run programs, by family and helper module, and their replacements."""
 HARMLESS: frozenset[str] = frozenset(
     {
         "process_results_countdown",
@@ -115,7 +120,7 @@ HARMLESS: frozenset[str] = frozenset(
 
 
 def check_unsafe(name: str, path: str, functions: Sequence[str]) -> None:
-    """Raise for a task that runs code in a way which the sandbox does not cover."""
+    """Raise for a task that runs code in a way that the sandbox does not cover."""
     folder = Path(path).parent
     names = {function.rpartition(".")[2] for function in functions}
     if names & HARMLESS:
@@ -134,7 +139,7 @@ def check_unsafe(name: str, path: str, functions: Sequence[str]) -> None:
 
 
 def _executing_call(file: Path) -> str:
-    """Return how a helper module runs programs; empty if it does not."""
+    """Return the call by which a helper module runs programs; empty if it runs none."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree is not None else ():
         for name in names_imported(node):
@@ -150,7 +155,7 @@ def _executing_call(file: Path) -> str:
 
 @contextmanager
 def sandboxed_code_eval() -> Iterator[None]:
-    """While task files are loaded, give them assay's `code_eval`."""
+    """Provide assay's `code_eval` while task files are loaded."""
     try:
         import evaluate
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
 """The documents of a loaded task or group as samples, and the requests of each.
 
-Requests are built from the first document on, since the examples of a document are drawn after those of the one
-before. A resumed or sharded run builds the same requests and asks only what is missing.
+Requests are built from the first document on, since the examples of a document are drawn after those of the
+previous one. A resumed or sharded run builds the same requests and asks only the missing ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from .lm_requests import ChatText, questions_of
 from .task_loading import MOST_KEPT, load
 
 CHUNK = 32
-"""Documents that are built at a time."""
+"""Number of documents that are built at a time."""
 
 
 class LmDocuments:
@@ -58,7 +58,10 @@ class LmDocuments:
         return self._by_id[id]
 
     def _build_all(self) -> Iterator[Document]:
-        """Yield all documents. Several are built at a time, since changing the random numbers costs as much as one."""
+        """Yield all documents.
+
+        Several are built at a time, since switching the random numbers takes as long as building one.
+        """
         documents = self._in_turns()
         while True:
             with self.loaded.random_state.active():
@@ -130,7 +133,7 @@ class LmDocuments:
         }
 
     def sample(self, document: Document) -> Sample:
-        """Return a document as the rest of assay sees it."""
+        """Return a document as a sample."""
         is_group = self.loaded.group is not None
         row = document.row
         fields = dict(row) if isinstance(row, Mapping) else {"document": str(row)}
@@ -147,7 +150,7 @@ _documents: dict[Any, LmDocuments] = {}
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmDocuments:
-    """Return the documents of a reference, the same object as long as its tasks stay loaded."""
+    """Return the documents of a reference; the same object as long as its tasks stay loaded."""
     loaded = load(reference, settings)
     documents = _documents.get((reference, settings))
     if documents is None or documents.loaded is not loaded:

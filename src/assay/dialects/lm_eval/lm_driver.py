@@ -1,4 +1,4 @@
-"""Runs an lm-eval task: asks its requests through the recording engine, and has lm-eval read the answers."""
+"""Runs an lm-eval task: asks its requests through the recording engine and lets lm-eval score the answers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ class LmRows(TaskRows):
 
 @dataclass(frozen=True)
 class LmTemplate(FirstPrompt):
-    """The first prompt of a document, as the model is asked it."""
+    """The first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Any) -> Prompt:
         document = documents_of(self.reference, self.settings)[sample.id]
@@ -65,7 +65,7 @@ class LmDriver(TaskDriver):
     def write_samples(
         self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
     ) -> None:
-        """Write the samples as lm-eval logs them."""
+        """Write the samples in lm-eval's log format."""
         folder = recording.asking.writer.journal.path.parent
         write_samples(folder, subtask, answered)
 

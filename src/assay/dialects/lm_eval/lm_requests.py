@@ -14,7 +14,7 @@ from ..harness.questions import Question, as_list, medium_of, with_media
 
 
 class ChatText(str):
-    """A chat as lm-eval passes it around: a text that remembers its turns."""
+    """A chat in the form that lm-eval passes around: a text that remembers its turns."""
 
     __slots__ = ("turns",)
     turns: tuple[Message, ...]
@@ -23,7 +23,7 @@ class ChatText(str):
     def of(
         cls, history: Sequence[Mapping[str, Any]], add_generation_prompt: bool = True
     ) -> "ChatText":
-        """Return the chat. Whether the last turn is continued follows from its role."""
+        """Return the chat. The role of the last turn decides whether it is continued."""
         text = cls(json.dumps(list(history), ensure_ascii=False))
         turns = [
             Message(str(turn["role"]), (Text(turn["content"]),)) for turn in history
@@ -35,7 +35,7 @@ class ChatText(str):
 def questions_of(
     instances: Sequence[Any], changes: Mapping[str, Any], where: str
 ) -> list[Question]:
-    """Return the prompts of one document's requests. `changes` are generation options given by the run."""
+    """Return the prompts of one document's requests. `changes` are generation options of the run."""
     questions: list[Question] = []
     weighed: dict[str, list[int]] = {}
     for position, instance in enumerate(instances):

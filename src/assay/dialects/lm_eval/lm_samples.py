@@ -1,4 +1,4 @@
-"""The `samples_TASK.jsonl` of lm-eval: what `--log_samples` writes there, with the same fields."""
+"""The `samples_TASK.jsonl` of lm-eval, with the fields that `--log_samples` writes there."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def write_samples(
 def samples_of(
     subtask: LoadedTask, documents: Sequence[Document]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the samples in the order of lm-eval: filter by filter, document by document."""
+    """Yield the samples in lm-eval's order: filter by filter, document by document."""
     filters = documents[0].instances[0].filtered_resps if documents else {}
     for filter_name in filters:
         for document in documents:

@@ -1,4 +1,4 @@
-"""The installed `lm_eval` package: imported when a task is loaded, quietly, with its slow and noisy parts set right."""
+"""The installed `lm_eval` package, imported when a task is loaded, without its messages and with time limits."""
 
 import functools
 import importlib
@@ -17,7 +17,7 @@ TESTED_VERSION = "0.4.13"
 
 @cache
 def load_package() -> Any:
-    """Import lm_eval with its task modules, or raise with what to install."""
+    """Import lm_eval with its task modules. If it is missing, raise with the command to install it."""
     # Tokenizers of the package warn about forks, and progress bars would mix with ours.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
@@ -40,7 +40,7 @@ def module(name: str) -> Any:
 
 
 def _limit_imports() -> None:
-    """End a helper module that never finishes its import."""
+    """Limit the time that the import of a helper module may take."""
     loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
     load_module = loader._load_module_with_cache
 
@@ -53,10 +53,10 @@ def _limit_imports() -> None:
 
 
 def forget_helpers(folder: Path) -> None:
-    """Import the helper modules of a folder again when a task names them next.
+    """Forget the helper modules of a folder, so that the next task that names them imports them again.
 
-    Some shuffle with a generator of their own, which must start again with each load: a second run in one process would
-    otherwise ask other questions.
+    Some shuffle with their own generator, which must start again with each load. Otherwise a second run in the same
+    process would ask other questions.
     """
     for name, helper in list(sys.modules.items()):
         file = getattr(helper, "__file__", None)

@@ -1,4 +1,4 @@
-"""Loading tasks and groups with the classes of lm-eval, and one line for each way in which that can fail."""
+"""Load tasks and groups with the classes of lm-eval, with one-line errors."""
 
 import functools
 import threading
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName, UsageError
+from ...core import UsageError
+from ...core.errors import suggest
 from ..harness.loaded import Loaded, LoadedTask, TaskReference, described
 from ..harness.loading_errors import translating
 from ..harness.random_state import RandomState
 from ..harness.task_index import (
-    FUNCTION,
     Index,
     IndexEntry,
     different_leaf_names,
@@ -26,24 +26,25 @@ from ..harness.task_settings import TaskSettings, planned_shots, set_shots
 from . import package
 from .claims import LIBRARY
 from .code_metrics import check_unsafe, replace_functions, sandboxed_code_eval
+from .config_names import check_names, unknown_names
 
 _lock = threading.Lock()
 
 
 @dataclass
 class _Cache:
-    """The last loaded tasks: a plan, its samples and its driver ask for the same ones."""
+    """The last loaded tasks. A plan, its samples and its driver ask for the same ones."""
 
     entries: dict[Any, Loaded] = field(default_factory=dict)
 
 
 _cache = _Cache()
 MOST_KEPT = 64
-"""Loaded tasks that stay in memory: a tag may stand for many."""
+"""Most loaded tasks in memory. A single tag may name many."""
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
-    """Load a task or a group, or raise one line that says what is wrong."""
+    """Load a task or a group. If that fails, raise a one-line error."""
     key = (reference, settings, _file_state(reference))
     with _lock:
         if key not in _cache.entries:
@@ -78,7 +79,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
     def explain() -> UsageError | None:
         config = merged_yaml(entry.path, LIBRARY)
-        return _unknown_names(config, reference.where)
+        return unknown_names(config, reference.where)
 
     with (
         translating(reference.where, explain),
@@ -92,14 +93,14 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
     loaded_tasks: dict[str, LoadedTask] = {}
     for name, task in tasks.items():
         _confine(task, index.get(name), name)
-        _check_metrics(task, name)
+        check_names(task, name)
         loaded_tasks[name] = described(name, task, shots[name])
     group = loaded["groups"].get(reference.name)
     return Loaded(reference.name, loaded_tasks, group, state)
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and what it refers to.
+    """Return a task manager that knows one name and the names it refers to.
 
     Indexing the whole package would take seconds.
     """
@@ -124,7 +125,7 @@ def _manager(name: str, index: Index) -> Any:
 
 @contextmanager
 def _own_rows(settings: TaskSettings) -> Iterator[None]:
-    """While tasks are made, give them the rows of `--data`, or those they name with errors in one line."""
+    """While tasks are loaded, give them the rows of `--data`, or their own rows with one-line errors."""
     task_module = package.module("api.task")
     base, configurable = task_module.Task, task_module.ConfigurableTask
     original = base.download, configurable.download
@@ -152,6 +153,7 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
             self.dataset = hub_dataset(
                 self.DATASET_PATH, self.DATASET_NAME, options, f"task {name!r}"
             )
+            _check_splits(config, self.dataset)
 
     def download_in_python(self: Any, *_: Any, **__: Any) -> None:
         name = type(self).__name__
@@ -169,8 +171,20 @@ def _own_rows(settings: TaskSettings) -> Iterator[None]:
         base.download, configurable.download = original
 
 
+def _check_splits(config: Any, dataset: Any) -> None:
+    """Raise if the data has no split of the name that a task evaluates."""
+    key = "test_split" if config.test_split else "validation_split"
+    split = getattr(config, key)
+    if split and isinstance(dataset, Mapping) and split not in dataset:
+        raise UsageError(
+            f"the data has no split {split!r}",
+            where=f"task {str(config.task)!r}, key `{key}`",
+            fix=suggest(split, map(str, dataset), "its splits are"),
+        )
+
+
 def _process_once(config: Any) -> None:
-    """Let `process_docs` see each split once, as the cache of `datasets` does for data on disk.
+    """Call `process_docs` once for each split, like the cache of `datasets` does for data on disk.
 
     Some tasks shuffle options there. A second call would give other documents.
     """
@@ -191,7 +205,7 @@ def _process_once(config: Any) -> None:
 
 
 def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
-    """Let a task run what the model wrote in the sandbox alone, or raise."""
+    """Make a task run the model's programs only in the sandbox. Raise if that is impossible."""
     if not getattr(task, "UNSAFE_CODE", False):
         return
     if entry is None or not entry.is_unsafe:
@@ -201,51 +215,3 @@ def _confine(task: Any, entry: IndexEntry | None, name: str) -> None:
             fix="assay's own humaneval, mbpp and others run it in a sandbox (`assay ls tasks`)",
         )
     replace_functions(task, entry.path)
-
-
-def _check_metrics(task: Any, name: str) -> None:
-    """Raise for a metric that lm-eval did not find; it would fail only after the model was asked."""
-    functions = getattr(task, "_metric_fn_list", {})
-    if task.config.process_results is None and None in functions.values():
-        unknown = _unknown_names(task.dump_config(), f"task {name!r}")
-        if unknown is not None:
-            raise unknown
-
-
-def _unknown_names(config: Mapping[str, Any], where: str) -> UsageError | None:
-    """Return what is wrong with the names of filters and metrics in a configuration, or None."""
-    registry = package.module("api.registry")
-    package.module("filters")
-    package.module("api.metrics")
-    for pipeline in _mappings(config.get("filter_list")):
-        for step in _mappings(pipeline.get("filter")):
-            name = step.get("function")
-            if isinstance(name, str) and not _is_known(name, registry.filter_registry):
-                key = f"{where}, key `filter_list`"
-                return UnknownName(
-                    "filter",
-                    name,
-                    registry.filter_registry,
-                    where=key,
-                    hint="a filter of lm-eval",
-                )
-    if config.get("process_results"):
-        return None
-    for metric in _mappings(config.get("metric_list")):
-        name = metric.get("metric")
-        if isinstance(name, str) and not _is_known(name, registry.metric_registry):
-            key = f"{where}, key `metric_list`"
-            hint = "it is neither a metric of lm-eval nor one that the `evaluate` library has here"
-            return UnknownName(
-                "metric", name, registry.metric_registry, where=key, hint=hint
-            )
-    return None
-
-
-def _is_known(name: str, registered: Any) -> bool:
-    return name.startswith(FUNCTION) or name in registered
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    entries = value if isinstance(value, list) else []
-    return [entry for entry in entries if isinstance(entry, Mapping)]

@@ -1,4 +1,4 @@
-"""From `lm_eval/NAME` and YAML files to tasks of assay."""
+"""Turn `lm_eval/NAME` and YAML files into tasks of assay."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ LIKELIHOODS = frozenset({"loglikelihood", "loglikelihood_rolling", "multiple_cho
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks behind a reference; a tag has several, a group that aggregates is one."""
+    """Return the tasks of a reference: several for a tag, a single one for a group that aggregates."""
     bare, shots = split_shots(text)
     settings = TaskSettings.of(run, shots, LIBRARY)
     references = [

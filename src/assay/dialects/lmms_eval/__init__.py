@@ -12,7 +12,7 @@ __all__ = ["model", "tasks"]
 
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
-    """Return the tasks behind `lmms_eval/NAME` or a YAML file of lmms-eval."""
+    """Return the tasks of `lmms_eval/NAME` or of a YAML file of lmms-eval."""
     from .lmms_planning import tasks_of
 
     return tasks_of(reference, run)

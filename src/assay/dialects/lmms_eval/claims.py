@@ -1,11 +1,11 @@
-"""Which references and files are tasks of lmms-eval. Nothing of a file is run to find out."""
+"""Recognise references and files that are tasks of lmms-eval. No file is run."""
 
 from pathlib import Path
 
 from ..harness.library import Library, top_level_keys
 
 NAMES: dict[str, str] = {}
-"""Modules that assay provides to files of lmms-eval: none, because its own package is used."""
+"""Modules that assay provides to files of lmms-eval. There are none, because its own package is used."""
 LIBRARY = Library(
     "lmms_eval",
     "lmms-eval",
@@ -23,16 +23,16 @@ OWN_KEYS = frozenset(
         "process_results_use_image",
     }
 )
-"""Keys that only lmms-eval has. Otherwise its files look like those of lm-eval."""
+"""Keys that only files of lmms-eval have. Otherwise its files look like those of lm-eval."""
 
 
 def claims_name(reference: str) -> str | None:
-    """Return why a name is a task of lmms-eval, or None. A file or folder of that name is what it is."""
+    """Return why a name is a task of lmms-eval, or None. An existing file or folder of that name takes precedence."""
     return LIBRARY.claims_name(reference)
 
 
 def knows(name: str) -> str | None:
-    """Return how a bare name is written if the installed package has a task of that name, or None."""
+    """Return the full name of a bare name if the installed package has such a task; else None."""
     from ..harness.task_index import installed_index
 
     return f"lmms_eval/{name}" if name in installed_index(LIBRARY) else None
@@ -46,7 +46,7 @@ def files_named(name: str, folder: Path) -> list[str]:
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """Return why a file is a task or a group of lmms-eval, or None. Files that it includes count."""
+    """Return why a file is a task or a group of lmms-eval, or None. Included files are considered, too."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return None
     folder = LIBRARY.tasks_folder()
@@ -62,7 +62,10 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def _claim_of_group(path: Path) -> str | None:
-    """Return why a group is one of lmms-eval, or None. The tasks beside it say it: groups of both look alike."""
+    """Return why a group belongs to lmms-eval, or None.
+
+    The tasks next to it decide, since groups of both look alike.
+    """
     for file in sorted(path.parent.glob("*.y*ml")):
         keys = top_level_keys(file.read_text(encoding="utf-8", errors="replace"))
         if "task" in keys and file != path and _own_keys(file, keys):
@@ -71,7 +74,7 @@ def _claim_of_group(path: Path) -> str | None:
 
 
 def _own_keys(path: Path, keys: set[str]) -> list[str]:
-    """Return the keys of a file that only lmms-eval has, with those of the files it includes."""
+    """Return the keys of a file and its includes that only lmms-eval has."""
     if "include" in keys and not keys & OWN_KEYS:
         keys = _keys_with_includes(path)
     return sorted(keys & OWN_KEYS)

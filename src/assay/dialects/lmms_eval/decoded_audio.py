@@ -1,6 +1,6 @@
-"""Audio columns decoded by soundfile, into the dictionaries that tasks read.
+"""Audio columns decoded by soundfile into the dictionaries that tasks read.
 
-Newer versions of `datasets` decode by torchcodec, which is a large package, into objects that tasks do not know.
+Newer versions of `datasets` decode with torchcodec, a large package, into objects that tasks cannot read.
 """
 
 import io
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def decode_with_soundfile() -> None:
-    """Let `datasets` return `{"path", "array", "sampling_rate"}` for a cell with audio."""
+    """Make `datasets` return `{"path", "array", "sampling_rate"}` for a cell with audio."""
     import datasets
 
     datasets.Audio.decode_example = _decode
@@ -18,7 +18,7 @@ def decode_with_soundfile() -> None:
 def _decode(
     feature: Any, value: Mapping[str, Any], token_per_repo_id: Any = None
 ) -> dict[str, Any]:
-    """Return the samples of a clip, one channel if the column asks for it, at the rate that it asks for."""
+    """Return the samples of a clip, with the channels and the rate that the column requests."""
     import soundfile
 
     from ...media.resample import resample

@@ -1,7 +1,7 @@
-"""Functions that task files name after `!function`, each from a module with a name of its own.
+"""Functions that task files name after `!function`, each from a module with its own name.
 
-lmms-eval looks for included files in the working folder first, and imports every helper module as `utils`. Here a file
-is relative to the one that names it, and a helper module is imported once, under the name it has in the package.
+lmms-eval looks for included files in the working folder first, and imports every helper module as `utils`. Here a
+file is relative to the file that names it, and a helper module is imported once, under its name in the package.
 """
 
 import importlib
@@ -25,28 +25,28 @@ from .judge_clients import placeholder_keys, replaced_clients
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function as a file names it."""
+    """A function that a file names."""
 
     name: str
-    """With its module: `utils.mme_doc_to_text`."""
+    """The function with its module: `utils.mme_doc_to_text`."""
     file: Path
-    """The YAML file."""
+    """The YAML file that names it."""
 
     @property
     def module_file(self) -> Path:
-        """The file of its module, beside the YAML file."""
+        """The file of its module, next to the YAML file."""
         return self.file.parent / f"{self.name.rpartition('.')[0]}.py"
 
 
 def resolved_yaml(path: str | Path) -> dict[str, Any]:
-    """Return a task file with what it includes, and with its functions."""
+    """Return a task file with its included files merged, and with its functions."""
     config = merged_yaml(path, LIBRARY, _with_named_functions)
     resolved: dict[str, Any] = _replace(config, _function)
     return _with_absolute_files(resolved, Path(path).parent)
 
 
 def helper_files(path: str | Path) -> list[Path]:
-    """Return the helper modules beside a task file and the files it includes."""
+    """Return the helper modules next to a task file and the files it includes."""
     config = merged_yaml(path, LIBRARY, _with_named_functions)
     files: set[Path] = set()
 
@@ -60,15 +60,15 @@ def helper_files(path: str | Path) -> list[Path]:
 
 
 def helpers_digest(path: str | Path) -> str:
-    """Return a digest of the helper modules of a task file, with what they import beside them."""
+    """Return a digest of the helper modules of a task file and of the modules next to them that they import."""
     files = helper_files(path)
     return " ".join(digest_behind(file, libraries=False) for file in files)
 
 
 def forget_helpers(path: str | Path) -> None:
-    """Import the helper modules of a task file again when it names them next.
+    """Forget the helper modules of a task file, so that the next task that names them imports them again.
 
-    Some shuffle with a generator of their own, which must start again with each load.
+    Some shuffle with their own generator, which must start again with each load.
     """
     files = {str(file) for file in helper_files(path)}
     for name, module in list(sys.modules.items()):
@@ -78,7 +78,7 @@ def forget_helpers(path: str | Path) -> None:
 
 
 def _with_named_functions(config: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Remember for each function which file names it, before files are merged."""
+    """Record for each function which file names it, before files are merged."""
 
     def remember(text: str) -> Any:
         if not text.startswith(FUNCTION):
@@ -101,7 +101,7 @@ def _replace(value: Any, change: Any, kind: type = NamedFunction) -> Any:
 
 
 def _function(function: NamedFunction) -> Any:
-    """Return the function or class, or raise with the file that names it."""
+    """Return the function or class. If it is missing, raise with the file that names it."""
     module_name, _, name = function.name.rpartition(".")
     module = _module(function.module_file, module_name, function.file)
     if not hasattr(module, name):
@@ -139,7 +139,7 @@ def _absolute_module(name: str, file: Path, yaml_file: Path) -> ModuleType:
 
 
 def _package_module(file: Path, folder: Path) -> ModuleType:
-    """Return a helper module of the package under its full name, which no other module has."""
+    """Return a helper module of the package under its full name, which is unique."""
     parts = file.relative_to(folder).with_suffix("").parts
     name = ".".join(("lmms_eval", "tasks", *parts))
     if not any("." in part for part in parts):
@@ -155,9 +155,9 @@ def _package_module(file: Path, folder: Path) -> ModuleType:
 
 @contextmanager
 def _kept_search_path() -> Iterator[None]:
-    """Undo what a helper module does to Python's search path, and forget modules that it found that way.
+    """Undo changes that a helper module makes to Python's search path, and forget modules that it loaded that way.
 
-    Otherwise the next module that imports `utils` would get those of another task.
+    Otherwise the next module that imports `utils` would get the one of another task.
     """
     before = list(sys.path)
     loaded_before = set(sys.modules)
@@ -176,7 +176,7 @@ LOCAL_BUILDERS = frozenset({"csv", "json", "parquet", "text", "pandas", "arrow"}
 
 
 def _with_absolute_files(config: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a configuration whose data files are found from every working folder."""
+    """Return a configuration with absolute data files, so that the working folder does not matter."""
     kwargs = config.get("dataset_kwargs")
     is_local = config.get("dataset_path") in LOCAL_BUILDERS
     if not is_local or not isinstance(kwargs, dict) or "data_files" not in kwargs:

@@ -1,8 +1,8 @@
-"""What code of lmms-eval calls in place of an endpoint: the judge of the run.
+"""Send the judge calls of lmms-eval's code to the judge of the run instead of to an endpoint.
 
-Its tasks reach judges in three ways: by a client of the `openai` package, often made when their module is imported, by
-the providers of `lmms_eval.llm_judge`, and by `requests.post` to an address that ends in `/chat/completions`. All three
-ask the model of `--judge`, whose answers are in the run's journal.
+Its tasks call judges in three ways: with a client of the `openai` package, often created when their module is
+imported; with the providers of `lmms_eval.llm_judge`; and with `requests.post` to an address that ends in
+`/chat/completions`. All three ask the model of `--judge`, whose answers are in the run's journal.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ CLIENTS = {
 """Classes of the `openai` package, and whether their calls are awaited."""
 ADDRESS_END = "/chat/completions"
 PLACEHOLDER_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY")
-"""Variables without which some helper modules refuse to be imported."""
+"""Environment variables without which some helper modules refuse to be imported."""
 
 
 class NoJudge(BaseException):
-    """Raised where a task asks a judge and the run has none.
+    """Raised if a task asks a judge and the run has none.
 
     Not an `Exception`: tasks catch those, and would count a wrong answer instead.
     """
 
 
 class RunJudge:
-    """The judge of one run. Failures are kept, because tasks hide them."""
+    """The judge of one run. Failures are remembered, because tasks hide them."""
 
     def __init__(self, name: str | None, desk: Desk) -> None:
         self._name = name
@@ -67,7 +67,7 @@ class RunJudge:
         return output.text
 
     def raise_failure(self) -> None:
-        """Raise if a call failed since the last time."""
+        """Raise if a call failed since the last check."""
         failures, self._failures = self._failures, []
         if failures:
             raise ScorerError(f"the judge failed: {failures[0]}")
@@ -85,7 +85,7 @@ def answer(request: Mapping[str, Any]) -> str:
 
 @contextmanager
 def judged_by(judge: RunJudge) -> Iterator[None]:
-    """Let code of tasks ask this judge during the block, however it calls it."""
+    """Let code of tasks ask this judge inside the block, however it calls it."""
     import requests
 
     original = requests.post
@@ -113,7 +113,7 @@ def judged_by(judge: RunJudge) -> Iterator[None]:
 
 @contextmanager
 def replaced_clients() -> Iterator[None]:
-    """Give whatever imports `openai` during the block clients that ask the judge."""
+    """Replace the clients of `openai` for modules imported inside the block by clients that ask the judge."""
     try:
         import openai
     except ModuleNotFoundError:
@@ -142,7 +142,7 @@ def placeholder_keys() -> Iterator[None]:
 
 
 class JudgeClient:
-    """A client of the `openai` package that asks the judge of the run."""
+    """A replacement for the client of the `openai` package that asks the judge of the run."""
 
     def __init__(self, *_: Any, **settings: Any) -> None:
         self.api_key, self.base_url = "", str(settings.get("base_url") or "")
@@ -154,11 +154,11 @@ class JudgeClient:
         return _typed(completion(request))
 
     def with_options(self, **_: Any) -> "JudgeClient":
-        """Return the client: time limits are those of the judge."""
+        """Return the client unchanged. The judge's time limits apply."""
         return self
 
     def close(self) -> None:
-        """Do nothing: the connection belongs to the judge."""
+        """Do nothing. The connection belongs to the judge."""
 
 
 class AsyncJudgeClient(JudgeClient):
@@ -169,17 +169,17 @@ class AsyncJudgeClient(JudgeClient):
         return await asyncio.to_thread(lambda: _typed(completion(request)))
 
     async def close(self) -> None:  # type: ignore[override]
-        """Do nothing: the connection belongs to the judge."""
+        """Do nothing. The connection belongs to the judge."""
 
 
 def replace_providers() -> None:
-    """Let every provider of `lmms_eval.llm_judge` ask the judge of the run."""
+    """Make every provider of `lmms_eval.llm_judge` ask the judge of the run."""
     from lmms_eval.llm_judge import ProviderFactory, Response
     from lmms_eval.llm_judge.base import AsyncServerInterface
     from lmms_eval.llm_judge.providers.openai import OpenAIProvider
 
     class Provider(OpenAIProvider, AsyncServerInterface):  # type: ignore[misc]
-        """Asks the judge of the run; prompts and parsing are the package's."""
+        """Asks the judge of the run. Prompts and parsing are the package's."""
 
         def __init__(self, config: Any = None) -> None:
             AsyncServerInterface.__init__(self, config or _default_config())
@@ -216,7 +216,7 @@ def _default_config() -> Any:
 
 
 def completion(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a chat completion as its JSON, with as many answers as were asked for."""
+    """Return a chat completion as JSON, with as many answers as requested."""
     answers = [answer(request) for _ in range(int(request.get("n") or 1))]
     choices = [
         {
@@ -296,7 +296,7 @@ def _http_response(document: dict[str, Any]) -> Any:
 
 
 def _decoded(data: Any) -> Mapping[str, Any]:
-    """Return the JSON of a body that was sent as text; empty if it is none."""
+    """Return the JSON object in the text of a body; empty if there is none."""
     if isinstance(data, (str, bytes)):
         with contextlib.suppress(ValueError):
             decoded = json.loads(data)

@@ -1,6 +1,6 @@
-"""The documents of a loaded task or group as samples. The requests of one are built when it is asked.
+"""The documents of a loaded task or group as samples. Requests are built when a document is asked.
 
-Media are large, so that a document keeps its prompt only until the model has answered.
+Media are large, so a document keeps its prompt only until the model has answered.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,13 +21,15 @@ from ..harness.loaded import (
 from ..harness.questions import Question
 from ..harness.task_settings import TaskSettings
 from . import lmms_package
-from .lmms_loading import MOST_KEPT, load
+from .lmms_loading import MOST_KEPT, load, served_rows
 from .lmms_messages import messages_of, plain_messages
 
 DEFAULT_MAX_TOKENS = 1024
-"""Tokens of an answer where a task names no limit, as in lmms-eval's models for endpoints."""
+"""Most tokens of an answer if a task sets no limit, as in lmms-eval's models for endpoints."""
 OF_THE_TASK = frozenset({"image_aspect_ratio", "visual_cot", "max_agentic_steps"})
-"""Generation options that are not for the model: how its own models resize images, and how often it is asked."""
+"""Generation options that are not for the model: how lmms-eval's own models resize images, and the number of
+attempts.
+"""
 ROUNDS = "generate_until_multi_round"
 AGENTIC = "generate_until_agentic"
 
@@ -62,7 +64,7 @@ class LmmsDocuments:
             yield Document(f"{prefix}{number}", subtask, number, row)
 
     def sample(self, document: Document) -> Sample:
-        """Return a document as the rest of assay sees it."""
+        """Return a document as a sample."""
         is_group = self.loaded.group is not None
         row = document.row
         fields = dict(row) if isinstance(row, Mapping) else {"document": str(row)}
@@ -76,7 +78,11 @@ class LmmsDocuments:
 
     def build(self, document: Document) -> None:
         """Build the requests of a document, and its first prompt."""
-        with self.loaded.random_state.active():
+        config = document.subtask.task.config
+        with (
+            self.loaded.random_state.active(),
+            served_rows(config, self.settings),
+        ):
             try:
                 document.instances = self._instances(document)
                 document.questions = self._questions(document)
@@ -85,7 +91,7 @@ class LmmsDocuments:
         document.random_state = self.loaded.random_state
 
     def first_prompt(self, document: Document) -> Prompt:
-        """Return the first prompt of a document without changing the random numbers that follow."""
+        """Return the first prompt of a document without changing later random numbers."""
         state = self.loaded.random_state.copy()
         self.build(document)
         prompt = document.questions[0].prompt
@@ -146,7 +152,7 @@ class LmmsDocuments:
         return Prompt(messages, options=options)
 
     def _messages(self, document: Document, row: Any) -> tuple[Message, ...]:
-        """Return the turns of a task that is asked as a chat, else its text with the media in front."""
+        """Return the turns of a chat task; for other tasks the text with its media first."""
         task = document.subtask.task
         request = document.instances[0]
         is_chat_task = self.settings.chat and hasattr(task, "doc_to_messages")
@@ -158,7 +164,7 @@ class LmmsDocuments:
         return plain_messages(request.args[0], visuals, role)
 
     def _weighing(self, document: Document, row: Any) -> list[Question]:
-        """Return a question for each context of a document, with its continuations."""
+        """Return one question for each context of a document, with its continuations."""
         task = document.subtask.task
         visuals = task.doc_to_visual(row)
         role = "user" if self.settings.chat else ""
@@ -181,7 +187,10 @@ class LmmsDocuments:
 
 
 class WeighedQuestion(Question):
-    """Continuations whose losses lmms-eval compares: the mean over the tokens, as its models return it."""
+    """Continuations whose losses lmms-eval compares.
+
+    A loss is the mean over the tokens, as its own models compute it.
+    """
 
     def answers(self, output: Any) -> list[Any]:
         """Return the loss of each continuation, and whether greedy decoding would write it."""
@@ -192,7 +201,7 @@ class WeighedQuestion(Question):
 
 
 def generation_options(kwargs: Mapping[str, Any], where: str) -> Any:
-    """Return generation options of lmms-eval as options of assay, or raise for one that cannot be honoured."""
+    """Return lmms-eval's generation options as options of assay. Raise for an option that is not supported."""
     for_model = {
         name: value
         for name, value in kwargs.items()
@@ -211,7 +220,7 @@ def is_weighed(task: Any) -> bool:
 
 
 def where_of(document: Document) -> str:
-    """Return how errors name a document."""
+    """Return the name of a document in error messages."""
     return f"task lmms_eval/{document.subtask.name}, row {document.number + 1}"
 
 
@@ -224,7 +233,7 @@ _documents: dict[Any, LmmsDocuments] = {}
 
 
 def documents_of(reference: TaskReference, settings: TaskSettings) -> LmmsDocuments:
-    """Return the documents of a reference, the same object as long as its tasks stay loaded."""
+    """Return the documents of a reference; the same object as long as its tasks stay loaded."""
     loaded = load(reference, settings)
     documents = _documents.get((reference, settings))
     if documents is None or documents.loaded is not loaded:

@@ -1,4 +1,4 @@
-"""Runs a task of lmms-eval: asks its requests through the recording engine, and has lmms-eval read the answers."""
+"""Runs a task of lmms-eval: asks its requests through the recording engine and lets lmms-eval score the answers."""
 
 import functools
 import inspect
@@ -29,13 +29,13 @@ from .lmms_messages import messages_of
 from .lmms_samples import write_samples
 
 ASKED_AT_ONCE = 64
-"""Documents whose media are in memory at a time."""
+"""Number of documents whose media are in memory at a time."""
 MOST_ROUNDS = 100
-"""Rounds of one document, for tasks that never end theirs."""
+"""Most rounds of one document, for tasks that never end."""
 AGENTS = 8
-"""Documents of agentic tasks that are asked side by side."""
+"""Number of documents of agentic tasks that are asked in parallel."""
 REASONING_TAGS = '[["<think>", "</think>"], ["<analysis>", "</analysis>"]]'
-"""Marks of reasoning that lmms-eval removes unless a task names others."""
+"""Reasoning tags that lmms-eval removes unless a task names others."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LmmsRows(TaskRows):
 
 @dataclass(frozen=True)
 class LmmsTemplate(FirstPrompt):
-    """The first prompt of a document, as the model is asked it."""
+    """The first prompt of a document, exactly as the model receives it."""
 
     def __call__(self, sample: Any) -> Prompt:
         documents = documents_of(self.reference, self.settings)
@@ -65,7 +65,7 @@ class LmmsDriver(TaskDriver):
         return documents_of(self.reference, self.settings)
 
     def ask(self, recording: RecordingEngine, chosen: Chosen) -> dict[str, Output]:
-        """Ask every request, some documents at a time, and return the first failure by document."""
+        """Ask every request, a few documents at a time, and return the first failure by document."""
         recording.expect(len(chosen))
         asking = _Asking(recording, self.documents())
         waiting = iter([document for _, document in chosen])
@@ -97,11 +97,11 @@ class LmmsDriver(TaskDriver):
         return []
 
     def is_reported(self, subtask: LoadedTask, metric: Any) -> bool:
-        """Return True for a metric that the task aggregates; others are not reported."""
+        """Return True for a metric that the task aggregates. Other metrics are not reported."""
         return metric in subtask.task.aggregation()
 
     def number_of(self, subtask: LoadedTask, item: Any) -> float | None:
-        """Return the value of a document, which may be an entry of what the aggregation takes."""
+        """Return the value of a document, which may be an entry in the input of the aggregation."""
         if isinstance(item, Mapping):
             item = item.get(subtask.task.config.score_key)
         return as_number(item)
@@ -121,7 +121,7 @@ class LmmsDriver(TaskDriver):
     def results_of_document(
         self, subtask: LoadedTask, document: Document, filter_name: str
     ) -> Mapping[Any, Any]:
-        """Return what lmms-eval computes from the answers of one filter."""
+        """Return the values that lmms-eval computes from the answers of one filter."""
         processed = lmms_package.module("evaluator")._process_document_results(
             (document.number, document.row, document.instances),
             task=subtask.task,
@@ -138,7 +138,7 @@ class LmmsDriver(TaskDriver):
     def write_samples(
         self, recording: RecordingEngine, subtask: LoadedTask, answered: list[Document]
     ) -> None:
-        """Write the samples as lmms-eval logs them."""
+        """Write the samples in lmms-eval's log format."""
         folder = recording.asking.writer.journal.path.parent
         write_samples(folder, subtask, answered)
 
@@ -168,7 +168,7 @@ class _Asking:
             forget_media(document)
 
     def _is_built(self, document: Document) -> bool:
-        """Build the requests of a document; a row that cannot be asked fails alone."""
+        """Build the requests of a document. A row that cannot be asked fails on its own."""
         document.logged = []
         try:
             self._documents.build(document)
@@ -208,7 +208,7 @@ class _Asking:
         return answers
 
     def _ask_rounds(self, documents: Sequence[Document]) -> None:
-        """Ask round by round: the task says what comes after each answer, until it ends."""
+        """Ask round by round. After each answer the task returns the next question, until it ends."""
         for document in documents:
             for _ in range(document.instances[0].repeats or 1):
                 self._ask_dialogue(document)
@@ -241,7 +241,7 @@ class _Asking:
         _add_answer(document.instances[0], answers)
 
     def _ask_agents(self, documents: Sequence[Document]) -> None:
-        """Let lmms-eval's own loop ask about each document, several side by side."""
+        """Run lmms-eval's own agent loop for each document, several in parallel."""
         evaluator = lmms_package.module("evaluator")
 
         def run(document: Document) -> None:
@@ -258,18 +258,21 @@ class _Asking:
 
 
 class _AgentModel:
-    """The model as lmms-eval's loop for agents calls it."""
+    """The model that lmms-eval's agent loop calls."""
 
     is_simple = False
 
     def __init__(self, asking: _Asking, document: Document) -> None:
         self._asking = asking
         self._document = document
-        self._options = asking._documents.options(document)
-        rows = {document.number: asking._documents.row_with_media(document)}
-        self._row = rows[document.number]
+        documents = asking._documents
+        self._options = documents.options(document)
+        self._row = documents.row_with_media(document)
+
+        rows = {document.number: self._row}
         split = document.instances[0].args[-1]
-        self.task_dict = {document.subtask.task.config.task: {split: rows}}
+        task = document.subtask.task.config.task
+        self.task_dict = {task: {split: rows}}
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
         """Return the answer to one step."""
@@ -289,7 +292,7 @@ def _add_answer(instance: Any, answer: Any) -> None:
 
 
 def _reasoning_tags(subtask: LoadedTask) -> Any:
-    """Return the marks of reasoning that are removed from answers, or None."""
+    """Return the reasoning tags to remove from answers, or None."""
     parse = lmms_package.module("api.reasoning").parse_reasoning_tags_config
     return parse(REASONING_TAGS, subtask.task.config.reasoning_tags)
 
@@ -299,7 +302,7 @@ def _strip_filter() -> Any:
 
 
 def _pass_arguments(documents: LmmsDocuments, folder: str) -> None:
-    """Give tasks what they read of lmms-eval's command line, and take away their retries.
+    """Give tasks the options that they read from lmms-eval's command line, and turn off their retries.
 
     Some aggregations write a file for a server below the output folder.
     """

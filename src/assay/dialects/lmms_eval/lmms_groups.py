@@ -1,4 +1,4 @@
-"""Groups of lmms-eval in the form that results of groups are made of."""
+"""Groups of lmms-eval, in the form from which group results are computed."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -24,6 +24,7 @@ class LmmsGroup:
             row["samples"] = row.pop("sample_len")
             row.pop("sample_count")
             results[name] = row
+
         present = self._without_unasked(self._members, results)
         if present:
             utils = lmms_package.module("evaluator_utils")
@@ -33,7 +34,7 @@ class LmmsGroup:
     def _without_unasked(
         self, members: Mapping[Any, Any], results: Mapping[str, Any]
     ) -> dict[Any, Any]:
-        """Return the members that have numbers: a limit may leave tasks without documents."""
+        """Return the members that have numbers, because a limit may leave tasks without documents."""
         present = {}
         for key, member in members.items():
             if isinstance(member, Mapping):

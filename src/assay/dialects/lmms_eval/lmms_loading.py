@@ -1,8 +1,9 @@
-"""Loading tasks and groups with the classes of lmms-eval."""
+"""Load tasks and groups with the classes of lmms-eval."""
 
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,17 @@ from .lmms_groups import LmmsGroup
 from .lmms_messages import visual_content
 
 MOST_KEPT = 16
-"""Loaded tasks that stay in memory."""
+"""Most loaded tasks in memory."""
 UNSUPPORTED: Mapping[str, str] = {
     "generate_visual_cot": "the model would have to draw between two thoughts",
 }
-"""Output types that no model of assay can produce, and why."""
+"""Output types that no model of assay can produce, and the reasons."""
 _lock = threading.Lock()
 _loaded: dict[Any, Loaded] = {}
 
 
 def load(reference: TaskReference, settings: TaskSettings) -> Loaded:
-    """Load a task or a group, or raise one line that says what is wrong."""
+    """Load a task or a group. If that fails, raise a one-line error."""
     state = Path(reference.path).stat().st_mtime_ns if reference.path else 0
     key = (reference, settings, state)
     with _lock:
@@ -83,7 +84,7 @@ def _load(reference: TaskReference, settings: TaskSettings) -> Loaded:
 
 
 def _manager(name: str, index: Index) -> Any:
-    """Return a task manager that knows one name and what it refers to. Indexing the package would take seconds."""
+    """Return a task manager that knows one name and the names it refers to. Indexing the package would take seconds."""
     manager = lmms_package.module("tasks").TaskManager(include_defaults=False)
     entries: dict[str, dict[str, Any]] = {}
     waiting = [name]
@@ -99,7 +100,7 @@ def _manager(name: str, index: Index) -> Any:
 
 
 def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
-    """Return a name as the package's own index holds it."""
+    """Return a name in the form of the package's own index."""
     if entry.kind == "tag":
         return {"type": "tag", "task": list(entry.members), "yaml_path": -1}
     kind = "python_task" if entry.output_type == "class" else entry.kind
@@ -109,6 +110,8 @@ def _manager_entry(entry: IndexEntry) -> dict[str, Any]:
 @contextmanager
 def _own_ways(settings: TaskSettings) -> Iterator[None]:
     """While tasks are made, resolve their files and get their rows in assay's way."""
+    import datasets
+
     utils, task_module = lmms_package.module("utils"), lmms_package.module("api.task")
     task_class = task_module.ConfigurableTask
     messages_class = task_module.ConfigurableMessagesTask
@@ -120,14 +123,14 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
     ) -> dict[str, Any]:
         if yaml_config is not None:
             raise UsageError(
-                "an inline task with `include`", fix="give the task a file of its own"
+                "an inline task with `include`", fix="put the task into a separate file"
             )
         return resolved_yaml(yaml_path)
 
     def download_rows(self: Any, dataset_kwargs: Any = None) -> None:
         # Without the decorator, which repeats a failed download five times.
         fetch = getattr(download, "__wrapped__", download)
-        with _served_rows(self.config, settings):
+        with served_rows(self.config, settings):
             if settings.data is not None or not dataset_kwargs:
                 fetch(self, None)
             else:
@@ -135,6 +138,7 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
 
     utils.load_yaml_config = load_yaml_config
     task_class.download = download_rows
+    _loader.original, datasets.load_dataset = datasets.load_dataset, _loader
     # It stays: messages are built when a document is asked.
     messages_class._visual_to_content = classmethod(
         lambda cls, visual: visual_content(visual, to_content)
@@ -143,29 +147,54 @@ def _own_ways(settings: TaskSettings) -> Iterator[None]:
         yield
     finally:
         utils.load_yaml_config, task_class.download = read_yaml, download
+        datasets.load_dataset = _loader.original
+
+
+@dataclass
+class _DatasetLoader:
+    """Stands in for `datasets.load_dataset` in helper modules, which may keep it under a name of their own.
+
+    While a task reads its rows, or makes a request, it serves those of `--data`. Otherwise it is the original.
+    """
+
+    task: tuple[Any, TaskSettings] | None = None
+    """Configuration and settings of the task that reads its rows now."""
+    original: Any = None
+
+    def __call__(self, path: Any = None, name: Any = None, **options: Any) -> Any:
+        if self.task is None:
+            return self.original(path, name, **options)
+        config, settings = self.task
+        if settings.data is not None:
+            return _given_rows(config, settings, name, options.get("split"))
+        options.pop("trust_remote_code", None)
+        where = f"task {str(config.task)!r}"
+        return hub_dataset(path, name, options, where, self.original)
+
+
+_loader = _DatasetLoader()
 
 
 @contextmanager
-def _served_rows(config: Any, settings: TaskSettings) -> Iterator[None]:
-    """While a task gets its rows, serve those of `--data`, or those it names with errors in one line."""
-    import datasets
-
-    name = str(config.task)
-    original = datasets.load_dataset
-
-    def load_dataset(path: Any = None, name_: Any = None, **options: Any) -> Any:
-        if settings.data is not None:
-            return _given_splits(config, settings)
-        options.pop("trust_remote_code", None)
-        dataset_name = options.pop("name", name_)
-        where = f"task {name!r}"
-        return hub_dataset(path, dataset_name, options, where, original)
-
-    datasets.load_dataset = load_dataset
+def served_rows(config: Any, settings: TaskSettings) -> Iterator[None]:
+    """While code of a task runs, serve the rows of `--data`, or those it names with errors in one line."""
+    before = _loader.task
+    _loader.task = config, settings
     try:
         yield
     finally:
-        datasets.load_dataset = original
+        _loader.task = before
+
+
+def _given_rows(
+    config: Any, settings: TaskSettings, dataset_name: Any, split: Any
+) -> Any:
+    """Return the rows of `--data` as a task asks for them: all its splits, or one split of a dataset that it names."""
+    if split is None:
+        return _given_splits(config, settings)
+    is_other = dataset_name is not None and dataset_name != config.dataset_name
+    name = str(dataset_name if is_other else config.task)
+    return given_data(name, dataset_name, None, settings, 0)[split]
 
 
 def _given_splits(config: Any, settings: TaskSettings) -> Any:
@@ -190,7 +219,7 @@ def _given_splits(config: Any, settings: TaskSettings) -> Any:
 
 
 def _leaves(loaded: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the tasks of a loaded group, nested ones included, by name."""
+    """Return all tasks of a loaded group by name, including nested ones."""
     tasks: dict[str, Any] = {}
     for name, entry in loaded.items():
         if isinstance(entry, Mapping):

@@ -1,4 +1,4 @@
-"""Messages of lmms-eval as prompts of assay: the parts in their order, with the media that they hold."""
+"""Messages of lmms-eval as prompts of assay: the parts in their order, with their media."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,16 +35,16 @@ def messages_of(turns: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
 
 
 def plain_messages(context: str, visuals: Any, role: str) -> tuple[Message, ...]:
-    """Return a text with its media: where it marks them, otherwise in front, as lmms-eval's simple models do."""
+    """Return a text with its media: at their marks, or else first, as in lmms-eval's simple models."""
     media = [part_of(visual) for visual in as_list(visuals)]
     message = Message(role, (Text(context),))
     return with_media((message,), media) if media else (message,)
 
 
 def visual_content(visual: Any, upstream: Callable[[Any], Any]) -> Any:
-    """Return an entry of a message for what `doc_to_visual` returned.
+    """Return the message entry for a return value of `doc_to_visual`.
 
-    lmms-eval calls a clip a video, and keeps its file name alone.
+    lmms-eval declares a clip as a video and keeps only its file name.
     """
     is_clip = isinstance(visual, Mapping) and "array" in visual
     if is_clip or (isinstance(visual, str) and _suffix(visual) in AUDIO_SUFFIXES):
@@ -53,7 +53,7 @@ def visual_content(visual: Any, upstream: Callable[[Any], Any]) -> Any:
 
 
 def part_of(visual: Any, kind: str = "") -> Part:
-    """Return one medium: an image object, a file, bytes, or a dictionary with samples or a file."""
+    """Return one medium from an image object, a file, bytes, or a dictionary with samples or a file."""
     if isinstance(visual, Mapping):
         return _part_of_dictionary(visual, kind)
     if isinstance(visual, (str, Path)):
@@ -62,7 +62,7 @@ def part_of(visual: Any, kind: str = "") -> Part:
         return KINDS[kind or "image"](bytes(visual))
     if hasattr(visual, "save"):
         return Image(visual)
-    raise DataError(f"a medium that is no image, clip or video: {shorten(visual)}")
+    raise DataError(f"a medium that is not an image, clip or video: {shorten(visual)}")
 
 
 def _parts_of(content: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
@@ -72,7 +72,9 @@ def _parts_of(content: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
             yield Text(entry["text"])
             continue
         if kind not in KINDS:
-            raise DataError(f"a message holds {shorten(kind)}, which is no medium")
+            raise DataError(
+                f"a message contains {shorten(kind)}, which is not a medium"
+            )
         _check_whole(entry)
         url = entry["url"] if "url" in entry else entry.get(kind)
         yield part_of(url, kind)
@@ -110,7 +112,7 @@ def _part_of_file(name: str, kind: str) -> Part:
 
 
 def _check_whole(entry: Mapping[str, Any]) -> None:
-    """Raise for a part of a video: models get whole files."""
+    """Raise if an entry asks for a part of a video, because models get whole files."""
     cut = {key: entry[key] for key in CUT_KEYS if entry.get(key) is not None}
     if cut:
         raise DataError(f"a part of a video ({shorten(cut)}), which no model is sent")

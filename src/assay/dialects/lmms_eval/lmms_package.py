@@ -18,7 +18,7 @@ TESTED_VERSION = "0.7.3"
 
 @cache
 def load_package() -> Any:
-    """Import lmms_eval with its task modules, or raise with what to install."""
+    """Import lmms_eval with its task modules. If it is missing, raise with the command to install it."""
     LIBRARY.need_tasks_folder()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Helper modules of many tasks build paths from it, and fail where it is not set.
@@ -44,7 +44,7 @@ def module(name: str) -> Any:
 
 
 def _quiet_logger() -> None:
-    """Drop what the package logs: its errors are raised as well."""
+    """Drop the package's log messages. Its errors are raised as well."""
     try:
         loguru = importlib.import_module("loguru")
     except ModuleNotFoundError as error:

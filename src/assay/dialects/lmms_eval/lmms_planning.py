@@ -1,4 +1,4 @@
-"""From `lmms_eval/NAME` and YAML files to tasks of assay."""
+"""Turn `lmms_eval/NAME` and YAML files into tasks of assay."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from .lmms_loading import load
 
 
 def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
-    """Return the tasks behind a reference; a tag has several, a group that aggregates is one."""
+    """Return the tasks of a reference: several for a tag, a single one for a group that aggregates."""
     bare, shots = split_shots(text)
     settings = TaskSettings.of(run, shots, LIBRARY, chat=True)
     references = [

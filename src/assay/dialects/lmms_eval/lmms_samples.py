@@ -1,4 +1,4 @@
-"""The `samples_TASK.jsonl` of lmms-eval: what `--log_samples` writes there, with the same fields."""
+"""The `samples_TASK.jsonl` of lmms-eval, with the fields that `--log_samples` writes there."""
 
 import json
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ def tasks(reference: str, run: Any) -> Sequence[Task]:
 
 
 def as_upstream(reference: str, run: Any) -> Sequence[Task]:
-    """Return the same with upstream's references, for which 0 and `False` are not answers, and its own evaluators."""
+    """Return the same tasks with upstream's evaluators and references, for which 0 and `False` are not answers."""
     from .planning import tasks_of
 
     return tasks_of(reference, run, is_upstream=True)

@@ -1,4 +1,4 @@
-"""A result that unpacks into two values or three, as the unpacking code expects.
+"""A result that can be unpacked into two or three values, depending on the calling code.
 
 `generate_batch` returned `(tokens, seconds)` in one revision and `(tokens, seconds, speed)` in the next; evaluators
 written for either run in one process. The unpacking instruction shows the number of names on the left.
@@ -23,7 +23,7 @@ class Generated(tuple[Any, ...]):
 
 
 def _names_on_the_left(frame: Any) -> int | None:
-    """Return how many names the current instruction of a frame unpacks into, or None for another instruction."""
+    """Return how many names the current instruction of a frame unpacks into; None for another instruction."""
     code, offset = frame.f_code.co_code, frame.f_lasti
     return (
         code[offset + 1]

@@ -1,8 +1,7 @@
 """The built-in evaluators: exact match, perplexity, generation.
 
-They drive assay's engine, or a user's own with the documented members. Under upstream's rules (by
-name, or for all), they
-count as upstream does.
+They drive assay's engine, or a user's own engine with the documented members. Under upstream's rules (for one
+evaluator by name, or for all), they count as upstream does.
 """
 
 import inspect
@@ -70,9 +69,8 @@ def perplexity(
 ) -> dict[str, Any]:
     """Return exp of the mean negative log-probability of the rows' targets; accuracy counts greedy matches.
 
-    The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose
-    target is the last word.
-    `mode` says which. A row without a target fails.
+    The target is the reference; a row with a `text` and no reference is read as LAMBADA, whose target is the last
+    word. `mode` in the result says which. A row without a target fails.
     """
     rows: list[tuple[str, str, str]] = []
     modes: set[str] = set()
@@ -85,7 +83,7 @@ def perplexity(
             _reject(
                 engine,
                 item,
-                "there is no target to weigh: no reference, and no second word in `text`",
+                "there is no target to score: no reference, and no second word in `text`",
             )
     weighed = [
         likelihood
@@ -103,7 +101,7 @@ def perplexity_as_upstream(
     print_interval: int = 1000,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Return the same as upstream: any `text` column makes a row LAMBADA, and a row without a target is right."""
+    """Return the same as upstream: a row with a `text` column is LAMBADA, and a row without a target is right."""
     rows: list[tuple[str, str, str]] = []
     for item in data:
         raw = item.get("raw") or {}
@@ -123,9 +121,10 @@ Row = tuple[str, str, str]
 def _weighed(
     engine: Any, rows: Sequence[Row], batch_size: int, pad_eod: bool
 ) -> Iterator[tuple[Row, Likelihood]]:
-    """Yield each row with the likelihood of its target; rows that got no answer are left out.
+    """Yield each row with the likelihood of its target. Rows without an answer are left out.
 
-    An empty target is certain. A user's own engine is sent such rows too: its batches are those of upstream.
+    An empty target has probability 1. A user's own engine is sent such rows too, so that its batches are
+    upstream's.
     """
     if isinstance(engine, Engine):
         yield from ((row, Likelihood(0.0, True)) for row in rows if not row[1])
@@ -188,8 +187,8 @@ def generation(
 ) -> dict[str, Any]:
     """Write the texts to a JSONL file of `prompt, generated, reference`; return their length and speed.
 
-    Tokens are those written, counted by the model if it can. Under upstream's rules, and with a user's own engine, the
-    padding of short rows counts too.
+    The length is in tokens, counted by the model if it can. Under upstream's rules, and with a user's own engine,
+    the padding of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
     spent: float = 0
@@ -238,7 +237,7 @@ _SPEEDS = ("forward_tps", "full_tps")
 def _generated(
     engine: Any, prompts: list[str], max_length: int, noise: float
 ) -> tuple[Any, float, Any]:
-    """Return tokens, seconds and speed; an engine of the earlier era does not report speed."""
+    """Return tokens, seconds and speed. An engine of the earlier revision does not report speed."""
     takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
     asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
     generated = engine.generate_batch(

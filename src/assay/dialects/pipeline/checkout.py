@@ -1,8 +1,8 @@
 """A local checkout of rwkv-benchmark: its location, and texts in its files that assay does not have.
 
-Used only under upstream's rules, and only for texts: descriptions and default sizes are read from its registrations
-without running them, and `mmlu_pro` uses its words, from its own task file. The era is that of its files: the earliest
-measured no speeds after a run.
+Used only under upstream's rules, and only for texts. Descriptions and default sizes are read from its registrations
+without running them, and `mmlu_pro` uses the wording of its task file. The revision is recognised by its files: the
+earliest one did not measure speeds after a run.
 """
 
 import ast
@@ -18,7 +18,7 @@ from ..protocol import is_upstream
 CODE = "local_batch_benchmark"
 _PARTS = ("tasks/dataset_registry.py", "evaluators/evaluator_registry.py")
 _near: list[Path] = []
-"""Code folders around the user files loaded by this process, the latest last."""
+"""Code folders around the user files that this process loaded, the latest last."""
 
 
 def notice(file: Path) -> None:
@@ -33,7 +33,8 @@ def notice(file: Path) -> None:
 def at_hand() -> Path | None:
     """Return the checkout's code: around loaded files or the working folder, or on the module path.
 
-    None without a checkout, and unless upstream's rules apply."""
+    Return None if there is no checkout, or if upstream's rules do not apply.
+    """
     if not is_upstream("pipeline"):
         return None
     return next(_found(), None)
@@ -58,7 +59,7 @@ def _is_code(folder: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _registered(file: Path, changed: int) -> Mapping[str, Mapping[str, Any]]:
-    """Return the literal keywords of each registration in a file, by the registered name."""
+    """Return the literal keyword arguments of each registration in a file, by the registered name."""
     registrations: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(file.read_bytes())):
         if (
@@ -122,14 +123,14 @@ def words_of_evaluator(name: str) -> Mapping[str, Any]:
 
 
 def task_file(name: str) -> Path | None:
-    """Return the file of a checkout that registers a dataset, or None."""
+    """Return the file of a checkout that registers a dataset; None if there is none."""
     code = at_hand()
     file = code / "tasks" / f"register_{name}.py" if code is not None else None
     return file if file is not None and file.is_file() else None
 
 
 def measures_speed() -> bool:
-    """Return True if results include the four speeds, which the earliest eras lack."""
+    """Return True if results include the four speeds, which the earliest revisions lack."""
     code = at_hand()
     file = code / "pipeline.py" if code is not None else None
     return (

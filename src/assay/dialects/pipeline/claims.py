@@ -30,7 +30,7 @@ _TELLING = (
     "pipeline.PipelineBuilder",
     "batch_engine.RWKVInferenceEngine",
 )
-"""Names that no other system has; `pipeline` or `tasks` alone would claim too much."""
+"""Names that no other system has. `pipeline` or `tasks` alone would match too many files."""
 
 _RELATIVE = (
     ".dataset_registry.DatasetRegistry",
@@ -39,7 +39,7 @@ _RELATIVE = (
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """Return the reason why a file belongs here: the first telling name that it imports, also as a relative import."""
+    """Return why a file belongs to this dialect: the first such name that it imports, also by a relative import."""
     telling_name = next(
         (name for name in (*_TELLING, *_RELATIVE) if name in imports), None
     )

@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Load the folder's `register_*.py` files and those named; raise if one cannot be loaded."""
+    """Load the folder's `register_*.py` files and the named ones. Raise if one cannot be loaded."""
     all_files = [*discover(folder), *(Path(file) for file in files)]
     unique = tuple(
         dict.fromkeys(str(file.expanduser().resolve()) for file in all_files)
@@ -97,7 +97,7 @@ def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 
 def listing() -> list[str]:
-    """Return what is registered, a line each; under upstream's rules, with sizes and metrics."""
+    """Return one line for each registered name; under upstream's rules, with sizes and metrics."""
     datasets = [
         d
         for name in DatasetRegistry.list_datasets()
@@ -139,7 +139,7 @@ def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
 
 
 def final_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return the numbers of a result, a line each, as at the end of `run_pipeline.py`."""
+    """Return the numbers of a result, one per line, as at the end of `run_pipeline.py`."""
     numbers = document["metrics"].items()
     lines = [
         f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
@@ -191,7 +191,7 @@ def evaluation_of(
 def run_evaluation(
     evaluation: Evaluation, watcher: Watcher | None = None
 ) -> tuple[RunResult, Path | None]:
-    """Run what was registered and write the result file; return its path, or None for a run without numbers."""
+    """Run an evaluation and write the result file; return its path, or None if the run has no numbers."""
     with registered_here():
         result = evaluation.run(watcher)
     if not result.results:

@@ -14,7 +14,7 @@ from .rows import load_jsonl as load_jsonl
 
 @dataclass
 class DatasetConfig:
-    """What was registered under a name."""
+    """The registration of a dataset."""
 
     name: str
     loader: Callable[[str], Any]
@@ -25,7 +25,7 @@ class DatasetConfig:
 
 
 class LoadedRows(list[dict[str, Any]]):
-    """Rows of a dataset, and how many rows could not be used, for code that computes shares."""
+    """Rows of a dataset with the number of unusable rows, for code that computes shares."""
 
     left_out: int = 0
 
@@ -57,9 +57,9 @@ class DatasetRegistry:
 
     @classmethod
     def get(cls, name: str) -> DatasetConfig | None:
-        """Return what was registered under a name, or None.
+        """Return the registration of a name, or None.
 
-        Under upstream's rules, shipped datasets use the words of a checkout.
+        Under upstream's rules, shipped datasets use the descriptions and sizes of a checkout.
         """
         config = cls._registry.get(name)
         if config is None or not is_shipped(name) or not is_upstream("pipeline"):
@@ -77,8 +77,9 @@ class DatasetRegistry:
     ) -> list[dict[str, Any]]:
         """Return the rows as `{"prompt", "reference", "raw"}`; warn about rows whose prompt cannot be built.
 
-        An `answer` of 0, `False` or `""` is the reference; only an absent or null one falls back to `reference`. Under
-        upstream's rules they fall back too, and the first row that fails ends it.
+        An `answer` of 0, `False` or `""` is used as the reference; only if it is absent or null, `reference` is
+        used. Under upstream's rules `reference` replaces all of these, and loading stops at the first row that
+        fails.
         """
         config = cls.get(name)
         if config is None:
@@ -118,7 +119,7 @@ _LOADERS = {
 }
 _shipped: dict[str, DatasetConfig] = {}
 _theirs: dict[str, DatasetConfig] = {}
-"""What a checkout's task files register, by path and name."""
+"""Registrations in the task files of checkouts, by path and name."""
 
 for _one in prompts.SHIPPED:
     DatasetRegistry.register(
@@ -167,7 +168,7 @@ def is_shipped(name: str) -> bool:
 
 
 def asks_in_own_words(name: str) -> bool:
-    """Return True if a prompt contains a sentence of assay's own, because there is no checkout to take it from."""
+    """Return True if a prompt contains a sentence written for assay, because there is no checkout to take it from."""
     config = DatasetRegistry.get(name)
     return (
         name in prompts.OWN_WORDS

@@ -1,4 +1,4 @@
-"""Drive a pipeline task: give an evaluator its rows and an engine that records."""
+"""Run a pipeline task: give an evaluator its rows and an engine that records every request."""
 
 import inspect
 import re
@@ -32,7 +32,7 @@ from .rows import Unusable, read_rows
 
 
 def as_upstream(holds: bool) -> AbstractContextManager[None]:
-    """Apply upstream's rule to one task if `holds`, else keep the process's rule."""
+    """Apply upstream's rules to one task if `holds`; otherwise keep the rules of the process."""
     return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
@@ -45,17 +45,17 @@ class Rows:
     is_upstream: bool = False
 
     def __repr__(self) -> str:
-        """Return a text that is the same in every process, since it identifies rows that come from no file."""
+        """Return a text that is the same in every process, because it identifies rows that do not come from a file."""
         return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
     def name(self) -> str:
-        """As faults name it."""
+        """The name of the rows in error messages."""
         return f"dataset {self.config.name!r}"
 
     @property
     def file(self) -> Path | None:
-        """The file the loader reads, if it is one."""
+        """The file that the loader reads; None if it does not read a file."""
         file = Path(self.path).expanduser() if self.path is not None else None
         return file if file is not None and file.is_file() else None
 
@@ -96,7 +96,7 @@ def _fault(
 
 
 def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the column with unique row names, or None if there is none and the position must do."""
+    """Return the column with unique row names; None if there is none, so that row numbers must be used."""
     for name in CONVENTION["id"]:
         values = [row.get(name) for row in rows]
         are_names = all(
@@ -109,12 +109,12 @@ def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 @dataclass(frozen=True)
 class Drive:
-    """One evaluator on one dataset; its whole result is kept beside the numbers."""
+    """One evaluator on one dataset. Its complete result is stored with the numbers."""
 
     dataset: DatasetConfig
     evaluator: EvaluatorConfig
     settings: Mapping[str, Any]
-    """Keywords for the evaluator beside batch size and length."""
+    """Further keyword arguments of the evaluator, besides batch size and length."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
     is_upstream: bool = False
@@ -185,7 +185,7 @@ class Drive:
                 )
         except AssayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # The model's failure explains more than the evaluator's reaction to it.
             raise recording.failure or blamed(ScorerError, error, where) from error
         return checked_metrics(metrics, function, where)
@@ -194,7 +194,7 @@ class Drive:
 def _without_numbers(
     metrics: Mapping[str, Any], recording: RecordingEngine, expected: int
 ) -> Driven:
-    """Return rows without values: no number of an evaluator means anything where no answer came."""
+    """Return rows without values: the numbers of an evaluator mean nothing if the model gave no answer."""
     cell = recording.planned
     flag = "no model call was answered"
     if not recording.calls:
@@ -223,14 +223,19 @@ def _without_numbers(
     return Driven(results=rows, n=0, n_expected=expected)
 
 
+_LOSSES = "perplexity|ppl|loss|nll"
+_ERRORS = "wer|cer|ter|mae|mse|rmse"
+_DURATIONS = "latency|time|seconds|ms"
 LESS_IS_BETTER = re.compile(
-    r"(.*[_ -])?(perplexity|ppl|loss|nll|wer|cer|ter|mae|mse|rmse|latency|time|seconds|ms|errors?|error_rate)(_p\d+)?",
+    r"(.*[_ -])?"  # "word_ppl"
+    rf"({_LOSSES}|{_ERRORS}|{_DURATIONS}|errors?|error_rate)"
+    r"(_p\d+)?",  # "latency_p95"
     re.IGNORECASE,
 )
 
 
 def is_cost(name: str) -> bool:
-    """Return True if a lower number is better, judging by its name: an evaluator declares no direction."""
+    """Return True if the name of a number suggests that lower is better, since evaluators declare no direction."""
     # A group's own name (`by_subject.time management`) says nothing about the number in it.
     return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
@@ -238,7 +243,7 @@ def is_cost(name: str) -> bool:
 def _accepted(
     function: Any, arguments: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments that a function takes: without `**kwargs` it may omit the batch size or the length."""
+    """Return the arguments that a function accepts. A function without `**kwargs` may omit batch size or length."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(arguments)

@@ -44,20 +44,23 @@ def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
 
 def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
     """Yield the tokens of a prompt with their log-probability and the model's own most probable tokens there."""
+    decode = engine.tokenizer.decode
     ids = engine.tokenizer.encode(prompt)
-    texts = [engine.tokenizer.decode([token]) for token in ids]
-    for position, (token, text) in enumerate(zip(ids, texts, strict=True)):
+    for position, token in enumerate(ids):
+        text = decode([token])
         if position == 0:
             yield Weighed(token, text, 0.0)
             continue
-        before = engine.tokenizer.decode(ids[:position])
+
+        before = decode(ids[:position])
         [answer] = engine.generate_with_logprobs(
             [before], max_length=1, top_logprobs=top
         )
-        likely: dict[str, float] = (
-            answer["top_logprobs"][0] if answer["top_logprobs"] else {}
-        )
-        piece = engine.tokenizer.decode(ids[: position + 1])[len(before) :]
+        alternatives = answer["top_logprobs"]
+        likely: dict[str, float] = alternatives[0] if alternatives else {}
+
+        through = decode(ids[: position + 1])
+        piece = through[len(before) :]
         logprob = likely.get(piece) if piece else 0.0
         if logprob is None:
             [weighed] = engine.weigh([before], [piece], [prompt])

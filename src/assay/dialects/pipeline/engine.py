@@ -1,8 +1,7 @@
 """The engine for evaluators: prompts in, tokens out, with any model behind it.
 
-Every call becomes recorded requests; see `runner.recording`. Seconds are the recorded time of the
-model, so that a replay
-reports the same speed as the original run.
+Every call becomes recorded requests; see `runner.recording`. Seconds are the recorded time of the model, so that a
+replay reports the same speed as the original run.
 """
 
 import json
@@ -35,7 +34,7 @@ from .tokenizers import Tokenizer, tokenizer_of
 
 
 class Asker(Protocol):
-    """Sends prompts to the model: the recording engine, or the model itself outside a run."""
+    """Sends prompts to the model: through the recording engine, or directly outside a run."""
 
     calls: int
 
@@ -57,7 +56,7 @@ def as_turn(sample: Sample) -> str | Prompt:
 
 
 class Engine:
-    """What an evaluator drives: `generate_batch`, `decode_tokens`, `tokenizer`, `model`."""
+    """The object that evaluators drive: `generate_batch`, `decode_tokens`, `tokenizer`, `model`."""
 
     def __init__(
         self,
@@ -83,15 +82,15 @@ class Engine:
         )
         self._asked: Counter[str] = Counter()
         self._speeds: list[tuple[int, int, float]] = []
-        """Of each batch: its size, the tokens written, the seconds spent."""
+        """For each batch: its size, the number of tokens written, and the seconds."""
         self._read: list[tuple[int, int, float]] = []
-        """The same of each batch that was weighed, with the tokens read."""
+        """The same for each batch of likelihoods, with the number of tokens read."""
         self.rows_asked: set[str] = set()
-        """Ids of the rows that some prompt was about."""
+        """Ids of the rows for which a prompt was sent."""
         self.other_calls = 0
-        """Prompts that belong to no row."""
+        """Number of prompts that belong to no row."""
         self.answers = 0
-        """Calls that the model answered."""
+        """Number of calls that the model answered."""
 
     def generate_batch(
         self,
@@ -102,7 +101,7 @@ class Engine:
     ) -> Generated:
         """Return tokens `(batch, max_length)` padded with 0, seconds, and optionally the speed.
 
-        Decoding is greedy, unless `noise` is set, which is the temperature.
+        Decoding is greedy unless `noise` is set, which is then the temperature.
         """
         import numpy
 
@@ -142,7 +141,8 @@ class Engine:
     ) -> list[dict[str, Any]]:
         """Return each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
 
-        With `echo`, the prompt's own tokens come first, the very first without a probability; each needs a request.
+        With `echo`, the prompt's own tokens come first, the very first one without a probability. Each of them
+        needs its own request.
         """
         if not self.asker.model.abilities.logprobs:
             raise ModalityMismatch(
@@ -166,7 +166,7 @@ class Engine:
     def analyze_next_token(
         self, prompts: Sequence[str] | str, top_k: int = 5
     ) -> list[dict[str, Any]] | None:
-        """Print the most probable next tokens of each prompt; for a single text, return them, best first."""
+        """Print the most probable next tokens of each prompt; for a single prompt, return them, best first."""
         if isinstance(prompts, str):
             return self._likely(prompts, top_k)
         for prompt in prompts:
@@ -262,9 +262,9 @@ class Engine:
         continuations: Sequence[str],
         row_prompts: Sequence[str],
     ) -> list[Likelihood | None]:
-        """Return the likelihood of each continuation after its context, as plain text; None if no answer came.
+        """Return the likelihood of each continuation after its context, as plain text; None if there was no answer.
 
-        `row_prompts` are the prompts of the rows they belong to.
+        `row_prompts` are the prompts of the rows to which they belong.
         """
         self.check_likelihood(
             "this model cannot weigh given texts", "the generation evaluator"
@@ -299,12 +299,12 @@ class Engine:
 
     @property
     def written(self) -> int:
-        """Tokens written so far."""
+        """Number of tokens written so far."""
         return sum(tokens for _, tokens, _ in self._speeds)
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all generation or, if there was none, of likelihoods; empty without either."""
+        """The speed of all generations or, without any, of the likelihoods; empty without either."""
         return (
             speed_of(self._speeds if self.written else self._read)
             if self.written or self._read
@@ -335,7 +335,7 @@ class Engine:
         samples: Sequence[Sample],
         targets: Sequence[Any],
     ) -> list[Output]:
-        """Ask the model, and count which rows were asked and how many answers came."""
+        """Ask the model, and record which rows were asked and how many answers it gave."""
         ids = [sample.id for sample in samples]
         outputs = self.asker.generate(prompts, options, ids, targets)
         for sample in samples:
@@ -353,7 +353,10 @@ class Engine:
         return self._render(Sample("", text))
 
     def _sample(self, text: str, place: int) -> Sample:
-        """Return the row of a prompt; rows with the same prompt take turns. Another prompt is named after its call."""
+        """Return the row of a prompt; rows with the same prompt take turns.
+
+        Any other prompt gets the number of its call.
+        """
         rows = self._samples.get(text)
         if rows is None:
             return self._continued(text) or Sample(
@@ -365,7 +368,7 @@ class Engine:
         return rows[(self._asked[text] - 1) % len(rows)]
 
     def _continued(self, text: str) -> Sample | None:
-        """Return the row with the longest prompt that a text continues, or None if several rows could match."""
+        """Return the row whose prompt is the longest beginning of a text; None if several rows match equally."""
         for length in self._lengths:
             begun = self._samples.get(text[:length]) if length < len(text) else None
             if begun is not None:
@@ -424,7 +427,8 @@ def speed_of(
 ) -> dict[str, float]:
     """Return tokens per second, and milliseconds per step of a batch.
 
-    From outside, the forward pass and the whole step cannot be distinguished: both names carry the whole.
+    The time of the forward pass alone cannot be measured from outside, so both names have the time of the whole
+    step.
     """
     tokens = sum(count for _, count, _ in batches)
     seconds = sum(spent for _, _, spent in batches)

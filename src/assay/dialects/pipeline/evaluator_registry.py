@@ -13,7 +13,7 @@ Evaluator = Callable[..., Any]
 
 @dataclass
 class EvaluatorConfig:
-    """What was registered under a name."""
+    """The registration of an evaluator."""
 
     name: str
     evaluator: Evaluator
@@ -41,9 +41,10 @@ class EvaluatorRegistry:
 
     @classmethod
     def get(cls, name: str) -> EvaluatorConfig | None:
-        """Return what was registered under a name, or None.
+        """Return the registration of a name, or None.
 
-        `NAME@upstream` is upstream's form of a shipped one; under upstream's rules, so is the plain name.
+        `NAME@upstream` is upstream's form of a shipped evaluator. Under upstream's rules, the plain name has the
+        same meaning.
         """
         config = cls._registry.get(name) or AS_UPSTREAM.get(name)
         if (
@@ -125,4 +126,4 @@ AS_UPSTREAM = {
         ),
     )
 }
-"""Upstream's form of shipped evaluators, found by name and not listed."""
+"""Upstream's form of shipped evaluators. They can be used by name but are not listed."""

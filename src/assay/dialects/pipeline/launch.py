@@ -37,7 +37,7 @@ class Evaluation:
     seed: int = 42
     output_dir: str = "./eval_results"
     settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further keywords for the evaluator."""
+    """Further keyword arguments of the evaluator."""
     register: tuple[str, ...] = ()
     base: RunOptions = field(default_factory=RunOptions)
     """All other options of the run."""
@@ -89,7 +89,7 @@ class Evaluation:
 def model_name(name: str) -> str:
     """Return assay's name of a model: `hf/…` for a folder of weights, `gguf/…` for a `.gguf` file.
 
-    Other names stay.
+    Other names stay unchanged.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -156,7 +156,7 @@ def document(
 def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
     """Return the result of a run, with additions to upstream's: model, seed, run folder, failed rows.
 
-    Under upstream's rules, only upstream's members.
+    Under upstream's rules it has only upstream's members.
     """
     if not result.results:
         raise ModelError(
@@ -211,7 +211,7 @@ def failed_rows(result: RunResult) -> list[dict[str, Any]]:
 
 
 def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
-    """Write a result file; a file of the same second is not overwritten."""
+    """Write a result file. A file written in the same second is not overwritten."""
     plain = json.loads(json.dumps(document, default=str))
     home = Path(folder)
     stem = f"{file_name(name, 80)}_{document['timestamp']}"

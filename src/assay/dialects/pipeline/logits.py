@@ -1,8 +1,9 @@
-"""Likelihoods for evaluators that compute them themselves: of a model's given texts, or of a user's own engine.
+"""Likelihoods for evaluators that compute them from logits, for a model of assay or a user's own engine.
 
-No model of assay returns scores of its whole vocabulary. But only the probability of each following token is needed. A
-row of logits therefore has the exact log-probability of the following token, and the rest of the probability elsewhere:
-spread thin if the token is the model's first choice, on the end of the text if it is not. Rows are computed on access.
+No model of assay returns logits of its whole vocabulary. But evaluators need only the probability of each following
+token. A row of logits therefore has the exact log-probability of the following token, and the rest of the
+probability elsewhere: spread over all tokens if the following token is the model's first choice, or else on the end
+of the text. Rows are computed on access.
 """
 
 import math
@@ -88,7 +89,7 @@ class WeighedModel:
 
 
 class Logits(Sequence[Any]):
-    """Rows of logits, one after each given token; the row after the last one is unknown."""
+    """Rows of logits, one after each given token. The row after the last token is unknown."""
 
     def __init__(self, engine: "Engine", tokens: Sequence[int]) -> None:
         self._engine = engine
@@ -118,19 +119,23 @@ class Logits(Sequence[Any]):
         return (self[index] for index in range(len(self)))
 
     def _row(self, place: int) -> Any:
-        following = int(self._tokens[place + 1])
+        tokens = self._tokens
+        following = int(tokens[place + 1])
         tokenizer = self._engine.tokenizer
-        ends = (0, tokenizer.end)
+        padding = (0, tokenizer.end)
         start = 0
-        while start < len(self._tokens) and self._tokens[start] in ends:
+        while start < len(tokens) and tokens[start] in padding:
             start += 1
-        if start == len(self._tokens):
+        if start == len(tokens):
             start = place + 1
-        context = tokenizer.decode(self._tokens[start : place + 1])
-        # A token that only begins a character produces no text yet: the token that ends it carries all of it.
-        piece = tokenizer.decode(self._tokens[start : place + 2])[len(context) :]
+
+        context = tokenizer.decode(tokens[start : place + 1])
+        continued = tokenizer.decode(tokens[start : place + 2])
+        piece = continued[len(context) :]
         if not piece:
-            return self._as_torch(_spread(Likelihood(0.0, True), following))
+            # A token that only begins a character produces no text yet: the token that ends it carries all of it.
+            certain = Likelihood(0.0, True)
+            return self._as_torch(_spread(certain, following))
         [weighed] = self._engine.weigh([context], [piece], [context])
         if weighed is None:
             raise ModalityMismatch("forward_batch: the model gave no answer")
@@ -143,7 +148,7 @@ class Logits(Sequence[Any]):
 
 
 def _spread(weighed: Likelihood, token: int) -> Any:
-    """Return logits whose softmax gives the token its probability, and which peak there only if it is greedy."""
+    """Return logits whose softmax gives the token its probability, with their maximum there only if it is greedy."""
     import numpy
 
     share = math.exp(weighed.logprob)

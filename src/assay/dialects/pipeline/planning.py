@@ -20,13 +20,13 @@ from .evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
-"""For a dataset that comes without one: it claims nothing about answers it cannot judge."""
+"""The evaluator for a dataset without its own: it only generates, and judges no answer."""
 NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelihood"}))
 UPSTREAM = "@upstream"
 TELLING_NAMES = ("dataset_registry", "evaluator_registry")
 """Module names that only files of this dialect mention."""
 SHIPPED = (builtin.perplexity, prompts.evaluate)
-"""assay's evaluators that upstream counts differently."""
+"""Evaluators of assay that upstream counts differently."""
 
 HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
@@ -95,7 +95,7 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
 def discover(folder: Path) -> list[Path]:
     """Return the `register_*.py` files of a folder that are written for this dialect.
 
-    A file that is not valid Python counts if its text names a module of the dialect; loading it reports the error.
+    A file that is not valid Python counts if its text names a module of the dialect. Loading it reports the error.
     """
     files = []
     for file in sorted(folder.glob("register_*.py")):
@@ -180,7 +180,7 @@ def make_task(
 
 
 def _protocol(is_upstream: bool, in_own_words: bool) -> str:
-    """Return the protocol under upstream's rules, which notes a sentence of assay's own if there is no checkout."""
+    """Return the protocol under upstream's rules; it notes a sentence written for assay if there is no checkout."""
     if not is_upstream:
         return ""
     return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM
@@ -188,17 +188,24 @@ def _protocol(is_upstream: bool, in_own_words: bool) -> str:
 
 def source_files(reference: Reference) -> tuple[str, ...]:
     """Return the files that registered a dataset and an evaluator, so that a run can be repeated from `run.json`."""
-    dataset, evaluator = (
-        _dataset(reference.dataset or ""),
-        _evaluator(reference.evaluator or ""),
-    )
+    dataset = _dataset(reference.dataset or "")
+    evaluator = _evaluator(reference.evaluator or "")
     files: dict[str, None] = {}
     for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
-        scope: Mapping[str, Any] = getattr(function, "__globals__", {})
-        name, file = str(scope.get("__name__", "")), scope.get("__file__")
-        if file is not None and name != "__main__" and not name.startswith("assay."):
-            files[str(file)] = None
+        file = _source_file(function)
+        if file is not None:
+            files[file] = None
     return tuple(files)
+
+
+def _source_file(function: Any) -> str | None:
+    """Return the file of a user's function, or None for the main program and assay's own functions."""
+    scope: Mapping[str, Any] = getattr(function, "__globals__", {})
+    module = str(scope.get("__name__", ""))
+    if module == "__main__" or module.startswith("assay."):
+        return None
+    file = scope.get("__file__")
+    return None if file is None else str(file)
 
 
 def _dataset(name: str) -> DatasetConfig:

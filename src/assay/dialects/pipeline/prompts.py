@@ -24,7 +24,7 @@ class Shipped:
 
 
 def _cell(row: Row, *names: str, otherwise: Any = "") -> Any:
-    """Return the first of these columns that the row has."""
+    """Return the value of the first of these columns that the row has."""
     for name in names:
         if row.get(name, row) is not row:
             return row[name]
@@ -50,7 +50,7 @@ def completion(row: Row) -> str:
 
 
 def step_by_step(row: Row) -> str:
-    """Return a question to think aloud about."""
+    """Return a question with the request to think step by step."""
     return f"{_cell(row, 'question')}\nLet's think step by step:\n"
 
 
@@ -60,7 +60,7 @@ def problem(row: Row) -> str:
 
 
 def options_of(row: Row) -> list[str]:
-    """Return the non-empty options; a text is split at its commas."""
+    """Return the non-empty options. A text is split at its commas."""
     cell: Any = _cell(row, "options", "choices", otherwise=())
     if isinstance(cell, str):
         cell = cell.split(",")
@@ -75,9 +75,9 @@ def options_of(row: Row) -> list[str]:
 
 
 def lettered(row: Row) -> str:
-    """Return the options with their letters, one a line.
+    """Return the options with their letters, one per line.
 
-    Under upstream's rules, those beyond the tenth are left out.
+    Under upstream's rules, options after the tenth are left out.
     """
     options = options_of(row)
     if len(options) > len(LETTERS) and not is_upstream("pipeline"):
@@ -95,7 +95,7 @@ def multiple_choice(row: Row) -> str:
 
 
 def reasoned_choice(row: Row) -> str:
-    """Return a question with its options, to think aloud about before giving the letter."""
+    """Return a question with its options and the request to think before giving the letter."""
     ask = "Think step by step, then end with the letter of the right option:"
     return f"Question: {_cell(row, 'question')}\n\n{lettered(row)}\n\n{ask}"
 
@@ -103,14 +103,14 @@ def reasoned_choice(row: Row) -> str:
 SHIPPED = (
     Shipped("lambada", lambada, 64, 1, "LAMBADA: the last word of a passage"),
     Shipped("qa", question_answer, 128, 100, "questions with an answer"),
-    Shipped("completion", completion, 128, 100, "texts to go on from"),
+    Shipped("completion", completion, 128, 100, "texts to continue"),
     Shipped("cot", step_by_step, 64, 256, "questions to think aloud about"),
     Shipped("math", problem, 64, 256, "problems to solve"),
     Shipped("mmlu_pro", multiple_choice, 64, 10, "MMLU-Pro: up to ten options"),
     Shipped("mmlu_pro_cot", reasoned_choice, 32, 200, "MMLU-Pro, thinking aloud"),
 )
 OWN_WORDS = frozenset({"mmlu_pro_cot"})
-"""Datasets whose prompt contains a sentence of assay's if there is no checkout."""
+"""Datasets whose prompt contains a sentence written for assay if there is no checkout."""
 
 
 def evaluate(
@@ -142,7 +142,7 @@ def evaluate_as_upstream(
     inferoutput: str | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Return the same with the first letter A to J anywhere in the answer, which has one token by default."""
+    """Return the same by upstream's rule: the first letter A to J anywhere in the answer; one token by default."""
     lines = [
         _line_as_upstream(answer, item)
         for answer, item in answers(engine, data, batch_size, max_length, noise)
@@ -178,7 +178,7 @@ def right_letter(reference: Any) -> str:
 
 
 def right_letter_as_upstream(reference: Any) -> str:
-    """Return the same without checking the index; a reference that is neither index nor text is its own text."""
+    """Return the same without checking the index. A reference that is neither index nor text is converted to text."""
     if isinstance(reference, int):
         return LETTERS[reference]
     text = str(reference).upper()

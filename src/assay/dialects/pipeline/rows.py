@@ -31,11 +31,11 @@ class Unusable:
     """A row whose prompt could not be built."""
 
     number: int
-    """Counted from 1."""
+    """The number of the row, counted from 1."""
     error: str
     traceback: str = ""
     raw: Any = None
-    """The row, as the loader gave it."""
+    """The row as the loader returned it."""
 
 
 def read_rows(
@@ -44,7 +44,7 @@ def read_rows(
     path: str,
     limit: int | None = None,
 ) -> Iterator[Usable | Unusable]:
-    """Yield the rows in order; a row that the template cannot handle affects no other."""
+    """Yield the rows in order. A row that the template cannot handle does not affect the others."""
     reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(_loaded(loader, path), 1):
@@ -58,7 +58,7 @@ def read_rows(
 
 
 def _user_frames(error: Exception) -> str:
-    """Return the traceback from the user's own function on."""
+    """Return the traceback, starting at the user's own function."""
     trace = error.__traceback__
     while (
         trace is not None
@@ -188,7 +188,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _single_object(file: Path) -> Mapping[str, Any] | None:
-    """Return the object that a JSON file consists of, or None for any other file."""
+    """Return the object that makes up a JSON file; None for any other file."""
     if file.suffix != ".json" or not file.is_file():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The engine that scripts build, as in `batch_engine`, over a model asked directly."""
+"""The engine that scripts create, as in `batch_engine`, for a model that is asked directly."""
 
 import asyncio
 from collections import Counter
@@ -73,7 +73,7 @@ class Direct:
 
 
 class RWKVInferenceEngine(Engine):
-    """Any model of assay behind the engine's methods; it loads on first use."""
+    """Any model of assay with the engine's methods. It loads on first use."""
 
     def __init__(
         self,

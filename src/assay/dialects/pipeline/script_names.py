@@ -21,7 +21,7 @@ _OURS = RWKVInferenceEngine
 
 
 class EvaluationPipeline:
-    """Evaluates one model; results are in `output_dir`."""
+    """Evaluates one model; the results are in `output_dir`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class EvaluationPipeline:
         save_results: bool = True,
         **eval_kwargs: Any,
     ) -> dict[str, Any]:
-        """Return the result as a dictionary, also written to `output_dir`; repeating the call asks nothing twice."""
+        """Return the result as a dictionary, and write it to `output_dir`; a repeated call asks nothing again."""
         _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
             self.model_path,
@@ -134,7 +134,7 @@ class EvaluationPipeline:
 
 
 class UnknownRegistered(UnknownName, ValueError):
-    """An unregistered name, reported with the nearest one; also a `ValueError`, which scripts expect."""
+    """Raised for an unregistered name, with the nearest one; also a `ValueError`, which scripts expect."""
 
 
 def _check(dataset: str, path: str, evaluator: str) -> None:

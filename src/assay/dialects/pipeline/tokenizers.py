@@ -1,8 +1,7 @@
 """Token ids for evaluators that need them: the model's own if it has any, else private ones.
 
-A private id stands for a piece of text: a word with the blanks before it, or a token as the model
-reported it. Decoding
-returns exactly the text. 0 is the end of the text and pads short rows.
+A private id stands for a piece of text: a word with the blanks before it, or a token as the model reported it.
+Decoding returns exactly the text. 0 is the end of the text and pads short rows.
 """
 
 import inspect
@@ -40,11 +39,11 @@ class PrivateTokenizer:
         return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
-        """Return one id for each word, with the blanks before it."""
+        """Return one id for each word with the blanks before it."""
         return [self._id(piece) for piece in _PIECES.findall(text)]
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
-        """Return the text of the ids; the end of the text gives nothing."""
+        """Return the text of the ids. The end of the text has no characters."""
         pieces = self._pieces
         return "".join([pieces[token] for token in _plain(tokens) if token])
 
@@ -54,9 +53,11 @@ class PrivateTokenizer:
         pieces = [token.text for token in candidate.tokens]
         if not pieces or "".join(pieces) != text:
             pieces = _PIECES.findall(text)
+
         if len(pieces) > most:
-            last = "".join(pieces[most - 1 :])
-            pieces = [*pieces[: most - 1], last]
+            first = pieces[: most - 1]
+            remaining = pieces[most - 1 :]
+            pieces = [*first, "".join(remaining)]
         return [self._id(piece) for piece in pieces]
 
     def _id(self, piece: str) -> int:
@@ -79,7 +80,7 @@ class ModelTokenizer:
 
     @cached_property
     def end(self) -> int:
-        """The id that ends a text, and pads short rows."""
+        """The id that ends a text and pads short rows."""
         end = getattr(self._own, "eos_token_id", None)
         return END_OF_TEXT if end is None else int(end)
 
@@ -114,7 +115,7 @@ class ModelTokenizer:
 
 
 def _taken(method: Any, **options: Any) -> dict[str, Any]:
-    """Return those of the options for which a tokenizer's method has parameters."""
+    """Return the options for which a tokenizer's method has parameters."""
     names = _parameters(getattr(method, "__func__", method))
     return {name: value for name, value in options.items() if name in names}
 

@@ -1,4 +1,4 @@
-"""TELEVAL: speech language models measured by a registry of YAML files and classes under `src/`."""
+"""TELEVAL: speech language models measured with a registry of YAML files and classes below `src/`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """Return the infer_tasks of a registry that the run names, or all if it names none."""
+    """Return the infer_tasks of a registry that the run names; all of them if it names none."""
     if "#" in reference:
         from .stages import tasks_of
 
@@ -21,7 +21,7 @@ def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
 
 
 def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
-    """Return the same tasks with TELEVAL's own pairs of reversed speakers and integer judge scores."""
+    """Return the same tasks with TELEVAL's own handling of reversed speakers, and with integer judge scores."""
     return _tasks(reference, run, is_upstream=True)
 
 

@@ -1,4 +1,4 @@
-"""Evaluators that compare texts, the base class of all evaluators, and how they read answers."""
+"""Evaluators that compare texts, the base class of all evaluators, and the readers of answers."""
 
 import importlib
 import json
@@ -29,7 +29,7 @@ TAKEN_FOR_CHINESE = (
     (0x2CEC, 0x2EBE),
     (0xF900, 0xFAFF),
 )
-"""Code points that are single tokens: Chinese characters and many signs, also `’` and `—`, but none above U+FFFF."""
+"""Code points that are separate tokens: Chinese characters and many signs, also `’` and `—`, but none above U+FFFF."""
 
 
 class SimpleTokenizer:
@@ -42,7 +42,7 @@ class SimpleTokenizer:
 
     @staticmethod
     def is_chinese_char(char: str) -> bool:
-        """Return True if a character is a token by itself."""
+        """Return True if a character is a separate token."""
         code = ord(char)
         return any(first <= code <= last for first, last in TAKEN_FOR_CHINESE)
 
@@ -55,7 +55,7 @@ class SimpleTokenizer:
     def tokenize(
         cls, text: str, uncased: bool = False, keep_punc: bool = False
     ) -> list[str]:
-        """Return the tokens of a text; punctuation is dropped, or each mark is a token."""
+        """Return the tokens of a text. Punctuation is dropped, or each mark becomes a token."""
         tokens: list[str] = []
         for piece in _pieces(cls.unicode_normalize(text)):
             word = ""
@@ -73,7 +73,7 @@ class SimpleTokenizer:
     def has_answer(
         cls, refs: Any, pred: str, uncased: bool = True, keep_punc: bool = False
     ) -> bool:
-        """Return True if one of the references occurs: any of a list, all of a tuple."""
+        """Return True if the answer contains one of the references: any of a list, all of a tuple."""
         tokens = cls.tokenize(pred, uncased, keep_punc)
 
         def holds(wanted: Any) -> bool:
@@ -103,7 +103,7 @@ class SimpleTokenizer:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield runs of letters, digits and marks, and every other visible character by itself."""
+    """Yield runs of letters, digits and marks, and every other visible character separately."""
     run = ""
     for char in text:
         group = unicodedata.category(char)[0]
@@ -133,7 +133,7 @@ _WRONG = r"(?:错误(?:的|说法|选项|叙述|描述|陈述)?|不正确(?:的)
 
 
 class OptionExtractor:
-    """Reads the letter A to D that a Chinese answer chooses; a question may ask for the wrong statement."""
+    """Reads the letter A to D that a Chinese answer chooses. A question may ask for the wrong statement."""
 
     ASKS_FOR_WRONG = re.compile(
         rf"{_WRONG}|(?:不是|不属于|不应被选为|不算是|不应该是){_GAP}(?:正确|合理|符合|应选)"
@@ -157,7 +157,7 @@ class OptionExtractor:
 
     @classmethod
     def extract(cls, pred: str, question: str, cushion: bool = False) -> str | None:
-        """Return the letter; with `cushion`, also the only letter that occurs at all."""
+        """Return the letter; with `cushion`, also a letter that is the only one in the text."""
         for pattern in (
             cls.WRONG_CLAIMS if cls.ASKS_FOR_WRONG.search(question) else cls.CLAIMS
         ):
@@ -174,7 +174,7 @@ class OptionExtractor:
     def has_answer(
         cls, ref: str, pred: str, question: str, cushion: bool = False
     ) -> dict[str, int]:
-        """Return whether a letter could be read, and whether it is the right one."""
+        """Return whether a letter could be read, and whether it is right."""
         letter = cls.extract(pred, question, cushion=cushion)
         if letter is None:
             return {"cover": 0, "correct": 0}
@@ -185,7 +185,9 @@ class LLMExtractor:
     """Reads score and explanation from a judge's reply."""
 
     EXPLANATION = re.compile(
-        r'["\s]*Explanation["\s]*:\s*"([\s\S]*?)"(?=\s*("Score":|,|\}|\n))'
+        r'["\s]*Explanation["\s]*:\s*'
+        r'"([\s\S]*?)"'
+        r'(?=\s*("Score":|,|\}|\n))'  # the end of the text, which may contain quotation marks
     )
     SCORE = re.compile(r'["\s]*score["\s]*:\s*"?([0-9]+(?:\.[0-9]+)?)"?', re.IGNORECASE)
 
@@ -269,7 +271,7 @@ class TextProcessor:
         remove_punct: bool = True,
         remove_space: bool = True,
     ) -> str:
-        """Apply all steps in the order that matters."""
+        """Apply all steps in the required order."""
         text = self.convert_cn(text) if simplified_zh else text
         text = self.normalize_text(text) if do_normalize else text
         return self.clean_text(
@@ -303,7 +305,7 @@ class Evaluator:
     def evaluate(
         self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
     ) -> Any:
-        """Judge predictions; written by the user for lists or, with `@parallel_batch`, for one prediction."""
+        """Judge predictions. Users write it for lists or, with `@parallel_batch`, for one prediction."""
         raise NotImplementedError(f"{type(self).__name__} has no evaluate")
 
 
@@ -342,19 +344,19 @@ class BuiltInEvaluator(Evaluator):
     def result_of(
         line: Mapping[str, Any], score: Any, details: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return what TELEVAL's `evaluate` would return for a score of assay's scorer."""
+        """Return the result of TELEVAL's `evaluate` for a score of assay's scorer."""
         return {"key": line["key"], "score": score}
 
 
 def set_workers(evaluator: Any, max_workers: int | None) -> None:
-    """Set the attribute only if it is given, so that the default of `@parallel_batch` applies otherwise."""
+    """Set the attribute only if a number is given; otherwise the default of `@parallel_batch` applies."""
     if max_workers is not None:
         evaluator.max_workers = max_workers
 
 
 @dataclass(frozen=True)
 class WithPunctuation:
-    """Like exists-match, but punctuation marks are tokens that must match too."""
+    """Like exists-match, but punctuation marks are tokens and must match, too."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = ExistsMatch()(sample, output)
@@ -403,7 +405,7 @@ class ExistMatch(BuiltInEvaluator):
     def evaluate(
         self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
     ) -> dict[str, Any]:
-        """Return the verdict; TELEVAL's own rule refuses references that are not a list."""
+        """Return the verdict. TELEVAL's own rule refuses references that are not a list."""
         if not is_upstream("televal"):
             return self.judged(pred, ref, pred_info)
         if isinstance(ref, str) and era_here() != SEED:
@@ -424,7 +426,7 @@ class ExistMatch(BuiltInEvaluator):
 
 
 class SingleOptionMatch(BuiltInEvaluator):
-    """`cover`: an option could be read from the answer; `correct`: it is the right one."""
+    """`cover`: an option could be read from the answer; `correct`: the option is right."""
 
     def __init__(self, max_workers: int | None = None, cushion: bool = False) -> None:
         self.cushion = cushion
@@ -435,7 +437,7 @@ class SingleOptionMatch(BuiltInEvaluator):
     def evaluate(
         self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any
     ) -> dict[str, Any]:
-        """Return the verdict; TELEVAL's own rule needs the question's text, and one letter as reference."""
+        """Return the verdict. TELEVAL's own rule needs the text of the question, and one letter as reference."""
         if not is_upstream("televal"):
             return self.judged(pred, ref, pred_info)
         if isinstance(ref, list):

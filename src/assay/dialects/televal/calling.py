@@ -21,21 +21,21 @@ FLAGS: Mapping[str, bool] = {
 
 @dataclass
 class Dialogue:
-    """The state of a dialogue as TELEVAL keeps it: parallel lists, and a cache that is replaced each round."""
+    """The state of a dialogue in TELEVAL's form: parallel lists, and a cache that is replaced each round."""
 
     script: Script
     own_history: bool = True
     era: Era = "newest"
     audio: Sequence[str | None] = ()
-    """The clips that the model hears in each round, if they differ from the script's."""
+    """The clips for the model in each round, if they differ from those of the script."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     cache: dict[str, Any] = field(default_factory=dict)
     inferred: Any = None
-    """The answers of all rounds, if the user's own `inference` gave them at once."""
+    """The answers of all rounds, if the user's own `inference` returned them together."""
 
     @property
     def round(self) -> int:
-        """Counted from 0."""
+        """The number of the round, counted from 0."""
         return len(self.answers)
 
     def heard(self, place: int) -> str | None:
@@ -79,7 +79,7 @@ class Dialogue:
         return words
 
     def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
-        """Ask for the answer of this round, and keep it for the next."""
+        """Ask for the answer of this round, and keep it for the next one."""
         heard, earlier, replies = self.arguments()
         answer = checked(
             model.generate_multiturn(
@@ -95,7 +95,7 @@ class Dialogue:
 
 
 def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
-    """Return a model's answer if it is a dictionary with `pred`, else raise a `TypeError` that names the model."""
+    """Return a model's answer if it is a dictionary with `pred`; otherwise raise a `TypeError` that names the model."""
     name = f"{type(model).__name__}.{method}"
     if not isinstance(answer, Mapping):
         raise TypeError(
@@ -111,21 +111,27 @@ def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
 def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
     """Implement `Model.inference` for one rendered template: return the answer, or the records of all rounds."""
     flags = {**FLAGS, **options}
-    spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
+    is_reversed = bool(flags["reverse_spkr"])
+    spoken = read_structure(structure, reverse=is_reversed)
     if isinstance(spoken, Question):
         heard = fitted(model, spoken.audio)
         words = {**spoken.keywords(), "audio": heard, **options}
         answer = model.generate_once(**words)
         return checked(answer, model, "generate_once")
+
     era = era_here()
+    own_history = bool(flags["use_model_history"])
     clips = [fitted(model, user.audio) for user in spoken.users]
-    dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, clips)
+    dialogue = Dialogue(spoken, own_history, era, clips)
     path = options.get("pred_audio")
     for number in range(1, len(spoken.users) + 1):
         pred_audio = round_path(str(path), number) if path else None
         dialogue.ask(model, pred_audio)
+
     records = round_records(spoken, dialogue.answers, era)
-    return records[-1:] if flags["save_latest_only"] else records
+    if flags["save_latest_only"]:
+        return records[-1:]
+    return records
 
 
 def fitted(model: Any, path: str | None) -> str | None:
@@ -152,7 +158,7 @@ def heard_file(path: str) -> tuple[Audio, Facts]:
 
 
 def round_path(path: str, number: int) -> str:
-    """Return the audio path of one round, beside that of the whole dialogue."""
+    """Return the audio path of one round, next to that of the whole dialogue."""
     base, suffix = os.path.splitext(path)
     return f"{base}_round{number}{suffix}"
 
@@ -199,7 +205,7 @@ def round_records(
 
 
 def taken_apart(model: Any, structure: Any) -> dict[str, Any]:
-    """Return a question or a dialogue as one dictionary; only the newest era has `meta_info`."""
+    """Return the fields of a question or a dialogue as one dictionary. Only the newest revision has `meta_info`."""
     if isinstance(structure, dict) and "dialogue" in structure:
         return _dialogue(model, structure)
     if not isinstance(structure, list):
@@ -253,7 +259,7 @@ def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, A
 
 
 def _check_audio(model: Any, path: str) -> None:
-    """Raise for a file that cannot be read, and for one with other channels or another rate than the model's."""
+    """Raise for a file that cannot be read, or whose channels or rate differ from the model's."""
     _, facts = heard_file(path)
     if not is_upstream("televal"):
         return  # converted when the model is called
@@ -279,7 +285,8 @@ def _rounds(
     model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], era: Era
 ) -> list[dict[str, Any]]:
     """Ask a model for all rounds of a dialogue, and return their records."""
-    clips, queries = apart["audio"], apart["query"]
+    clips = apart["audio"]
+    queries = apart["query"]
     is_reversed = options.get("reverse_spkr", False)
     first, second = (1, 0) if is_reversed else (0, 1)
     own_history = options.get("use_model_history", era != SEED)
@@ -297,19 +304,23 @@ def _rounds(
     for n in range(rounds):
         if options.get("pred_audio"):
             words["pred_audio"] = round_path(options["pred_audio"], n + 1)
-        words |= {"user_query_history": texts[:n], "user_query": texts[n]}
+        words["user_query_history"] = texts[:n]
+        words["user_query"] = texts[n]
         if era != SEED:
             words["assistant_his_audio"] = spoken
         answer = model.generate_multiturn(audio[n], heard, history, **words)
         pred = answer["pred"]
         pred_audio = answer.get("pred_audio")
         answers.append({"pred": pred, "pred_audio": pred_audio})
+
         heard.append(audio[n])
-        reply = answer.get("his")
-        if reply is None:
-            reply = pred
-        history.append(reply if own_history else replies[n])
-        spoken.append(pred_audio if own_history else other_audio[n])
+        if own_history:
+            reply = answer.get("his")
+            history.append(pred if reply is None else reply)
+            spoken.append(pred_audio)
+        else:
+            history.append(replies[n])
+            spoken.append(other_audio[n])
         if era == SEED:
             words["assistant_his_audio"] = spoken[-1]
         if "cache" in answer:
@@ -324,7 +335,7 @@ def _rounds(
 
 
 def _turns(texts: Any, metas: Any, count: int) -> tuple[Turn, ...]:
-    """Return the first `count` turns, each a text with its further fields."""
+    """Return the first `count` turns, each with its text and its further fields."""
     turns = []
     for text, meta in zip(texts, metas, strict=False):
         turns.append(Turn(None, text, meta))

@@ -1,4 +1,4 @@
-"""Recognise a TELEVAL registry or user file; standard library only, no file is run."""
+"""Recognise a TELEVAL registry or user file, with the standard library only. No file is run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,12 +31,12 @@ NAMES: dict[str, str] = {
     "src.task": f"{_HERE}.facade.task",
     "src.utils": f"{_HERE}.facade.utils",
 }
-"""Modules of TELEVAL that assay replaces: its own module, or `module: names` for a part of one.
+"""Modules of TELEVAL that assay replaces, with assay's own module, or `module: names` for a part of one.
 
 Every other `src.…` is the user's own.
 """
 NEAR = 3
-"""How many folders above a script are searched for its tree."""
+"""Number of folders above a script in which its tree is searched."""
 KINDS = (
     "infer_task",
     "eval_task",
@@ -68,9 +68,9 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def home_of(script: Path) -> Path:
-    """Return the folder from which a script's `src.…` is read.
+    """Return the folder from which the `src.…` modules of a script are read.
 
-    For a script in `tools/`, the one with registry or `src/`.
+    For a script in `tools/`, this is the folder with the registry or `src/`.
     """
     around = [script.parent, *script.parent.parents][:NEAR]
     return next(
@@ -85,7 +85,7 @@ def kinds_in(folder: Path) -> list[str]:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Iterate over the YAML files of one kind, by name."""
+    """Return an iterator over the YAML files in a folder, by name."""
     return (
         iter(sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml")))
         if folder.is_dir()

@@ -1,6 +1,6 @@
-"""Find the class for the dotted path of an entry: a built-in one, or the user's beside the registry.
+"""Find the class for the dotted path of an entry: a built-in class, or a user's class next to the registry.
 
-A path is checked without running user code, for the whole tree, before a run starts.
+Before a run starts, the paths of the whole tree are checked without running user code.
 """
 
 import ast
@@ -12,6 +12,7 @@ from typing import Any
 from ...code.sources import parsed
 from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
+from ...core.errors import users_line
 from ...registry import check_options
 from ..guest import Guest, module_exists, replacement, stands_for
 from ..protocol import is_upstream
@@ -68,8 +69,9 @@ class Classes:
                 return thing(**expand(entry.args))
         except AssayError:
             raise
-        except Exception as error:
-            message = f"{entry.kind} {entry.name!r} could not be built: {describe_failure(error)}"
+        except (Exception, SystemExit) as error:
+            fault = describe_failure(error) + users_line(error)
+            message = f"{entry.kind} {entry.name!r} could not be built: {fault}"
             raise UsageError(message, where=entry.at("class")) from error
 
     def file_of(self, entry: Entry) -> Path | None:
@@ -79,7 +81,7 @@ class Classes:
 
     @staticmethod
     def check_args(entry: Entry, thing: Any) -> None:
-        """Raise for an unknown argument and for a missing one, at the line that is wrong."""
+        """Raise for an unknown or missing argument, with the line at fault."""
         if not inspect.isclass(thing):
             return
         try:
@@ -156,8 +158,8 @@ class Classes:
     def _defining_file(self, path: str) -> Path | None:
         """Return the file of a class that is named by its package only, as in TELEVAL's document: `src.models.MyModel`.
 
-        The package's own `__init__.py` comes first, then the module of that name, then the only
-        module that defines it.
+        The package's own `__init__.py` comes first, then the module of that name, then the only module that defines
+        it.
         """
         package, _, attribute = path.rpartition(".")
         folder = self._folder(package)
@@ -197,7 +199,7 @@ class Classes:
 def names_in(file: Path) -> frozenset[str]:
     """Return the names that a Python file defines or imports at its top level, without running it.
 
-    `*` if unknown.
+    Return `*` if they are unknown.
     """
     names: set[str] = set()
     for node in _top(file):

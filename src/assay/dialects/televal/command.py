@@ -1,8 +1,7 @@
 """`assay televal`: TELEVAL's own command line, run by assay's runner.
 
-`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`; `--mode eval` judges
-such a file, of any
-origin, and writes `result/` and `summary/` under the same name followed by the eval_task.
+`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`. `--mode eval` judges such a file,
+whoever wrote it, and writes `result/` and `summary/` under the same name followed by the eval_task.
 """
 
 import argparse
@@ -46,7 +45,7 @@ class Asked:
     save_dir: str = "."
     era: Era | None = None
     upstream: bool = False
-    """Whether to use TELEVAL's own rules and files where they differ from assay's."""
+    """True to use TELEVAL's own rules and files where they differ from assay's."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +94,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def truth(text: str) -> bool:
-    """Parse `True` or `False` in any usual spelling; refuse anything else."""
+    """Parse `True` or `False` in any usual spelling. Refuse anything else."""
     if text.lower() in TRUE | FALSE:
         return text.lower() in TRUE
     raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
@@ -212,7 +211,7 @@ def _evaluate(
 
 
 def _name_in(result: RunResult, model: str) -> str:
-    """Return the run's name for its only model; one given by its file is named after its class."""
+    """Return the run's name for its only model. A model given by its file is named after its class."""
     names = {row.model for row in result.results}
     return model if model in names or len(names) != 1 else names.pop()
 

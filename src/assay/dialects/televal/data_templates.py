@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jinja2
@@ -52,11 +52,11 @@ class DataTemplate:
             )
 
     def load(self, **row: Any) -> Any:
-        """Render the structure for one row; a column that the row lacks is a `ValueError` that lists its columns."""
+        """Render the structure for one row. For a missing column, raise a `ValueError` that lists the row's columns."""
         return self.render(row)
 
     def render(self, row: Row) -> Any:
-        """Do the same as `load` for a row that is a mapping already."""
+        """Do the same as `load` for a row that is already a mapping."""
         try:
             return self._render(row)
         except jinja2.UndefinedError as error:
@@ -70,12 +70,22 @@ def _compile(piece: Any, leaf: Callable[[str, str], Render], place: str = "") ->
     if isinstance(piece, str):
         return leaf(piece, place)
     if isinstance(piece, Mapping):
-        parts = {key: _compile(value, leaf, str(key)) for key, value in piece.items()}
-        return lambda row: {key: render(row) for key, render in parts.items()}
+        parts = {}
+        for key, value in piece.items():
+            parts[key] = _compile(value, leaf, str(key))
+        return partial(_render_mapping, parts)
     if isinstance(piece, list):
         items = [_compile(item, leaf) for item in piece]
-        return lambda row: [render(row) for render in items]
+        return partial(_render_list, items)
     return lambda row: piece
+
+
+def _render_mapping(parts: Mapping[Any, Render], row: Row) -> dict[Any, Any]:
+    return {key: render(row) for key, render in parts.items()}
+
+
+def _render_list(items: Iterable[Render], row: Row) -> list[Any]:
+    return [render(row) for render in items]
 
 
 def _leaf(text: str, place: str) -> Render:
@@ -83,7 +93,7 @@ def _leaf(text: str, place: str) -> Render:
 
 
 def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
-    """Compile a text as TELEVAL renders it: the result is parsed as JSON if possible, and `nan` stays."""
+    """Compile a text as TELEVAL renders it: the result is parsed as JSON if possible, and `nan` is kept."""
     environment = PlainSandbox(undefined=jinja2.StrictUndefined)
 
     def leaf(text: str, place: str) -> Render:
@@ -104,7 +114,7 @@ def _upstream_leaf(era: Era) -> Callable[[str, str], Render]:
 def _upstream_getvar(row: Row, era: Era) -> Callable[..., Any]:
     """Return upstream's `getvar` for optional columns.
 
-    In the newest era it takes no default and maps NaN to None.
+    In the newest revision it takes no default and maps NaN to None.
     """
     if era == SEED:
         return lambda name, default=None: row.get(name, default)
@@ -117,7 +127,7 @@ def _without_gap(value: Any) -> Any:
 
 
 def _text(text: str) -> Render:
-    """Compile a text; a single column is passed on unchanged: text as text, None as None."""
+    """Compile a text. A single column is passed on unchanged: text as text, None as None."""
     if "{" not in text:
         return lambda row: text
     alone = _ONE_VARIABLE.fullmatch(text.strip())
@@ -127,7 +137,7 @@ def _text(text: str) -> Render:
 
 
 def _rendering(text: str) -> Callable[[Row], str]:
-    """Compile a Jinja text over plain values: of the columns it names, or of all if it uses `getvar`."""
+    """Compile a Jinja text over plain values: of the columns that it names, or of all columns if it uses `getvar`."""
     template = _environment().from_string(text)
     names = meta.find_undeclared_variables(_environment().parse(text))
     if "getvar" in text:
@@ -136,7 +146,7 @@ def _rendering(text: str) -> Callable[[Row], str]:
 
 
 def _known(row: Row, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of the columns that a row has."""
+    """Return the values of the columns that a row has."""
     return {name: _without_gap(row[name]) for name in names if name in row}
 
 
@@ -168,7 +178,7 @@ def _structure(text: str) -> Render:
 
 
 def _whole(text: str) -> Render:
-    """Compile a template that is one text and must render to the JSON of a structure."""
+    """Compile a template that is one text and must render to a structure in JSON."""
     render = _rendering(text)
 
     def read(row: Row) -> Any:

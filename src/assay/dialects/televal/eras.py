@@ -1,7 +1,7 @@
-"""The two eras of TELEVAL: find out for which one a tree was written, without running any of its files.
+"""The two eras (revisions) of TELEVAL: find out for which one a tree was written, without running any of its files.
 
-They differ in the shape of a dialogue's history, in two names of judge tasks, and in small rules of loaders, templates
-and summaries, which follow the era of the tree if upstream's rule was chosen.
+They differ in the shape of a dialogue's history, in two names of judge tasks, and in small rules of loaders,
+templates and summaries. If upstream's rules were chosen, those of the tree's era apply.
 """
 
 import ast
@@ -31,12 +31,12 @@ NEWEST_WORDS = (
     "reverse: true",
     "batch_size:",
 )
-"""Words that occur in the YAML files of one era only; `batch_size` of an eval_task."""
+"""Texts that occur only in the YAML files of one era. `batch_size` is searched only in eval_tasks."""
 SUPPLIED: Mapping[str, frozenset[Era]] = {
     "src.evaluator.asr.ASR": frozenset({NEWEST}),
     "src.evaluator.asr_eval.ASR": frozenset({SEED}),
 }
-"""Classes that TELEVAL lacks in some eras; its own registry names the first one all the same."""
+"""Classes that some eras of TELEVAL lack, with the eras that lack them. Its registry still names the first one."""
 NEVER_THERE = "src.summarizer.summarizer.Avg"
 """A class that most tasks of TELEVAL's registry name and that no revision of TELEVAL defines."""
 AVG_NOTE = (
@@ -60,7 +60,7 @@ def using(era: Era) -> Iterator[None]:
 
 @contextmanager
 def supplied(cls: str) -> Iterator[None]:
-    """Let a registry build the class that TELEVAL names and lacks, with a note, under upstream's rule too."""
+    """Let a registry build a class that TELEVAL names but does not define, with a note, also under upstream's rules."""
     if cls != NEVER_THERE or not is_upstream("televal"):
         yield
         return
@@ -92,7 +92,7 @@ class Rule:
             _root.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
-        """Apply the rules around a single call; does nothing if assay's own rules are followed."""
+        """Apply the rules around a single call. Does nothing if assay's own rules apply."""
         return self.applied() if self.is_upstream else _NOTHING
 
 
@@ -102,7 +102,7 @@ PLAIN_RULE = Rule()
 
 
 def era_here() -> Era:
-    """Return the current era: the run's, else that of the tree around the script or the working folder."""
+    """Return the current era: that of the run, else that of the tree around the script or the working folder."""
     chosen = _era.get() or (SEED if is_documented("televal") else None)
     if chosen is not None:
         return chosen
@@ -113,14 +113,14 @@ def era_here() -> Era:
 
 
 def root_here() -> Path:
-    """Return the current tree's folder: the run's, else the one around the script or the working folder."""
+    """Return the current tree's folder: that of the run, else the one around the script or the working folder."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     script = os.path.dirname(os.path.abspath(main)) if main else ""
     return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
 
 
 def era_of(root: Path) -> Era:
-    """Return the era of a tree, from its own `src/dataset.py` if it has one, else from words in its YAML files.
+    """Return the era of a tree, from its own `src/dataset.py` if it has one, else from texts in its YAML files.
 
     `protocol="upstream@documented"` is the first era, which upstream's document describes.
     """

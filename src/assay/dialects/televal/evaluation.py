@@ -1,8 +1,7 @@
-"""A user's evaluators as scorers: each prediction line is judged as soon as it arrives, by a full pool of workers.
+"""A user's evaluators as scorers: each prediction line is judged as soon as it arrives, by a pool of workers.
 
-An evaluator written for one prediction (`@parallel_batch`) runs in its own pool of `max_workers`;
-one written for lists
-receives the batches of the prediction file. Built-in evaluators are assay's scorers, extended here to rounds.
+An evaluator written for one prediction (`@parallel_batch`) runs in its own pool of `max_workers`; one written for
+lists receives the batches of the prediction file. Built-in evaluators are assay's scorers, extended here to rounds.
 """
 
 import asyncio
@@ -32,16 +31,16 @@ class Evaluation:
 
     name: str
     kind: Any
-    """The evaluator's class; scores depend on its code."""
+    """The evaluator's class. Its code is part of the digest of scores."""
     args: Mapping[str, Any]
     build: Any = field(compare=False)
-    """Makes the evaluator, when the first answer is there."""
+    """Creates the evaluator when the first answer arrives."""
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
     batch_size: int = 1
-    """Lines that an evaluator of lists is given at once; 1 for one of single predictions."""
+    """Number of lines in a call of an evaluator of lists; 1 for an evaluator of single predictions."""
     batches_of: str = ""
-    """The digest of the file with the batches: a changed line affects its neighbours in the batch."""
+    """The digest of the file with the batches, because a changed line affects the other lines of its batch."""
     era: Era = "newest"
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     higher_is_better: bool = True
@@ -50,10 +49,10 @@ class Evaluation:
     lines: Callable[[], Sequence[Line]] | None = field(
         default=None, compare=False, repr=False
     )
-    """All predictions in the order of their file, if known: a list evaluator gets the file's batches."""
+    """All predictions in the order of their file, if known, so that an evaluator of lists gets the file's batches."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        """Return the verdicts on all lines of a sample as one score; its details hold the single verdicts."""
+        """Return the verdicts on all lines of a sample as one score. Its details have the single verdicts."""
         lines = prediction_lines(sample, output, self.loader, self.era)
         if len(lines) == 1:
             return await self._judge(lines[0], sample.id)
@@ -102,7 +101,7 @@ class BuiltIn(LikeInner):
     results: Callable[..., dict[str, Any]] | None = field(
         default=None, compare=False, repr=False
     )
-    """Builds what upstream's evaluator would return for a score, if its result lines are needed."""
+    """Builds the result of upstream's evaluator for a score, if its result lines are needed."""
     models: Mapping[str, Any] = field(
         default_factory=lambda: EMPTY, compare=False, repr=False
     )
@@ -114,7 +113,7 @@ class BuiltIn(LikeInner):
 
     @property
     def blocking(self) -> bool:
-        """As the scorer's."""
+        """True if the scorer is blocking."""
         return bool(getattr(self.scorer, "blocking", False))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -198,8 +197,7 @@ def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
 class Worker:
     """Calls one evaluator with the parallelism that it declares.
 
-    An evaluator written for lists gets the batches of the file, regardless of which line is needed
-    first, so that a score
+    An evaluator written for lists gets the batches of the file, whichever line is needed first, so that a score
     that depends on its batch is reproducible. If not all lines are known yet, it gets one line at a time.
     """
 
@@ -279,7 +277,7 @@ class Worker:
 
 
 def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
-    """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary the details."""
+    """Turn an evaluator's dictionary into a score: `score` is the value, the whole dictionary is the details."""
     if not isinstance(result, Mapping) or "score" not in result:
         has = (
             ", ".join(map(str, result))

@@ -36,7 +36,7 @@ class Folder:
         )
 
     def run(self, label: str) -> Path:
-        """Return assay's run folder of a stage."""
+        """Return assay's run folder for a stage."""
         return self.root / "run" / self._model_folder / label
 
     def file(self, stage: str, label: str) -> Path:
@@ -48,7 +48,7 @@ class Folder:
         return self.root / "prediction" / self._model_folder / label
 
     def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
-        """Write a file atomically: the earlier one exists until the new one is complete."""
+        """Write a file atomically. An earlier file is replaced only when the new one is complete."""
         file = self.ledger.claim(self.file(stage, label))
         text = "".join(
             json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n"
@@ -58,7 +58,7 @@ class Folder:
         return file
 
     def remove(self, stage: str, label: str) -> None:
-        """Remove a file that assay wrote; its numbers no longer describe the results beside it."""
+        """Remove a file that assay wrote, because its numbers no longer describe the results next to it."""
         file = self.file(stage, label)
         if file.is_file():
             self.ledger.claim(file).unlink()
@@ -111,9 +111,9 @@ def results_of(
     keep_meta_info: bool,
     is_upstream: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the result lines of a run. If names collide, the evaluator's value wins over the prediction's.
+    """Return the result lines of a run. If names collide, the evaluator's value replaces the prediction's.
 
-    Upstream's lines hold only what the evaluator returned, and there the prediction wins.
+    Upstream's lines contain only the evaluator's dictionary, and there the prediction's value is used.
     """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []

@@ -1,7 +1,7 @@
 """A user's TELEVAL model class as a model of assay: called with files and keywords, it returns text and audio.
 
-The class is built from the YAML file's arguments on first use. What it returns beside `pred` is kept: `pred_audio` as
-an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
+The class is built from the YAML file's arguments on first use. Besides `pred`, the rest of its answer is kept:
+`pred_audio` as an audio clip in the run, `cache` and `his` as the state for the next round of the dialogue.
 """
 
 import os
@@ -42,9 +42,9 @@ from .spoken import RATE, AudioFolder, Question, Script, Turn, file_stem
 from .tree import Entry
 
 AUDIO = "pred_audio"
-"""The folder of audio clips in a run's own."""
+"""The folder of audio clips inside a run folder."""
 HEAD = "televal"
-"""The role of the message with data for TELEVAL models only."""
+"""The role of the message that carries data for TELEVAL models only."""
 
 
 @dataclass(eq=False)
@@ -57,10 +57,10 @@ class GuestModel:
     audio_folder: Path = Path("runs") / AUDIO
     """The folder for the model's audio clips."""
     prediction_folder: str | None = None
-    """The folder where upstream's rule writes clips, as named by the command."""
+    """The folder in which upstream's rule writes clips, as the command names it."""
     built: Any = None
     whole_dialogues: bool = True
-    """Models may remember the last input: a dialogue ends before the next begins."""
+    """True, because models may remember the last input: a dialogue ends before the next one begins."""
 
     def __post_init__(self) -> None:
         self.name = self.entry.name
@@ -69,7 +69,7 @@ class GuestModel:
 
     @property
     def abilities(self) -> Abilities:
-        """It may hear and speak; its state cannot be saved, so a dialogue that was cut begins anew."""
+        """It may take and produce audio. Its state cannot be saved, so an interrupted dialogue starts anew."""
         kinds = frozenset({"text", "audio"})
         return Abilities(
             accepts=kinds,
@@ -81,7 +81,7 @@ class GuestModel:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The class and its arguments, keys hidden."""
+        """The class and its arguments, with keys redacted."""
         file = self.classes.file_of(self.entry)
         return {
             "dialect": "televal",
@@ -92,7 +92,7 @@ class GuestModel:
         }
 
     def write_under(self, folder: Path) -> None:
-        """Set the run's folder, below which audio clips are written."""
+        """Set the run's folder, in which audio clips are written."""
         self.audio_folder = folder / AUDIO
 
     def load(self) -> None:
@@ -110,7 +110,7 @@ class GuestModel:
             close()
 
     def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Add to the prompt what messages do not hold: the script, the instruction, the switches of the task."""
+        """Add data that messages do not carry: the script, the instruction, the switches of the task."""
         spoken = sample.fields.get(SPOKEN)
         extras: dict[str, Any] = {}
         if isinstance(spoken, Script):
@@ -141,7 +141,7 @@ class GuestModel:
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return the answers one by one; an exception of the user's code fails that sample only."""
+        """Return the answers one by one. An exception in the user's code fails only that sample."""
         self.load()
         with without_gradients(), self.rule.kept():
             return [self._answer(request) for request in requests]
@@ -254,7 +254,7 @@ class GuestModel:
         )
 
     def _as_upstream(self, extras: Mapping[str, Any], request: Request) -> Output:
-        """Return the answer of the class's own `inference` unchanged; only dictionaries are recorded."""
+        """Return the answer of the class's own `inference` unchanged. Only dictionaries are recorded."""
         answer = self._inferred(extras, request)
         if isinstance(answer, Mapping):
             output = self._output({"pred": "", **answer}, None, ())
@@ -316,7 +316,7 @@ class GuestModel:
         )
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
-        """Return a path of the audio clip with the channels and the rate that the class declares."""
+        """Return a path of the audio clip, converted to the channels and the rate that the class declares."""
         rate = int(getattr(self.built, "inputs_sr", RATE))
         mono = bool(getattr(self.built, "mono_only", True))
         if isinstance(audio.source, Path):
@@ -360,7 +360,7 @@ def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
 
 
 def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an answer that can be recorded; `cache` and `his` are for the next round only."""
+    """Return the part of an answer that can be recorded. `cache` and `his` are only for the next round."""
     return {
         str(name): value
         for name, value in answer.items()

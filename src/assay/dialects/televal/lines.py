@@ -12,15 +12,15 @@ from .rows import KEY, SPOKEN, STRUCTURE, SWITCHES
 from .spoken import Script
 
 RETURNED = "inference"
-"""The key in an output's details for what `inference` returned, if upstream's rule was chosen."""
+"""The key in an output's details for the return value of `inference`, if upstream's rules were chosen."""
 LINE = "televal_line"
-"""The field of a sample that was read from a file of predictions: the line itself."""
+"""The field of a sample with the line that was read from a file of predictions."""
 
 
 def prediction_lines(
     sample: Sample, output: Output, loader: Any, era: Era = "newest"
 ) -> list[dict[str, Any]]:
-    """Return one line for a question; for a dialogue one for each round, or only the last if the task says so."""
+    """Return one line for a question; for a dialogue one for each round, or only the last if the task requires it."""
     if LINE in sample.fields:
         return [sample.fields[LINE]]
     extra = {
@@ -55,7 +55,7 @@ def prediction_lines(
 def _as_returned(
     sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]
 ) -> list[dict[str, Any]] | None:
-    """Return the lines as upstream writes them: all that `inference` returned. Return None for a model of assay."""
+    """Return the lines in upstream's form, with the whole return value of `inference`; None for a model of assay."""
     returned = output.details.get(RETURNED)
     if returned is None:
         return None
@@ -84,7 +84,7 @@ def _answer(output: Output) -> dict[str, Any]:
 
 
 def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
-    """Return the answers of all rounds; a model of assay gives their texts and the last audio only."""
+    """Return the answers of all rounds. A model of assay gives their texts and only the last audio."""
     rounds = output.details.get("answers")
     if rounds is not None:
         return [
@@ -118,5 +118,5 @@ def spoken_output(pred: Any, *paths: Any) -> Output:
 
 
 def info_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a line that an evaluator gets beside answer and reference."""
+    """Return the fields of a line that an evaluator gets in addition to answer and reference."""
     return {name: value for name, value in line.items() if name not in ("pred", "ref")}

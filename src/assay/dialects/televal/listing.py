@@ -1,4 +1,4 @@
-"""List what a registry defines for `assay ls registry/`: every kind and name, with its class and line."""
+"""List the entries of a registry for `assay ls registry/`: every kind and name, with its class and line."""
 
 from pathlib import Path
 from typing import Any

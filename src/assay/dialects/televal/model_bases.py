@@ -27,7 +27,7 @@ class Model:
     """
 
     mono_only: bool = True
-    """Whether it takes one channel only; a clip with more is mixed down before the call."""
+    """True if it takes only one channel. A clip with more is mixed down before the call."""
     inputs_sr: int = 16000
     """The sampling rate it expects; other clips are resampled before the call."""
 
@@ -55,7 +55,7 @@ class Model:
         )
 
     def inference(self, inputs: Any, **kwargs: Any) -> Any:
-        """Answer what a template rendered: one structure, or a list of them, each with its share of the options."""
+        """Answer a rendered template: one structure, or a list of them, each with its own options."""
         from .calling import converse, converse_as_upstream
 
         ask = converse_as_upstream if is_upstream("televal") else converse
@@ -82,7 +82,7 @@ class Model:
         }
 
     def _process_inputs(self, input_data: Any) -> dict[str, Any]:
-        """Split what a template rendered into arguments, and check each audio clip."""
+        """Split a rendered template into arguments, and check each audio clip."""
         from .calling import taken_apart
 
         return taken_apart(self, input_data)
@@ -104,8 +104,8 @@ def load_model_with_auto_device_map(
 ) -> Any:
     """Load a causal language model with its layers distributed over the devices; optionally with its tokenizer.
 
-    `no_split_module_classes` names classes whose layers stay whole; a class that the model does not
-    repeat is an error.
+    `no_split_module_classes` names classes whose layers stay whole. A class that does not occur several times in
+    the model is an error.
     """
     torch, accelerate, transformers = (
         _library(name) for name in ("torch", "accelerate", "transformers")

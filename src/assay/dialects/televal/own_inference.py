@@ -1,8 +1,7 @@
 """A user's own `inference`, called with the rendered template instead of the two methods for one round.
 
-It receives a list with one rendered structure and returns a list with one answer; for a dialogue,
-that answer is a list
-with a record for each round. It gets the whole dialogue when its first round is asked.
+It receives a list with one rendered structure and returns a list with one answer; for a dialogue, that answer is a
+list with a record for each round. It gets the whole dialogue when its first round is asked.
 """
 
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ def convert(
 ) -> tuple[Path, int, int]:
     """Write the JSONL file; return its path and the numbers of rows and clips.
 
-    A second call writes only what is missing.
+    A second call writes only the missing files.
     """
     path = Path(source).expanduser()
     if not path.exists():

@@ -1,7 +1,7 @@
 """A file of predictions as a dataset, and a model that replays it.
 
-Each line has at least `key`, `pred` and `ref`. Rows that `--mode infer` could not answer have no line in the file; they
-follow its lines as rows marked with `UNANSWERED`, so that they stay in the count.
+Each line has at least `key`, `pred` and `ref`. Rows that `--mode infer` could not answer have no line in the file.
+They are added after its lines as rows marked with `UNANSWERED`, so that they are counted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,19 @@ REQUIRED = ("key", "pred", "ref")
 HEAD = "televal"
 UNANSWERED = "televal_unanswered"
 """The column of a row without a prediction: its outcome and error in the inference run."""
+REMOVED = {
+    "outcome": "model_error",
+    "error": "the prediction file has no line for it",
+}
+"""The failure of a row that was answered, but is not in the file."""
 
 
 @dataclass(frozen=True)
 class ReadLine:
-    """Turn a line of predictions into a sample; the rounds of a dialogue share a cluster."""
+    """Turns a line of predictions into a sample. The rounds of a dialogue share a cluster."""
 
     is_upstream: bool = False
-    """A line is known by its place: keys may be given twice."""
+    """True to identify a line by its number, because keys may occur twice."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
@@ -57,13 +62,12 @@ class ReadLine:
         key = str(line["key"])
         nround = None if self.is_upstream else line.get("nround")
         query = line.get("query")
-        id = (
-            position["id"]
-            if position is not None
-            else key
-            if nround is None
-            else f"{key}#{nround}"
-        )
+        if position is not None:
+            id = position["id"]
+        elif nround is None:
+            id = key
+        else:
+            id = f"{key}#{nround}"
         return Sample(
             id,
             "" if query is None else str(query),
@@ -74,7 +78,7 @@ class ReadLine:
 
 
 def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
-    """Return a sample whose answer failed; raise `DataError` where the row of the dataset was unusable."""
+    """Return a sample whose answer failed. Raise `DataError` if the row of the dataset was unusable."""
     failure = row[UNANSWERED]
     if failure["outcome"] == "data_error":
         raise DataError(failure["error"])
@@ -84,7 +88,7 @@ def _unanswered_sample(row: Mapping[str, Any]) -> Sample:
 
 @dataclass(frozen=True)
 class WithUnanswered:
-    """The rows of a file of predictions, then the rows for which it has none."""
+    """The rows of a file of predictions, followed by the rows for which it has no line."""
 
     lines: Any
     """The file, or a function that yields its rows."""
@@ -100,7 +104,7 @@ class WithUnanswered:
 
 
 def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str, Any]]:
-    """Return a row for each sample of an infer run that has neither an answer nor one of the keys."""
+    """Return a row for each sample of an infer run without an answer whose key is not among `keys`."""
     if not run.is_dir():
         return []
     reader = RunReader(run)
@@ -121,6 +125,8 @@ def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str
             for record in records
             if record.outcome in UNRESOLVED
         }
+        for id in _removed([record.id for record in records], keys):
+            failures.setdefault(id, REMOVED)
         never_asked = {"outcome": "model_error", "error": "the infer run ended early"}
         for number in range(len(records), result.n_expected or 0):
             failures[f"(not asked {number + 1})"] = never_asked
@@ -130,6 +136,25 @@ def unanswered_rows(run: Path, task: str, keys: frozenset[str]) -> list[dict[str
             if id not in keys
         ]
     return rows
+
+
+def _removed(ids: Sequence[str], keys: frozenset[str]) -> list[str]:
+    """Return the ids whose keys a file lacks, or none if the file has keys of other data."""
+    known_keys = frozenset(map(_key_of, ids))
+    is_of_other_data = not keys or bool(keys - known_keys)
+    if is_of_other_data:
+        return []
+    removed: list[str] = []
+    for id in ids:
+        key = _key_of(id)
+        if key not in keys:
+            removed.append(id)
+    return removed
+
+
+def _key_of(id: str) -> str:
+    """Return the key of a row from the id of its sample, which has the round of a dialogue behind it."""
+    return id.partition("#")[0]
 
 
 def _reason(details: Mapping[str, Any]) -> str:
@@ -153,19 +178,19 @@ def lines_in(rows: Any, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, An
 
 
 def ask_for_line(sample: Sample) -> Prompt:
-    """Return the question as far as it is known."""
+    """Return the question, as far as the file has it."""
     return Prompt((Message("user", (Text(str(sample.input)),)),))
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The model that made a file of predictions, known by the file alone."""
+    """The model that made a file of predictions. Only the file is known."""
 
     name: str
     folder: Path = field(compare=False)
     """The base of relative audio paths, if it is not the working folder."""
     is_upstream: bool = False
-    """A line without an answer is judged too."""
+    """True if a line without an answer is judged, too."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})),
         compare=False,

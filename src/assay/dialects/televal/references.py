@@ -1,6 +1,6 @@
-"""References with their structure: a list means any of them, a tuple all of them, in any nesting.
+"""References with their structure: a list means any of its entries, a tuple all of them, in any nesting.
 
-JSON has no tuples, so files hold `{"__tuple__": true, "items": […]}` for one.
+JSON has no tuples, so files contain `{"__tuple__": true, "items": […]}` for a tuple.
 """
 
 from collections.abc import Mapping

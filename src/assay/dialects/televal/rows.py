@@ -14,17 +14,17 @@ from .references import as_target
 from .spoken import Question, Script, Turn, read_structure
 
 SPOKEN = "televal"
-"""The field of a sample with what the template rendered beyond the messages."""
+"""The field of a sample with the rendered data beyond the messages."""
 STRUCTURE = "televal_structure"
-"""The field with the template's result, if upstream's rule was chosen."""
+"""The field with the rendered structure, if upstream's rules were chosen."""
 AUDIO_FIELD = "televal_sound"
-"""The field with the folder and the name of an audio clip that the model is to make, without `_pred.wav`."""
+"""The field with the folder and the name of the audio clip that the model should write, without `_pred.wav`."""
 KEY = "televal_key"
-"""The field with the key of a row as upstream writes it; its id may say more."""
+"""The field with the key of a row in upstream's form. The id of the sample may contain more."""
 PLACE = "televal_place"
-"""The column with a row's position, if upstream's rule was chosen."""
+"""The column with a row's number, if upstream's rules were chosen."""
 SWITCHES = "televal_switches"
-"""The field with the task's switches that differ from their defaults; the model receives them too."""
+"""The field with the task's switches that differ from their defaults. The model receives them, too."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Reader:
     """Turns the rows of a task into samples."""
 
     loader: Any
-    """A `BatchLoader`, or a user's own with the same attributes."""
+    """A `BatchLoader`, or a user's own loader with the same attributes."""
     template: Any
     """The template's structure, as in the YAML file."""
     render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
@@ -41,7 +41,7 @@ class Reader:
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, if they differ from their defaults."""
     rule: Rule = PLAIN_RULE
     is_streamed: bool = False
-    """Whether rows arrive as in the file, and are prepared here."""
+    """True if rows arrive as they are in the file, and are prepared here."""
     label: str = ""
     """The folder of audio clips under upstream's rule."""
 
@@ -55,7 +55,7 @@ class Reader:
         rule: Rule = PLAIN_RULE,
         label: str = "",
     ) -> "Reader":
-        """Build a reader from what the registry built; a user's own template class only needs `load`."""
+        """Create a reader from objects of the registry. A user's own template class only needs `load`."""
         render = (
             template.render
             if isinstance(template, DataTemplate)
@@ -103,7 +103,7 @@ class Reader:
         return Sample(id, self._messages(spoken, clips), target, fields=columns)
 
     def is_dialogue(self, row: Mapping[str, Any]) -> bool:
-        """Return True if the template makes a dialogue of a row: its references are then in the template."""
+        """Return True if the template turns a row into a dialogue, whose references are in the template."""
         try:
             spoken = read_structure(self.render(dict(row)), reverse=False)
         except Exception:  # noqa: BLE001 - a user's template: each row reports its own fault when it is read
@@ -145,7 +145,7 @@ class Reader:
         )
 
     def _user(self, turn: Turn, clips: Mapping[str, Audio]) -> Message:
-        """Return the user's message: the audio if there is one, since the text beside it is its transcript."""
+        """Return the user's message. If there is audio, only the audio, since the text is its transcript."""
         if turn.audio:
             return Message("user", (self._audio(turn.audio, clips),))
         if turn.text is None:
@@ -164,7 +164,7 @@ class Reader:
         return clips[path] if path in clips else Audio(self._located(path), name=path)
 
     def _located(self, path: str) -> Path:
-        """Resolve a relative path: beside the registry, else in the working folder, else beside the data."""
+        """Resolve a relative path: next to the registry, else in the working folder, else next to the data."""
         relative = Path(path).expanduser()
         data = Path(str(getattr(self.loader, "file", ""))).parent
         for candidate in (
@@ -181,7 +181,7 @@ class Reader:
 
 
 def first_text(reference: Any) -> str:
-    """Return a reference as text: the first of several."""
+    """Return a reference as text. Of several references, return the first."""
     while isinstance(reference, (list, tuple)):
         reference = reference[0] if reference else ""
     return "" if reference is None else str(reference)
@@ -203,7 +203,7 @@ class Spoken:
 
 
 def check_clip(audio: Audio) -> None:
-    """Raise if an audio clip is missing, truncated or not audio; its digest is known afterwards."""
+    """Raise if an audio clip is missing, truncated or not audio. Its digest is known after the check."""
     from ...media import check_media
 
     check_media(audio)
@@ -212,15 +212,17 @@ def check_clip(audio: Audio) -> None:
 
 @dataclass(frozen=True)
 class Batches:
-    """The rows of a user's own dataset class, which gives them in lists or one by one."""
+    """The rows of a user's own dataset class, which returns them in lists or one by one."""
 
     loader: Any
     is_upstream: bool = False
-    """Gaps of a table stay `nan`, a row is known by its place, and one without a key by its place in its batch."""
+    """True to keep empty cells as `nan`, to identify a row by its number, and a row without a key by its number in
+    the batch.
+    """
 
     @property
     def name(self) -> str:
-        """As faults name it."""
+        """The name of the rows in error messages."""
         return f"dataset {type(self.loader).__name__}"
 
     def __call__(self) -> Iterator[Any]:

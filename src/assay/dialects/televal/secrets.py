@@ -1,4 +1,4 @@
-"""Keys in TELEVAL's YAML files: read from the environment if the file says so, and redacted if it holds them itself."""
+"""Keys in TELEVAL's YAML files: read from the environment if the file says so, and redacted if it contains them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,16 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:api_?keys?|keys?|tokens?|secrets?|passwords?)\d*$", re.IGNORECASE
 )
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
-"""Arguments that hold nothing but a key: `stop_tokens: [END_OF_TEXT]` names no variable."""
+"""Arguments that contain nothing but a key. `stop_tokens: [END_OF_TEXT]` does not name a variable."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
 """Common placeholders for a missing key."""
 
 
 def expand(value: Any, *, is_key: bool = False) -> Any:
-    """Replace `${env:NAME}` in a value of a YAML file; an unset variable is an error that names it.
+    """Replace `${env:NAME}` in a value of a YAML file; raise an error that names the variable if it is not set.
 
-    Where a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
+    If a key is expected, the plain name of a variable works too: `key: JUDGE_API_KEY`.
     """
     if isinstance(value, str):
         return (
@@ -46,7 +46,7 @@ def is_variable(value: str) -> bool:
 
 
 def known_secrets(args: Any) -> tuple[str, ...]:
-    """Return all keys of an entry, including those in the environment; skip one whose variable is not set."""
+    """Return all keys of an entry, including those in the environment. Variables that are not set are skipped."""
     try:
         secrets = tuple(secrets_in(expand(args), is_expanded=True))
     except UsageError:
@@ -65,7 +65,7 @@ def _read(name: str) -> str:
 
 
 def hidden(value: Any, *, is_secret: bool = False) -> Any:
-    """Return the value as it may be recorded: values under secret names are redacted, `${env:NAME}` stays."""
+    """Return a value for records: values under secret names are redacted, `${env:NAME}` is kept."""
     if isinstance(value, Mapping):
         return {
             str(name): hidden(inner, is_secret=is_secret or is_secret_name(name))
@@ -91,7 +91,7 @@ def is_secret_name(name: Any) -> bool:
 def secrets_in(
     value: Any, *, is_secret: bool = False, is_expanded: bool = False
 ) -> Iterator[str]:
-    """Yield the keys in a value, except placeholders; if it is expanded, also those of the environment."""
+    """Yield the keys in a value, except placeholders; with `is_expanded`, also those of the environment."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             is_inside = is_secret or is_secret_name(name)

@@ -1,4 +1,4 @@
-"""Evaluators that listen: transcripts of the model's own speech, its quality, feelings and dialects."""
+"""Evaluators of audio: transcripts of the model's own speech, its quality, emotions and dialects."""
 
 import importlib
 import sys
@@ -38,7 +38,7 @@ from .facade.utils import parallel_batch
 
 
 def recogniser(name: Any, **options: Any) -> Any:
-    """Return funasr's model of a name, loaded on first use; return an object with `generate` unchanged."""
+    """Return the funasr model with a name, loaded on first use. An object with `generate` is returned unchanged."""
     return name if hasattr(name, "generate") else Recogniser(name, options)
 
 
@@ -53,7 +53,7 @@ class Recogniser:
 
     @property
     def can_hear(self) -> bool:
-        """Whether funasr is there."""
+        """True if funasr is installed."""
         return (
             self._package is not None
             or "funasr" in sys.modules
@@ -89,7 +89,7 @@ class Transcribed(SpeechConsistency):
     """Consistency by character, with the two texts that were compared."""
 
     whole_case: bool = False
-    """As TELEVAL compares: capitals count."""
+    """True to distinguish capitals, as TELEVAL does."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         speech = next(
@@ -154,7 +154,7 @@ class Compared:
 
 
 def compared(heard: str, text: str, whole_case: bool) -> Compared:
-    """Compare a transcript with the text; raise if no characters of the text are left."""
+    """Compare a transcript with the text. Raise if the text has no characters after normalization."""
     clean = TextProcessor("zh").normalize_and_clean if whole_case else normalize_chinese
     reference, transcript = clean(text), clean(heard)
     if not reference:
@@ -246,9 +246,9 @@ class OverallMos:
 
 
 class DNSMOS(BuiltInEvaluator):
-    """DNSMOS of the audio that a model made.
+    """The DNSMOS rating of the audio that a model made.
 
-    The extra assay[speech] has the networks, so the path in the YAML file is ignored.
+    The networks come from the extra assay[speech], so the path in the YAML file is ignored.
     """
 
     def __init__(
@@ -285,7 +285,7 @@ LONGEST_SECONDS = 300.0
 async def listen(
     models: Mapping[str, Any], role: str, output: Output
 ) -> Mapping[str, Any] | Score:
-    """Return a helper's labels for the audio of an output, or a score that says why there are none."""
+    """Return a helper's labels for the audio of an output; a score with the reason if there are none."""
     audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
     if audio is None:
         return Score.unparsed(reason="no audio in the output")
@@ -303,7 +303,7 @@ async def listen(
 
 
 def counted(labels: Sequence[Any], *, strict: bool = True) -> list[str]:
-    """Return the emotions that count; with `strict`, `neutral` only if most labels say so."""
+    """Return the emotions that count. With `strict`, `neutral` counts only if most labels say so."""
     emotions = [str(label).lower() for label in labels]
     if strict and 2 * emotions.count(NEUTRAL) <= len(emotions):
         return [label for label in emotions if label != NEUTRAL]
@@ -381,7 +381,7 @@ class Emo2vec(BuiltInEvaluator):
     def evaluate(
         self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """Judge all audio clips at once with funasr; clips that are too long come first, with 0."""
+        """Judge all audio clips at once with funasr. Clips that are too long come first, with score 0."""
         too_long = [
             info for info in pred_info_list if self._is_too_long(info["pred_audio"])
         ]

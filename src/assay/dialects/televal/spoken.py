@@ -21,14 +21,14 @@ _FIT = re.compile(r"[^\W]?[\w.+=@ -]{0,99}")
 
 
 def file_stem(key: str) -> str:
-    """Return a key as part of a file name, or its hash if it is not a valid one."""
+    """Return a key for use in a file name; its hash if it is not a valid one."""
     if _FIT.fullmatch(key) and key.strip(". ") == key and key:
         return key
     return hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 class AudioFolder:
-    """A folder of decoded audio clips; a temporary one is removed when it is closed or garbage-collected."""
+    """A folder of decoded audio clips. A temporary folder is removed when it is closed or garbage-collected."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._removal: weakref.finalize[[str, bool], AudioFolder] | None = None
@@ -48,7 +48,7 @@ class AudioFolder:
         return self._folder
 
     def place(self, folder: Path) -> None:
-        """Write files into another folder from now on."""
+        """Write files to another folder from now on."""
         self._folder, self._known = folder, None
 
     def put(
@@ -163,7 +163,8 @@ def read_structure(
 ) -> Question | Script:
     """Read a question from a list of roles, or a script from a mapping with `dialogue`; raise for anything else.
 
-    `reverse` swaps the speakers: the second one is the user, and what the first one says *next* is the reference.
+    `reverse` swaps the speakers: the second one becomes the user, and the *next* words of the first one are the
+    reference.
     """
     if isinstance(structure, Mapping) and "dialogue" in structure:
         return _script(structure, reverse, as_upstream)

@@ -1,8 +1,7 @@
 """The two stages of TELEVAL's command line as tasks, each with a reference under which a saved run is found again.
 
-`REGISTRY#infer/TASK/DATASET?{…}` asks a model, `REGISTRY#eval/TASK/DATASET?{…}` judges a file of
-predictions. After the
-`?` come the options of the command line on which the answers or the verdicts depend.
+`REGISTRY#infer/TASK/DATASET?{…}` asks a model, `REGISTRY#eval/TASK/DATASET?{…}` judges a file of predictions. The
+options of the command line that affect the answers or the verdicts follow after the `?`.
 """
 
 import json
@@ -48,9 +47,10 @@ class Stage:
     task: str
     dataset: str | None = None
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set.
+    """`model`, `eval_task` and `era`; for infer `save_pred_audio`, for eval `save_dir` and `bsz`. `None` means not set.
 
-    Under upstream's rule `bsz` counts for infer too: a row without a key is named by its place in its batch.
+    Under upstream's rules `bsz` counts for infer, too: a row without a key is identified by its number in its
+    batch.
     """
 
     @classmethod
@@ -83,7 +83,7 @@ class Stage:
 
 
 def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
-    """Return the workshop of a stage after checking all names in it."""
+    """Return the workshop of a stage, after checking all names in the stage."""
     options, is_upstream = stage.options, stage.registry.endswith(UPSTREAM)
     shop = Workshop(
         tree_at(stage.registry),
@@ -195,7 +195,7 @@ def _sharing(tree: Tree, task: str, dataset: str) -> list[str]:
 def _refuse_foreign_file(
     folder: Folder, file: Path, task: str, label: str, tree: Tree
 ) -> None:
-    """Raise where a file named by the dataset was written here by another task, and never by this one."""
+    """Raise if a file named after the dataset was written here by another task, and never by this one."""
     if file == folder.file("prediction", label) or folder.run(task).is_dir():
         return
     writers = [
@@ -234,7 +234,7 @@ def _notes(stage: Stage, shop: Workshop, dataset: str, task: Task) -> tuple[str,
 
 
 def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
-    """Return the prediction file named by the infer_task, else the one that upstream names by the dataset."""
+    """Return the prediction file named after the infer_task, or else the one that upstream names after the dataset."""
     for name in (label, dataset):
         if (file := folder.file("prediction", name)).is_file():
             return file

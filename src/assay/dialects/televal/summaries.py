@@ -1,4 +1,4 @@
-"""Summarizers: scores of a task to the strings that TELEVAL prints, and to results with intervals."""
+"""Summarizers: turn the scores of a task into the texts that TELEVAL prints, and into results with intervals."""
 
 import re
 from collections import Counter
@@ -60,12 +60,12 @@ class Summarizer:
         return (score / FULL_MARKS) ** power * 100
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        """Summarize the raw `score` values, given in the order of the file; written by the user."""
+        """Summarize the raw `score` values in the order of the file. Users write it."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
 
     @property
     def results(self) -> Sequence[Any]:
-        """The summarizers of assay that give the same as numbers."""
+        """The summarizers of assay that give the same numbers."""
         return (Mean(),)
 
 
@@ -108,7 +108,7 @@ class Avg(AvgInfo):
 
 
 class AvgThreshold(Summarizer):
-    """The mean after rescaling to 0 … 100, and the number above a threshold."""
+    """The mean after rescaling to 0 … 100, and the number of scores above a threshold."""
 
     def __init__(
         self,
@@ -126,8 +126,10 @@ class AvgThreshold(Summarizer):
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
         bar = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
-        if nothing := _nothing(scores, "AVG: no scores"):
+        nothing = _nothing(scores, "AVG: no scores")
+        if nothing:
             return {**nothing, "above_threshold": f"above{bar}: 0"}
+
         self._check_scores(scores)
         values = [self.rescale_func(float(score)) for score in scores]
         above = sum(value > self.threshold for value in values)
@@ -139,7 +141,7 @@ class AvgThreshold(Summarizer):
 
     @property
     def results(self) -> Sequence[Any]:
-        """The rescaled mean, and the share above the threshold, seen on the scale the scores came on."""
+        """The rescaled mean, and the share above the threshold on the original scale of the scores."""
         if self.rescale == "base":
             return (Mean(), Threshold(self.threshold, inclusive=False))
         power = self.power if self.rescale == "power" else 1.0
@@ -151,7 +153,7 @@ class AvgThreshold(Summarizer):
 
 
 class AvgWER(Summarizer):
-    """All errors divided by all reference tokens; with `reverse`, 100 % minus that."""
+    """All errors divided by the number of reference tokens; with `reverse`, 100 % minus that."""
 
     @property
     def label(self) -> str:
@@ -192,7 +194,7 @@ class AvgMOS(Summarizer):
 
 
 def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:
-    """Return the summary of no scores, or None; upstream's rule divides by zero."""
+    """Return the summary of an empty list, or None if there are scores. Upstream's rule divides by zero."""
     return {"score": words} if not scores and not is_upstream("televal") else None
 
 
@@ -225,7 +227,7 @@ class Statistic:
     def __call__(
         self, records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Iterable[Result]:
-        """Return numbers with intervals if the scores are numbers, and the numbers of the user's own dictionary."""
+        """Return numbers with intervals if the scores are numbers, and the numbers in the user's own dictionary."""
         lines = by_line(records)
         statistic = self.statistic(lines)
         own_summarizers = self.summarizer.results if self._is_ours else None
@@ -263,7 +265,7 @@ class Statistic:
 
     @property
     def _is_ours(self) -> bool:
-        """Whether `statistic` is one of the dialect's own, whose numbers are known; a subclass may say anything."""
+        """True if `statistic` is one of assay's, whose numbers are known. A subclass may return anything."""
         return str(
             getattr(type(self.summarizer).statistic, "__module__", "")
         ).startswith(OURS)
@@ -319,7 +321,7 @@ def _result(
 
 
 def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
-    """Return one record for each prediction line: rounds of a dialogue are clustered by dialogue."""
+    """Return one record for each prediction line. The rounds of a dialogue share a cluster."""
     lines: list[ScoreRecord] = []
     for record in records:
         rounds = record.details.get("rounds")
@@ -372,7 +374,7 @@ def raw_score(line: ScoreRecord) -> Any:
 
 
 def _with_counts(line: ScoreRecord) -> ScoreRecord:
-    """Copy the counts of a line's score into its details, where a summarizer pools them."""
+    """Copy the counts of a line's score into its details, from which a summarizer pools them."""
     raw = raw_score(line)
     if not isinstance(raw, Mapping) or "ref_len" not in raw:
         return line

@@ -1,6 +1,6 @@
 """Read a registry tree as data: every entry of every YAML file with its class, its arguments and their lines.
 
-Nothing is imported to read it. Names without an entry are found here, before anything runs.
+Nothing is imported. Names without an entry are found here, before anything runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,12 +37,12 @@ class Entry:
     kind: str
     name: str
     cls: str
-    """The dotted path of its class; empty for an entry that is only read as configuration."""
+    """The dotted path of its class; empty for an entry that only serves as configuration."""
     args: Mapping[str, Any]
     file: Path
     line: int
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The lines of `class` and of each argument."""
+    """The line numbers of `class` and of each argument."""
 
     def at(self, part: str = "") -> str:
         """Return `file:line` of the entry, or of one part of it."""
@@ -58,7 +58,7 @@ class Tree:
 
     @property
     def root(self) -> Path:
-        """The folder of `src/` and relative data paths: the one beside the registry."""
+        """The folder of `src/` and of relative data paths: the one next to the registry."""
         return self.folder.parent
 
     def names(self, kind: str) -> list[str]:
@@ -66,7 +66,7 @@ class Tree:
         return list(self.entries.get(kind, {}))
 
     def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
-        """Return the entry of a name; an unknown one is an error with its location and similar names."""
+        """Return the entry with a name. For an unknown name, raise with its location and similar names."""
         entries = self.entries.get(kind, {})
         if not isinstance(name, str) or name not in entries:
             raise dangling(kind, name, entries, where)
@@ -88,7 +88,7 @@ class Tree:
     def reached(
         self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()
     ) -> tuple[list[Entry], list[AssayError]]:
-        """Return some entries with all entries they lead to, and errors for names without an entry.
+        """Return entries with all entries to which they link, and errors for names without an entry.
 
         Skipped arguments of an infer_task are not followed.
         """
@@ -206,7 +206,7 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
 
 
 def _shared(node: Any) -> Iterator[Any]:
-    """Yield the mappings that others include with `<<`."""
+    """Yield the mappings that other entries include with `<<`."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.tag == MERGE:
             yield from value.value if isinstance(value, yaml.SequenceNode) else (value,)
@@ -214,7 +214,7 @@ def _shared(node: Any) -> Iterator[Any]:
 
 
 def _is_no_entry(node: Any) -> bool:
-    """Return True if no key of a mapping resembles one of an entry: it exists for others to share."""
+    """Return True if a mapping has no key of an entry, so that it exists only to be shared."""
     return all(
         nearest(str(key.value), ["class", "args"]) is None
         for key, _ in _pairs(node, Path(), "")
@@ -273,7 +273,7 @@ def _entry(
 
 
 def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
-    """Return the keys and values of a mapping; a repeated key is an error, since YAML would drop the first."""
+    """Return the keys and values of a mapping. Raise for a repeated key, of which YAML would drop the first value."""
     where = f"{file}:{node.start_mark.line + 1}"
     if not isinstance(node, yaml.MappingNode):
         raise UsageError("not a mapping", where=where, fix=wanted)

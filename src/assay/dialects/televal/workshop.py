@@ -28,28 +28,28 @@ from .tree import Entry, Tree
 UPSTREAM = "@upstream"
 """Suffix of a registry that selects TELEVAL's own rules.
 
-Reversed speakers answer the previous turn, judges give integers.
+With reversed speakers, the model then answers the previous turn; judges give integers.
 """
 OURS = "assay.dialects.televal."
 UNNEEDED: Mapping[str, frozenset[str]] = {
     "infer": frozenset({"eval_task"}),
     "eval": frozenset({"model", "template", "dataset"}),
 }
-"""Arguments of an infer_task that a mode does not follow."""
+"""Arguments of an infer_task that are not used in a mode."""
 HEAD_ROWS = 100
-"""How many rows of a dataset are read to find its columns."""
+"""Number of rows of a dataset that are read to find its columns."""
 PATHS = ("file", "save_query_audio_dir")
-"""Arguments of a dataset that are paths; relative ones start beside the registry."""
+"""Arguments of a dataset that are paths. Relative ones start next to the registry."""
 
 
 @dataclass
 class Workshop:
-    """Builds the tasks of one tree; they share models, so that weights are loaded once."""
+    """Builds the tasks of one tree. They share models, so that weights are loaded once."""
 
     tree: Tree
     era: Era | None = None
     roles: frozenset[str] = frozenset()
-    """Roles for which the run provides a model; a judge there replaces keys in the YAML file."""
+    """Roles for which the run provides a model. A judge there replaces the keys in the YAML file."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
 
@@ -63,7 +63,7 @@ class Workshop:
 
     @cached_property
     def rule(self) -> Rule:
-        """The requested era, else that of the tree; and whose rules apply."""
+        """The requested era, else that of the tree, and whether upstream's rules apply."""
         return Rule(
             self.era or era_of(self.tree.root),
             self.is_upstream,
@@ -72,7 +72,7 @@ class Workshop:
 
     @property
     def shape(self) -> Era:
-        """The shape of histories for which the tree was written."""
+        """The era for which the tree was written, which decides the shape of histories."""
         return self.rule.era
 
     def protocol(self, name: str) -> str:
@@ -87,9 +87,10 @@ class Workshop:
         eval_task: str | None = None,
         model: str | None = None,
     ) -> None:
-        """Raise for every missing name and class that some infer_tasks refer to.
+        """Raise for all missing names and classes to which some infer_tasks refer.
 
-        Only what a mode needs counts: `infer` uses no evaluator, `eval` no model, no template and no dataset.
+        Only names that a mode needs are checked: `infer` uses no evaluator; `eval` uses no model, template or
+        dataset.
         """
         chosen = [self.tree.get("infer_task", name) for name in names]
         skipped = UNNEEDED.get(mode or "", frozenset())
@@ -177,7 +178,7 @@ class Workshop:
         return config
 
     def loader(self, dataset: str) -> Any:
-        """Build a dataset by name; its relative paths start beside the registry."""
+        """Build a dataset by name. Its relative paths start next to the registry."""
         entry = self.tree.get("dataset", dataset)
         paths = {
             name: self._beside(entry.args[name])
@@ -196,7 +197,7 @@ class Workshop:
         return self.build(placed)
 
     def build(self, entry: Entry) -> Any:
-        """Build the object that an entry describes, under the rule of this run."""
+        """Build the object that an entry describes, under the rules of this run."""
         with self.rule.applied():
             return self.classes.build(entry)
 
@@ -264,9 +265,8 @@ class Workshop:
     def _native(self, entry: Entry, kind: Any) -> Any:
         """Return assay's scorer for a built-in evaluator, or None if the evaluator itself must be called.
 
-        The evaluator is called if it is the user's own, a judge with keys in the YAML file, one
-        that funasr can run here, or,
-        under upstream's rules, one that matches text.
+        The evaluator is called if it is the user's own, a judge with keys in the YAML file, one that funasr can run
+        here, or, under upstream's rules, one that matches text.
         """
         if kind is LLMScorer:
             has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))
@@ -299,7 +299,7 @@ class Workshop:
         }
 
     def model(self, name: str) -> GuestModel:
-        """Return a model by name; the same object each time."""
+        """Return a model by name; always the same object for a name."""
         if name not in self.models:
             entry = self.tree.get("model", name)
             self.models[name] = GuestModel(entry, self.classes, self.rule)
@@ -324,23 +324,25 @@ class Workshop:
 def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
     """Return the name of one dataset of an infer_task.
 
-    With a single dataset it is the name of the infer_task, after which its files are named.
+    If it has a single dataset, the name of the infer_task is used, as in its files.
     """
     return name if len(datasets) == 1 else f"{name}.{dataset}"
 
 
 def check_columns(entry: Entry, loader: Any, reader: Reader) -> None:
-    """Raise where `ref_col` names a column that the first rows of the data lack.
+    """Raise if `ref_col` names a column that the first rows of the data lack.
 
-    Nothing is scored by `query_col` and `extra_col`: a name like that of a column only gets a warning. In a dialogue
-    the template names the columns, so nothing is checked.
+    Nothing is scored by `key_col`, `query_col` and `extra_col`: a name like that of a column only gets a warning. In a
+    dialogue the template names the columns, so nothing is checked.
     """
     rows = loader.first_rows(HEAD_ROWS) if isinstance(loader, BatchLoader) else []
     if not rows or reader.is_dialogue(rows[0]):
         return
     columns = sorted({str(name) for row in rows for name in row})
-    for argument in ("ref_col", "query_col", "extra_col"):
+    for argument in ("ref_col", "query_col", "extra_col", "key_col"):
         named = getattr(loader, argument) or ()
+        if named == BatchLoader.key_col:
+            continue  # without keys, rows are named by their place
         for column in [named] if isinstance(named, str) else named:
             if column in columns:
                 continue
@@ -358,5 +360,5 @@ def check_columns(entry: Entry, loader: Any, reader: Reader) -> None:
 
 
 def answered(sample: Sample, output: Output) -> float:
-    """Return 1 for every answer, because nothing is judged in the inference stage."""
+    """Return 1 for every answer, because the inference stage judges nothing."""
     return 1.0

@@ -1,8 +1,9 @@
 """Upstream's contexts: rows in chunks of shots and one query; an incomplete last chunk is dropped.
 
-So the queries depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111. With shots
-from another split, the k-th query gets its k-th chunk, as far as there are chunks. This is never the default, because
-numbers for different numbers of shots are then about different questions; the testbed's published numbers are made so.
+The queries therefore depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111.
+With shots from another split, the k-th query gets the shots of the k-th chunk, as long as there are chunks. This is
+never the default, because numbers for different numbers of shots are then about different questions. The testbed's
+published numbers were measured this way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ def _chunked(task: Task, run: RunOptions) -> Task:
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries of chunks as a dataset, which has already read `--data` and the split."""
+    """The queries of chunks as a dataset for which `--data` and the split are already applied."""
 
     chunks: "Chunks"
 

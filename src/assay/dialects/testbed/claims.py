@@ -38,7 +38,7 @@ LIBRARIES = {
     "datasets": "assay.dialects.testbed.dataset_calls",
     "evaluate": "assay.dialects.testbed.metrics",
 }
-"""Libraries in which such files get some names of assay."""
+"""Libraries in which the files of the testbed see some names of assay."""
 
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
@@ -57,7 +57,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
 
 
 def _claims_folder(path: Path) -> str | None:
-    """Return why a folder is a dataset folder, or a tree of them."""
+    """Return why a folder is a dataset folder, or a tree of them; None if it is neither."""
     if is_dataset_folder(path):
         return f"is a dataset folder of the testbed: {path.name}/{path.name}.py or __init__.py with a retriever"
     home = datasets_home(path)

@@ -1,4 +1,4 @@
-"""Loaders of contexts, which are shots and a query: by query, or in chunks as upstream cuts rows."""
+"""Loaders of contexts, that is, shots and a query: one context for each query, or chunks of rows as upstream makes."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -86,7 +86,7 @@ def _as_list(entry: Any) -> Sequence[int]:
 
 
 Place = tuple[int, int]
-"""Dataset index, and row index in it."""
+"""Index of a dataset, and index of a row in it."""
 
 PASSED_ON = frozenset(
     {
@@ -94,10 +94,10 @@ PASSED_ON = frozenset(
         "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order",
     }
 )  # fmt: skip
-"""Options of torch's loader that affect how rows are fetched, never which ones: accepted, without effect."""
+"""Options of torch's loader that affect how rows are fetched, but not which ones: accepted without effect."""
 
 MADE: list["ContextLoader"] = []
-"""Every loader in order of creation, so that the code that runs a file learns which ones it created."""
+"""Every loader in order of creation, so that the code that runs a file knows which loaders the file created."""
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +120,7 @@ class ContextLoader:
 
     @property
     def places(self) -> list[tuple[Place, ...]]:
-        """The rows of each context, by dataset and number, decided on first use."""
+        """The rows of each context, by dataset and index; chosen on first use."""
         if self._assay_places is None:
             self._assay_places = list(
                 self._assay_sampled() if self.samplers else self._assay_drawn()
@@ -281,7 +281,10 @@ def _one_each(name: str, values: Any, datasets: Sequence[Any]) -> list[Any]:
 
 
 def _chunks_of_dataset(dataset: Any, sampler: Any, size: int, shuffle: bool) -> Any:
-    """Cut a sampler of single rows into lists. Return a sampler that yields lists of the right length unchanged."""
+    """Return a sampler that yields the indices of a sampler of single rows in lists.
+
+    A sampler that yields lists of the right length is returned unchanged.
+    """
     from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
     if sampler is None:
@@ -341,7 +344,7 @@ def _loader_class() -> Any:
 
         @property
         def places(self) -> list[tuple[Place, ...]]:
-            """The rows of each context, by dataset and number, drawn on first use."""
+            """The rows of each context, by dataset and index; drawn on first use."""
             if self.__dict__["_places"] is None:
                 self.__dict__["_places"] = [
                     tuple(map(self._assay_place, rows))

@@ -1,4 +1,4 @@
-"""Contexts that a user's own loader chose: each is one sample, with shots rendered by the datasets' retrievers."""
+"""Contexts that a user's own loader chose. Each is one sample, with shots rendered by the datasets' retrievers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ class Contexts:
     ) -> None:
         self.loader = loader
         self.retrievals = retrievals
-        """One for each dataset of the loader."""
+        """One retrieval for each dataset of the loader."""
         self.column = column
         self.__name__ = (
             f"contexts of {', '.join(dict.fromkeys(r.name for r in retrievals))}"
@@ -28,7 +28,7 @@ class Contexts:
         self.source = "\n".join(
             [repr(loader.places), *(retrieval.source for retrieval in retrievals)]
         )
-        """What the prompts depend on: the rows of each context, and the code that renders them."""
+        """The input of the prompts for digests: the rows of each context, and the code that renders them."""
         self._places: dict[str, tuple[Place, ...]] = {}
 
     def samples(self) -> Iterator[Sample | DataError]:

@@ -1,8 +1,7 @@
 """Conversations of the testbed: lists of `{"role", "content"}`, separate images, and the turn the model writes.
 
-Content is a text, a part, or a list of parts; `{"type": "image"}` is a placeholder for the next of
-the retriever's extra
-images. A message without `content` is the one the model writes, and comes last.
+Content is a text, a part, or a list of parts; `{"type": "image"}` is a placeholder for the next of the retriever's
+extra images. The message without `content` is the turn that the model writes; it comes last.
 """
 
 import os
@@ -16,7 +15,7 @@ HEAD_ROLES = frozenset({"instruction", "system"})
 
 
 def query_last(messages: Sequence[Any]) -> list[Any]:
-    """Return the messages with those that lack content moved to the end, in order."""
+    """Return the messages with those without content moved to the end, in order."""
     with_content = [message for message in messages if "content" in message]
     return [
         *with_content,
@@ -25,9 +24,9 @@ def query_last(messages: Sequence[Any]) -> list[Any]:
 
 
 def as_messages(retrieved: Any, *, folder: str = "") -> tuple[Message, ...]:
-    """Return what a retriever returned as messages, with images at their placeholders and the turn to write last.
+    """Return a retriever's messages, with images at their placeholders and the turn to write at the end.
 
-    `folder` is where relative paths of images start.
+    Relative paths of images start in `folder`.
     """
     turns, extras = (
         (retrieved[0], retrieved[1:])
@@ -95,7 +94,7 @@ def plain_answer(solved: Any, query: Any) -> str | None:
 
 
 def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None:
-    """Return what a solved example says beyond the question, or `None` if nothing."""
+    """Return the text that a solved example has in addition to the question; `None` if there is none."""
     spoken = [message for message in query if message.parts is not None]
     more = [
         message
@@ -106,7 +105,7 @@ def answer_of(solved: Sequence[Message], query: Sequence[Message]) -> str | None
 
 
 def cut_at(text: str, stop_words: Sequence[str]) -> str:
-    """Return the text before the first stop word, stripped; an empty stop word stops nothing."""
+    """Return the text before the first stop word, stripped. An empty stop word is ignored."""
     return (before_stop(text, stop_words) if stop_words else text).strip()
 
 
@@ -168,9 +167,9 @@ def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
 
 
 def as_image(value: Any, folder: Path | None = None) -> Image | None:
-    """Return an image from what rows hold: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
+    """Return an image from a cell: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
 
-    A PIL image that was only opened is passed on by its file, so that its bytes are the dataset's own.
+    A PIL image that was only opened is passed on as its file, so that the dataset's own bytes are used.
     """
     if isinstance(value, Media):
         return value if isinstance(value, Image) else None

@@ -50,9 +50,8 @@ def prepare_dataloader(
 ) -> Any:
     """Return a loader of batches of contexts, each of `num_shots + 1` rows with the query last.
 
-    Without samplers every row of the last dataset is the query once, for any number of shots. With
-    upstream's rule, rows
-    are cut into chunks in their order.
+    Without samplers every row of the last dataset is the query once, for any number of shots. With upstream's rule,
+    rows are cut into chunks in their order.
     """
     if is_upstream("testbed"):
         return chunk_loader(
@@ -164,8 +163,8 @@ def prepare_input(
 ) -> Any:
     """Return the conversations of a batch of contexts, as a tuple with the retrievers' extra outputs if there are any.
 
-    `dataset_name` is one name, a list with one for each context, a list with one for each row of a context, or, where
-    the two numbers are equal, a list of lists.
+    `dataset_name` is one name; a list with a name for each context; a list with a name for each row of a context;
+    or a list of lists, which is needed if both numbers are equal.
     """
     conversations: list[list[Any]] = []
     extras: list[Extras] = []

@@ -1,4 +1,4 @@
-"""Retrievers and post-processes by name: what user files register, and what ships."""
+"""Retrievers and post-processes by name: those that user files register, and the shipped ones."""
 
 import inspect
 import warnings
@@ -12,7 +12,7 @@ DATASET_RETRIEVER_MAPPING: dict[str, Callable[..., Any]] = {}
 POSTPROCESS_MAPPING: dict[str, Callable[..., Any]] = {}
 
 REGISTERED: list[tuple[str, str, Callable[..., Any]]] = []
-"""Every registration in order, as kind, name and function, so that a loader learns what a file registered."""
+"""All registrations in order, as kind, name and function, so that a loader can find those of one file."""
 
 _SPLIT_NAMES = {"val": "validation", "valid": "validation"}
 
@@ -36,11 +36,14 @@ def register_postprocess(
 def _registers(
     kind: str, name: str, mapping: dict[str, Callable[..., Any]], takes: tuple[str, ...]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that checks the number of parameters of a function and registers it."""
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         count = len(inspect.signature(function).parameters)
         if count != len(takes):
+            required = f"{len(takes)}: ({', '.join(takes)})"
             raise TypeError(
-                f"the {kind} of {name!r} takes {count} parameters; it must take {len(takes)}: ({', '.join(takes)})"
+                f"the {kind} of {name!r} takes {count} parameters; it must take {required}"
             )
         mapping[name] = function
         REGISTERED.append((kind, name, function))
@@ -50,7 +53,7 @@ def _registers(
 
 
 def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the most frequent `answer` of a list of annotations; of equally frequent ones the first."""
+    """Return the most frequent `answer` in a list of annotations; of equally frequent ones the first."""
     answers = [entry["answer"] for entry in dct]
     return max(dict.fromkeys(answers), key=answers.count)
 

@@ -1,7 +1,8 @@
 """`datasets.load_dataset` for the testbed: assay runs loading scripts, the library loads anything else.
 
-The library refuses loading scripts since its version 4. The call that names the folder, in the user's own file, is the
-consent to run it. Rows go to an Arrow file as the builder yields them, so that a dataset of any size can be opened.
+Version 4 of the library and later ones refuse loading scripts. A call in the user's own file that names the folder
+counts as permission to run it. Rows go to an Arrow file as the builder yields them, so that a dataset of any size
+can be opened.
 """
 
 import inspect
@@ -18,7 +19,9 @@ from .data_registry import SHIPPED
 from .nearby import register_folder
 from .script import ScriptData
 
-_PART = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<first>-?\d*%?):(?P<last>-?\d*%?)\])?")
+_BOUND = r"-?\d*%?"
+# "train", "train[:100]", "test[10%:20%]"
+_PART = re.compile(rf"(?P<name>[\w.-]+)(?:\[(?P<first>{_BOUND}):(?P<last>{_BOUND})\])?")
 LIBRARYS = (
     "trust_remote_code",
     "cache_dir",
@@ -27,12 +30,12 @@ LIBRARYS = (
     "num_proc",
     "token",
 )
-"""Options that only the library's own loading knows."""
+"""Options that only the library's own loader supports."""
 _folder: Any = None
 
 
 def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
-    """Return a dataset, or one per split, of a local loading script; else what the library loads."""
+    """Return a dataset, or one per split, from a local loading script, or else from the library."""
     script = script_of(path)
     if script is None:
         return _by_library(path, name, options)
@@ -62,7 +65,7 @@ NAMES = {"load_dataset": load_dataset}
 
 
 def script_of(path: Any) -> Path | None:
-    """Return the loading script a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
+    """Return the loading script that a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
     location = Path(str(path)).expanduser()
     script = (
         location / f"{location.resolve().name}.py" if location.is_dir() else location

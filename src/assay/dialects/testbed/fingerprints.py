@@ -1,4 +1,4 @@
-"""`testbed.utils.fingerprint`: samples by key with the digest of what a function makes of them."""
+"""`testbed.utils.fingerprint`: samples by key, each with the digest of a function's result for it."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ class Fingerprint:
         self.hash_values[key] = {"fingerprint": self._of(sample), "sample": sample}
 
     def validate(self, key: str, sample: Any = None) -> bool:
-        """Return True if the sample still has the stored digest; without an argument, check the stored sample."""
+        """Return True if the sample still has the stored digest; without a sample, check the stored one."""
         entry = self.hash_values[key]
         return bool(
             entry["fingerprint"]

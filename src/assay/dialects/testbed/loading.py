@@ -1,4 +1,4 @@
-"""Load testbed files: what a file or folder registers, its context loaders and its loading script."""
+"""Load testbed files: the registrations of a file or folder, its context loaders and its loading script."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +12,12 @@ from ..guest import Guest
 from .claims import NAMES, datasets_home, defines_builder, is_dataset_folder
 
 SHARED = {name: real for name, real in NAMES.items() if name != "testbed"}
-"""Modules that assay replaces inside a tree called `testbed`; all others are the user's files."""
+"""Modules that assay replaces inside a tree called `testbed`. All others are the user's files."""
 
 
 @dataclass
 class Loaded:
-    """What one file or folder registered."""
+    """The registrations of one file or folder."""
 
     folder: Path
     retrievers: dict[str, Callable[..., Any]] = field(default_factory=dict)
@@ -85,9 +85,9 @@ def _load_file(path: Path, force: bool, first: Sequence[str]) -> Loaded:
 
 
 def _collect(loaded: Loaded, files: Sequence[str]) -> None:
-    """Run files and store what they register.
+    """Run files and store their registrations.
 
-    Other files write to the testbed's tables too, so only new entries count.
+    Other files write to the testbed's tables, too, so only new entries count.
     """
     from .context_loaders import MADE
     from .data_registry import REGISTERED
@@ -140,7 +140,7 @@ def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
 def known_retriever(
     name: str, retrievers: Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any] | None:
-    """Return the retriever of a name: the file's own, otherwise a shipped one.
+    """Return the retriever with a name: the file's own, or else a shipped one.
 
     Retrievers that other files registered are never used.
     """

@@ -26,7 +26,7 @@ SPELLINGS = (
 def find_metric(
     name: str, near: Sequence[Path], reading: Reading
 ) -> "FolderMetric | None":
-    """Return the metric at a path, or the first of that name below the folders `near`."""
+    """Return the metric at a path, or the first one with that name below the folders in `near`."""
     path = Path(name).expanduser()
     if "/" in name or path.suffix == ".py":
         file = path / f"{path.name}.py" if path.is_dir() else path
@@ -41,7 +41,7 @@ def find_metric(
 
 @dataclass(frozen=True)
 class FolderMetric:
-    """A user's metric, computed from all predictions, references and the further columns it names."""
+    """A user's metric, computed from all predictions, the references and the other columns that it names."""
 
     path: str
     reading: Reading
@@ -71,7 +71,7 @@ class FolderMetric:
         return dict(checked_metrics(returned, kind._compute, f"metric {self.name!r}"))
 
     def _compute(self, metric: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
-        """Return what the user's `_compute` returned; `evaluate` itself only takes a dictionary."""
+        """Return the result of the user's `_compute`; `evaluate` itself only accepts a dictionary."""
         returned: list[Any] = []
         original = metric._compute
 
@@ -111,7 +111,7 @@ class FolderMetric:
         return cast(sample.fields[column], shape)
 
     def _reference(self, sample: Sample, shape: Any) -> Any:
-        """Return all references if the metric takes several; otherwise the target, read like a prediction."""
+        """Return all references if the metric accepts several; otherwise the target, read like a prediction."""
         if is_list(shape):
             several = _several(sample)
             if several is not None:
@@ -128,7 +128,7 @@ class FolderMetric:
 
 
 def _several(sample: Sample) -> list[Any] | None:
-    """Return every reference of a row: a list of targets, the annotators' answers, or all captions of the image."""
+    """Return all references of a row: a list of targets, the annotators' answers, or all captions of the image."""
     cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
     found = next(
         (value for value in cells if isinstance(value, (list, tuple)) and value), None
@@ -141,7 +141,7 @@ def _several(sample: Sample) -> list[Any] | None:
 
 
 def is_list(shape: Any) -> bool:
-    """Return True if a feature holds several values."""
+    """Return True if a feature has several values."""
     return isinstance(shape, list) or type(shape).__name__ in (
         "Sequence",
         "List",
@@ -169,7 +169,7 @@ OWNER = "Kamichanw/"
 def load(path: str, *args: Any, **kwargs: Any) -> Any:
     """Return a metric by path or name.
 
-    A metric that upstream published is taken from the tree around the script if it is there.
+    A metric that upstream published is taken from the tree around the script, if it is there.
     """
     import evaluate
 

@@ -1,7 +1,8 @@
-"""`ModelBase`, the base class of the testbed's models, and its white-box extras: hooks, trackers, replaced modules.
+"""`ModelBase`, the base class of the testbed's models, and its access to modules: hooks, trackers, replacements.
 
 A model is a torch module with the wrapped model as its attribute `model`, so that torch provides `to`, `eval`,
-`state_dict` and `parameters`. Without torch, or if the wrapped model is not a torch module, its own methods are called.
+`state_dict` and `parameters`. Without torch, or if the wrapped model is not a torch module, its own methods are
+called.
 """
 
 import inspect
@@ -76,12 +77,15 @@ class WhiteBox(Module):  # type: ignore[misc]
             self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
     def _assay_count_pass(self, *_: Any) -> None:
-        """Move all trackers on. Return None, because torch would take anything else as the arguments of the pass."""
+        """Start a new pass for all trackers.
+
+        Return None, because torch would use another value as the pass's arguments.
+        """
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
     def _assay_named(self, wanted: Any) -> dict[str, Any]:
-        """Return modules by name: a text is a pattern, a list has exact names."""
+        """Return modules by name. A text is a pattern; a list has exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
             found = {n: m for n, m in named.items() if re.search(wanted, n)}
@@ -123,7 +127,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         ]
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
-        """Attach a tracker to modules; each pass of the model moves it on."""
+        """Attach a tracker to modules. Each pass of the model starts a new list in it."""
         found = (
             {} if isinstance(module_name, type) else self._assay_matching(module_name)
         )
@@ -140,7 +144,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         strict: bool = True,
         **init_args: Any,
     ) -> None:
-        """Replace the matching modules: by one new instance of a class each, or by the given modules in order."""
+        """Replace the matching modules, each by a new instance of a class, or by the given modules in order."""
         found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
             modules: Sequence[Any] = [new(**init_args) for _ in found]
@@ -201,9 +205,9 @@ def _forwarded(name: str) -> Callable[..., Any]:
 
 
 def _hooked(name: str) -> Callable[..., Any]:
-    """Return torch's hook method of this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
+    """Return torch's hook method with this name: `(hook)` for the model, or `(names, hook)` for some of its modules.
 
-    The hook may take `module_name`.
+    The hook may have a parameter `module_name`.
     """
 
     def register(self: WhiteBox, *args: Any, **options: Any) -> Any:
@@ -267,7 +271,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         self._assay_watch()
 
     def _assay_pad_left(self) -> None:
-        """Pad on the left, because new tokens are cut off after the longest prompt of a batch."""
+        """Make the tokenizer pad on the left, because new tokens start after the longest prompt of a batch."""
         if is_upstream("testbed"):
             return
         for holder in self._assay_holders():
@@ -277,7 +281,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
                 holder.padding_side = "left"
 
     def _assay_holders(self) -> list[Any]:
-        """Return the objects that may hold a chat template: the processor, and its tokenizer if it has one."""
+        """Return the objects that may have a chat template: the processor, and its tokenizer if it has one."""
         return [
             self.processor,
             *(
@@ -311,11 +315,10 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         tokenize: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """Return a conversation as a prompt, or a list of them; the turn to write comes last.
+        """Return a conversation as a prompt, or a list of them as prompts; the turn to write comes last.
 
-        The template is the argument, else `self.prompt_template`, else the default one. With
-        upstream's rule, messages keep their
-        order, and the template alone decides who writes and which form of content it accepts.
+        The template is the argument, else `self.prompt_template`, else the default one. With upstream's rule,
+        messages keep their order, and the template alone decides who writes and which form of content it accepts.
         """
         if conversation and not isinstance(conversation[0], Mapping):
             return [
@@ -369,7 +372,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
     def _assay_apply(self, template: str | None) -> Callable[..., Any]:
-        """Return what renders a conversation: the processor's own method, its tokenizer's, or assay's."""
+        """Return the function that renders a conversation: the processor's method, its tokenizer's, or assay's."""
         apply = next(
             (
                 h.apply_chat_template
@@ -420,7 +423,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
         )
 
     def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
-        """Return conversations as prompts for the next turn, with whichever spelling a subclass overrides."""
+        """Return conversations as prompts for the next turn, by the method name that a subclass overrides."""
         is_misspelt = (
             type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         )
@@ -497,7 +500,7 @@ class ModelBase(WhiteBox):  # A torch module if torch is installed.
 
 
 def is_conversation(text: Any) -> bool:
-    """Return True if a text is a list of messages, or a list of such lists."""
+    """Return True if an input is a list of messages, or a list of such lists."""
     if isinstance(text, str) or not isinstance(text, Sequence) or not text:
         return False
     first = text[0]

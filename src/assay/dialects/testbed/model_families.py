@@ -23,8 +23,8 @@ _MARKED_HEAD = "{{ '<|im_start|>' + messages[0]['role'] + '\\n' + messages[0]['c
 def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
     """Return a template of a head, then turns, then the header of the answer.
 
-    A turn is a header and, if the message has content, a body. `first` is the role that answers
-    until a message has ended a round.
+    A turn is a header and, if the message has content, a body. `first` is the role that answers until a message has
+    ended a round.
     """
     return (
         f"{head}{{% set asker = messages[0]['role'] %}}{{% set writer = namespace(role='{first}') %}}"
@@ -35,7 +35,7 @@ def _template(head: str, first: str, header: str, body: str, asks: str) -> str:
 
 
 def _head(text: str, otherwise: str = "") -> str:
-    """Return the template of an instructing first message, which is not part of the rounds."""
+    """Return the template of an initial instruction, which is not part of the rounds."""
     later = (
         _LATER
         if not otherwise
@@ -60,7 +60,7 @@ def _marked(head: str, body: str) -> str:
 
 
 def _texts(between: str, after: str) -> str:
-    """Return the template of a message's texts; texts of the answering role are marked as generated."""
+    """Return the template of a message's texts. Texts of the answering role are marked as generated."""
     piece = f"{{{{ {between} + part['text'] + {after} }}}}"
     return (
         "{% for part in message['content'] | selectattr('type', 'equalto', 'text') %}"
@@ -137,7 +137,7 @@ QWEN = ("Qwen2-", "Qwen1.5-")
 
 
 class Family(ModelBase):
-    """A family. A subclass names its classes, and its models if the template depends on them."""
+    """A family of models. A subclass names its classes, and its models if the template depends on them."""
 
     processor_name = "AutoProcessor"
     model_name_in_transformers = "AutoModelForCausalLM"
@@ -165,7 +165,7 @@ class Family(ModelBase):
         )
 
     def _assay_own_template(self, names: str) -> str:
-        """Return the model's own chat template, and warn that the family has no template for its name."""
+        """Return the model's own chat template, and warn that the family has no template for this name."""
         warnings.warn(
             f"{self.model_name!r} is none of {names}: its own chat template is used; set `prompt_template`, or"
             " `model_name` to one of these",
@@ -181,7 +181,7 @@ class Idefics(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """`Image:<image> Question: … Answer: …`."""
+        """Return `Image:<image> Question: … Answer: …`."""
         return idefics()
 
     def process_input(
@@ -224,19 +224,21 @@ class Idefics(Family):
 
 
 def _interleaved(at: int, prompt: str, images: Sequence[Any]) -> Iterator[Any]:
-    texts = prompt.split("<image>")
-    if len(texts) - 1 != len(images):
+    *texts, last = prompt.split("<image>")
+    if len(texts) != len(images):
         raise ValueError(
-            f"prompt {at} has {len(texts) - 1} places for {len(images)} images"
+            f"prompt {at} has {len(texts)} places for {len(images)} images"
         )
-    for before, image in zip(texts, images, strict=False):
-        yield from (before, image) if before else (image,)
-    if texts[-1]:
-        yield texts[-1]
+    for before, image in zip(texts, images, strict=True):
+        if before:
+            yield before
+        yield image
+    if last:
+        yield last
 
 
 class Idefics2(Family):
-    """Idefics2: one message per line, closed by a token; the base model has none."""
+    """Idefics2: one message per line, closed by a token, except for the base model."""
 
     model_name_in_transformers = "AutoModelForImageTextToText"
     support = HF_IDEFICS2
@@ -245,7 +247,7 @@ class Idefics2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """`<end_of_utterance>` ends a message unless the model is the base one."""
+        """Return the template in which `<end_of_utterance>` ends a message, unless the model is the base one."""
         return idefics2(
             "" if self.model_name == "idefics2-8b-base" else "<end_of_utterance>"
         )
@@ -270,7 +272,7 @@ class LLaVa(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """By model name: `ROLE: …` for 1.5, marked turns for the interleaved ones, else the model's own."""
+        """Return the template by model name: `ROLE: …` for 1.5, marked turns for interleaved ones, else its own."""
         if self.model_name in HF_LLAVA["llava-1.5"]:
             return llava()
         if self.model_name in HF_LLAVA["llava-interleave"]:
@@ -307,7 +309,7 @@ class Mistral(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """`Role: …`, one message per line."""
+        """Return `Role: …`, one message per line."""
         return mistral()
 
 
@@ -319,7 +321,7 @@ class Qwen2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Marked turns after a system text; the model's own template for other names."""
+        """Return marked turns after a system text; for other names the model's own template."""
         if self.model_name.startswith(QWEN):
             return qwen("You are a helpful assistant.")
         return self._assay_own_template(" and ".join(f"{start}…" for start in QWEN))

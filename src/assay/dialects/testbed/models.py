@@ -66,7 +66,7 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
 def adapt(
     thing: Any, reference: str, args: Mapping[str, Any], sha256: str = ""
 ) -> Model:
-    """Return a `ModelBase` class or object as a model. A class is built at the first request."""
+    """Return a `ModelBase` class or object as a model. A class is instantiated at the first request."""
     is_class = inspect.isclass(thing)
     kind = thing if is_class else type(thing)
     if is_class:
@@ -98,7 +98,7 @@ def adapt(
 
 
 class _Adapter:
-    """Adapter that `FunctionModel` builds and calls with batches of requests."""
+    """The object that `FunctionModel` builds and calls with batches of requests."""
 
     kind: Any
 

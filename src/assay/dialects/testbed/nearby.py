@@ -1,8 +1,8 @@
 """Dataset folders near a script: `testbed/data/<name>/__init__.py` registers a name on first use.
 
-Upstream imports every folder of its tree at once. Here an unregistered name is searched in the tree around the script:
-on the module path, in the working folder and above it. As upstream, a folder's own retriever and post-process take
-precedence over shipped ones, if their imports are installed.
+Upstream imports every folder of its tree at once. Here an unregistered name is looked up in the tree around the
+script: on the module path, in the working folder and above it. As in upstream, a folder's own retriever and
+post-process take precedence over shipped ones, if their imports are installed.
 """
 
 import sys
@@ -15,7 +15,7 @@ _replies: dict[tuple[str, bool], bool] = {}
 
 
 def register_nearby(name: str, is_known: bool) -> None:
-    """Run the `__init__.py` of a dataset's folder once, if there is one and a name of it is needed."""
+    """Run the `__init__.py` of a dataset's folder once, if the folder exists and one of its names is needed."""
     theirs_first = is_upstream("testbed")
     if (
         not name.isidentifier()
@@ -50,6 +50,6 @@ def register_folder(folder: Path, is_known: bool) -> None:
 
 
 def bases() -> list[Path]:
-    """Return the folders in which a script's tree may start: the working folder, its parents, and the module path."""
+    """Return the folders in which a script's tree may be: the working folder, its parents, and the module path."""
     here = Path.cwd()
     return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]

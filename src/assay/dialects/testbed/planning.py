@@ -30,10 +30,10 @@ ROWS_LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RetrievedTask(Task):
-    """A task whose scorers may also be `evaluate` metrics in the folders the testbed documents."""
+    """A task that looks up scorers first among the user's `evaluate` metrics, in the folders the testbed documents."""
 
     metric: Callable[[str], Any] | None = None
-    """Finds the metric of a name, or `None`."""
+    """Returns the metric with a name, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
         """Return a copy with some fields changed. Scorer names are searched among the user's metrics first."""
@@ -46,7 +46,7 @@ class RetrievedTask(Task):
         return changed
 
     def _scorer(self, entry: Any) -> Any:
-        """Return the user's metric of this name, otherwise assay's scorer."""
+        """Return the user's metric with this name, or else assay's scorer."""
         if not isinstance(entry, str) or self.metric is None:
             return entry
         found = self.metric(entry)
@@ -169,17 +169,19 @@ def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
 
 
 def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
+    """Return what finds a metric by name: in the folder of the file, the three above it, or the current one."""
     names = [*loaded.retrievers, *loaded.postprocesses]
-    reading = _reading(names[0], loaded, run) if names else Reading()
-    near = [
-        *(loaded.folder.resolve(), *loaded.folder.resolve().parents)[:4],
-        Path.cwd(),
-    ]
+    if names:
+        reading = _reading(names[0], loaded, run)
+    else:
+        reading = Reading()
+    folder = loaded.folder.resolve()
+    near = [folder, *folder.parents[:3], Path.cwd()]
     return lambda name: find_metric(name, near, reading)
 
 
 def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
-    """Return the sources of rows and of shots: the script, `--data`, a file beside the user's, or none yet."""
+    """Return the sources of rows and of shots: the script, `--data`, a file next to the user's file, or none yet."""
     if loaded.script is not None:
         assert loaded.guest is not None
         script = ScriptData(
@@ -200,7 +202,7 @@ def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
 
 
 def _check_reading(task: Task, run: RunOptions) -> None:
-    """Refuse a post-process that reads all shown answers the same: unreadable predictions would then be right."""
+    """Refuse a post-process with equal results for all shown answers, because wrong predictions would be right."""
     accuracy = task.scorers[0]
     source = run.data or task.dataset
     if (

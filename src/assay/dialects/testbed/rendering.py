@@ -1,7 +1,7 @@
-"""Prompt templates of the testbed: Jinja over `messages`, rendered in a sandbox as chat templates are.
+"""Prompt templates of the testbed: Jinja over `messages`, rendered in a sandbox like chat templates.
 
-A template accepts texts or lists of parts as content, rarely both. Whichever form a retriever chose, the form in which
-no text is lost is rendered.
+A template accepts texts or lists of parts as content, rarely both. Whichever form a retriever chose, assay renders
+the form in which no text is lost.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ def render(template: str, conversation: Conversation, **variables: Any) -> str:
 
 
 def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
-    """Return the conversation with the turn to write at the end; `asks` adds one if there is none.
+    """Return the conversation with the turn to write at the end; `asks` adds this turn if it is missing.
 
     Its role is the one that ended earlier rounds, otherwise the assistant, and never that of the last message.
     """
@@ -79,8 +79,8 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
 def in_either_form(conversation: Conversation, renders: Render) -> str:
     """Render the conversation as it is, or with its content in the other form if that loses less text.
 
-    A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original
-    form fails and no form renders everything, raise the error of the original form.
+    A label that is a number or a bool becomes text if the template cannot render it otherwise. If the original form
+    fails and no form renders everything, the error of the original form is raised.
     """
     text, error = _attempt(conversation, renders)
     if error is None and not (missing := lost(conversation, text)):
@@ -110,7 +110,7 @@ def _attempt(
 
 
 def lost(conversation: Conversation, text: str) -> list[str]:
-    """Return the texts of a conversation that its rendering lacks."""
+    """Return the texts of a conversation that are missing from its rendering."""
     pieces = (piece for message in conversation for piece in _texts(message))
     return [piece for piece in pieces if piece.strip() and piece.strip() not in text]
 
@@ -128,7 +128,7 @@ def _is_head(message: Mapping[str, Any]) -> bool:
 
 
 def _as_lists(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the messages with content as lists of parts; an instructing first message stays text."""
+    """Return a message with its content as a list of parts. An initial instruction stays text."""
     if "content" not in message:
         return message
     if _is_head(message):
@@ -147,7 +147,7 @@ def _part(piece: Any) -> Any:
 
 
 def _as_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the messages with content as one text; lists with images stay lists."""
+    """Return a message with its content as one text. A list with images stays a list."""
     if "content" not in message:
         return message
     content = message["content"]

@@ -1,4 +1,4 @@
-"""Rows through a retriever: a sample from a row, a prompt from a sample, a verdict on a prediction."""
+"""Rows through a retriever: a row becomes a sample, a sample a prompt, and a prediction a verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(row: Any) -> Any:
-    """Return a row of a file as a retriever expects it; a row of any other dataset unchanged."""
+    """Return a row of a file in the form that a retriever expects. A row of any other dataset is returned unchanged."""
     return as_item(row) if type(row) is dict or isinstance(row, Mapping) else row
 
 
@@ -67,7 +67,7 @@ class Retrieval:
 
     @property
     def source(self) -> str:
-        """Return the code that conversations depend on: the retriever's file, and the neighbouring files it imports."""
+        """Return the code on which conversations depend: the retriever's file, and neighbouring files it imports."""
         return f"{self.name} {code_digest(self.retriever)}"
 
     def asked(self, row: Any) -> tuple[Message, ...]:
@@ -83,7 +83,7 @@ class Retrieval:
     ) -> tuple[tuple[Message, ...], str | None, bool]:
         """Return the conversation of a query, its solved answer, and whether there are images.
 
-        A row whose answer cannot be shown can still be asked; its answer is `None`.
+        A row whose answer cannot be shown can still be asked. Its answer is then `None`.
         """
         query = self._retrieved(_item(row), True)
         messages = as_messages(query, folder=self.folder)
@@ -118,7 +118,7 @@ class ToSample:
 
     retrieval: Retrieval
     column: str | None = None
-    """Takes the target from this column instead."""
+    """The column from which the target is taken instead; empty to use the shown answer."""
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         query, answer, has_media = self.retrieval.question_and_answer(row)
@@ -128,7 +128,7 @@ class ToSample:
 
 
 class Conversation:
-    """The template of a registered dataset: query and solved shots as its retriever writes them."""
+    """The template of a registered dataset: query and solved shots, written by its retriever."""
 
     def __init__(self, retrieval: Retrieval) -> None:
         self.retrieval = retrieval
@@ -178,17 +178,17 @@ class Reading:
 
     @property
     def defined_at(self) -> str:
-        """Return the location of the post-process as ` (file.py:12)`, or an empty text."""
+        """Return the location of the post-process as ` (file.py:12)`; empty if there is none."""
         return "" if self.postprocess is None else f" ({defined_at(self.postprocess)})"
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """1 if prediction and shown answer are read the same, otherwise 0."""
+    """1 if the prediction and the shown answer give the same result when read, otherwise 0."""
 
     reading: Reading
     typed: bool = False
-    """If true, targets are values of a column and compared unread; otherwise they are read like predictions."""
+    """If true, targets are values of a column and are compared directly; otherwise they are read like predictions."""
     name: ClassVar[str] = "accuracy"
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -220,6 +220,6 @@ def _is_nan(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return True if two results of post-processes are equal; arrays are equal if all elements are."""
+    """Return True if two results of post-processes are equal. Arrays are equal if all elements are."""
     equal = one == other
     return bool(equal.all()) if hasattr(equal, "all") else bool(equal)

@@ -31,7 +31,7 @@ from .loading import only_class
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30
-"""The factor by which an archive may grow when unpacked, if the result has more than this many bytes."""
+"""The factor by which an archive may grow when unpacked, if the result has more than `SMALL` bytes."""
 
 
 class Downloads:
@@ -46,11 +46,11 @@ class Downloads:
         self._cache = (cache or CACHE).expanduser()
 
     def download(self, url_or_urls: Any) -> Any:
-        """Return local paths for URLs or paths, in the structure in which they were given."""
+        """Return local paths for URLs or paths, in the same structure."""
         return _mapped(url_or_urls, self._local)
 
     def extract(self, path_or_paths: Any) -> Any:
-        """Return the folders of unpacked archives; a path that is not an archive is returned unchanged."""
+        """Return the folders of unpacked archives. A path that is not an archive is returned unchanged."""
         return _mapped(path_or_paths, self._unpacked)
 
     def download_and_extract(self, url_or_urls: Any) -> Any:
@@ -82,16 +82,22 @@ class Downloads:
                     yield member.name, stream
 
     def _local(self, url: Any) -> str:
+        """Return the path of a file, which is downloaded first if it is an address."""
         text = str(url)
-        if not text.startswith(("http://", "https://")):
-            path = Path(text).expanduser()
-            return str(path if path.is_absolute() else self.base / path)
-        name = Path(text.partition("?")[0]).name or "data"
-        target = (
-            self._cache
-            / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name[-40:]}"
-        )
-        return str(fetch_declared(text, target, allow_private=self._allow_private))
+        if text.startswith(("http://", "https://")):
+            return str(self._downloaded(text))
+        path = Path(text).expanduser()
+        if not path.is_absolute():
+            path = self.base / path
+        return str(path)
+
+    def _downloaded(self, url: str) -> Path:
+        """Download a file into the cache, under a name made of its address."""
+        address = url.partition("?")[0]
+        name = Path(address).name or "data"
+        digest = hashlib.sha256(url.encode()).hexdigest()
+        target = self._cache / f"{digest[:16]}-{name[-40:]}"
+        return fetch_declared(url, target, allow_private=self._allow_private)
 
     def _unpacked(self, path: Any) -> str:
         archive = Path(str(path))
@@ -197,7 +203,7 @@ class ScriptData:
     )
 
     def reading_from(self, data: str | None) -> "ScriptData":
-        """Return the same script, reading from another folder."""
+        """Return the same script for another data folder."""
         if data is None:
             return self
         if data not in self._elsewhere:
@@ -211,7 +217,7 @@ class ScriptData:
         return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
-        """Return the rows of a split; by default the validation or test split, or the first one with rows."""
+        """Return the rows of a split; by default the validation or test split, or else the first one with rows."""
         splits = self.splits()
         if split is not None:
             name = next(
@@ -244,7 +250,7 @@ class ScriptData:
             yield row
 
     def shots(self, data: str | None, split: str | None) -> Fewshot:
-        """Return the rows for shots: the train split, if there is one and it is not the split that is asked."""
+        """Return the rows for shots: the train split, if it exists and is not the split that is evaluated."""
         try:
             splits = self.reading_from(data).splits()
         except (DataError, UsageError):
@@ -331,7 +337,7 @@ class ScriptData:
 
 
 def _with_folder(builder: type, folder: str | None) -> type:
-    """Return the builder class with its data folder set as a class attribute, because some read it before it is set."""
+    """Return the builder class with its data folder as a class attribute, because some constructors read it."""
     config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
     located = type(
         config.__name__,
@@ -358,7 +364,7 @@ class ScriptRows:
 
     @property
     def name(self) -> str:
-        """Return script, split and digest, which identify a state of the data without reading it."""
+        """Return script, split and digest, which identify the version of the data without reading it."""
         state = {**self.data.options, "script": file_digest(self.data.script)}
         files = [
             file for file in _paths(self.data.splits()[self.split]) if file.is_file()

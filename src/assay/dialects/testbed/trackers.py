@@ -1,8 +1,8 @@
 """Trackers: the inputs, outputs, gradients or local variables of a model's modules, pass by pass.
 
-A tracker holds a list with one list for each pass, and in it one entry for each module that ran, in order.
-If a tracker is attached by `add_tracker`, each pass of the model begins a list; otherwise a module that runs again
-begins one.
+A tracker has a list with one list for each pass, which has one entry for each module that ran, in order. If a
+tracker is attached by `add_tracker`, each pass of the model starts a new list; otherwise a module that runs again
+starts one.
 """
 
 import copy
@@ -16,19 +16,22 @@ from typing import Any, ClassVar
 
 
 def try_inject_params(fn: Callable[..., Any], **kwargs: Any) -> Callable[..., Any]:
-    """Bind those keywords that the function has parameters for; all of them if it takes any."""
+    """Bind the keywords for which the function has parameters; all of them if it takes any."""
     parameters = inspect.signature(fn).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    bound = {
-        name: value for name, value in kwargs.items() if takes_any or name in parameters
-    }
-    return partial(fn, **bound) if bound else fn
+    bound = {}
+    for name, value in kwargs.items():
+        if takes_any or name in parameters:
+            bound[name] = value
+    if not bound:
+        return fn
+    return partial(fn, **bound)
 
 
 def clone_to_device(
     obj: Any, device: Any = "cpu", check_cycles: bool = False, max_recur_depth: int = 1
 ) -> Any:
-    """Return a copy with its tensors on a device, down to `max_recur_depth` levels; deeper values are unchanged."""
+    """Return a copy with its tensors on a device, down to `max_recur_depth` levels. Deeper values are unchanged."""
     identities: set[int] = set()
 
     def moved(value: Any, depth: int) -> Any:
@@ -63,7 +66,7 @@ _ids = count()
 
 
 class TrackerBase:
-    """Records modules from `track` to `remove`; a `with` block calls `remove` at its end."""
+    """Records modules from `track` to `remove`. A `with` block calls `remove` at its end."""
 
     fields: ClassVar[tuple[str, ...]] = ()
     """Names of the recorded values, each available as an attribute."""
@@ -73,13 +76,13 @@ class TrackerBase:
         self.to_device = (
             (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
         )
-        """Where tensors are kept: `None` leaves them where they are."""
+        """The device to which tensors are moved; `None` leaves them where they are."""
         self.module_names: list[str] = []
         self.id: int | None = None
         self._next = -1
         self._counts_itself = True
         self._ran: dict[int, bool] = {}
-        """Whether a module ran since the list was begun, by identity."""
+        """Ids of the modules that ran since the current list was started."""
         self._modules: list[Any] = []
         self._handles: list[Any] = []
         self._home: MutableMapping[int, Any] | None = None
@@ -113,7 +116,7 @@ class TrackerBase:
 
     @property
     def auto_incre_index(self) -> bool:
-        """True if a module that runs again begins a new list; otherwise `incre_next_index` does."""
+        """True if a module that runs again starts a new list; otherwise `incre_next_index` does."""
         return self._counts_itself
 
     @auto_incre_index.setter
@@ -130,10 +133,10 @@ class TrackerBase:
         return self._next
 
     def incre_next_index(self) -> None:
-        """Begin a new list."""
+        """Start a new list."""
         if self._counts_itself:
             raise RuntimeError(
-                "next_index moves on by itself; set auto_incre_index = False to move it by hand"
+                "next_index advances automatically; set auto_incre_index = False to move it by hand"
             )
         self._begin()
 
@@ -200,7 +203,7 @@ class TrackerBase:
 
     def _attach(self, module: Any) -> Any:
         raise NotImplementedError(
-            f"{type(self).__name__} follows nothing: use a tracker that says what it follows"
+            f"{type(self).__name__} records nothing: use a tracker with declared fields"
         )
 
 

@@ -1,6 +1,6 @@
 """ULMEvalKit compatibility: datasets and models written for it run unchanged.
 
-Imports happen on use: asking whether a file belongs to ULMEvalKit costs nothing.
+Parts are imported when they are used, so checking whether a file belongs to ULMEvalKit is fast.
 """
 
 from collections.abc import Mapping, Sequence

@@ -47,7 +47,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return "is in a tree of ulmeval"
     home = package_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
     return (
-        f"imports its neighbours as a module of {home} does, and speaks of drawn images"
+        f"imports its neighbours as a module of {home} does, and mentions drawn images"
         if home
         else None
     )

@@ -1,8 +1,7 @@
-"""The original command: every model on every dataset, each pair a run that the same command resumes.
+"""The original command: every model on every dataset. Each pair is a run that the same command resumes.
 
-ULMEvalKit's files are beside the run folders:
-`<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the files
-that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
+ULMEvalKit's files are next to the run folders: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl` with the
+files that `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
 """
 
 import os
@@ -58,7 +57,7 @@ def run_pairs(
 
 
 def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
-    """Run one pair in a folder of its own, with ULMEvalKit's files in the same model folder."""
+    """Run one pair in its own folder, with ULMEvalKit's files in the same model folder."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
     stem = f"{label}_{file_name(pair.dataset_name, 80)}"
@@ -101,7 +100,7 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
 
 
 def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> Pair:
-    """Return the pair of `--mode eval`, with the answers of a prediction file that no run here knows, if any."""
+    """Return the pair of `--mode eval`, with the answers of a new prediction file if there is one."""
     if isinstance(pair.model, Imported):
         return pair
     folder = home / f"{stem}.run"
@@ -119,7 +118,7 @@ def _with_predictions(pair: Pair, settings: Settings, home: Path, stem: str) -> 
 
 
 def _refuse_other_dataset(pair: Pair, options: RunOptions) -> None:
-    """Raise where a prediction file is about other rows than the dataset's."""
+    """Raise if a prediction file has other rows than the dataset."""
     if not isinstance(pair.model, Imported) or not _is_guest(pair):
         return
     source = tasks_of(pair.reference, options)[0].dataset
@@ -165,9 +164,9 @@ def _is_guest(pair: Pair) -> bool:
 def write_promised(
     today: Path, folder: Path, stem: str, source: GuestSamples
 ) -> list[str]:
-    """Write the prediction file into today's folder, and links one level up; return the file's digest.
+    """Write the prediction file into today's folder with links one level up; return the file's digest.
 
-    What `evaluate` wrote there gets links too.
+    Files that `evaluate` wrote there get links, too.
     """
     digests: list[str] = []
     files = files_of(today, stem)

@@ -1,4 +1,4 @@
-"""Tasks of a user's file: one for each dataset name that its classes know."""
+"""Tasks of a user's file: one for each dataset name that its classes support."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ BENCHMARKS = {
     "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
     "ImagineBench": "imagine_bench_ulmeval", "OmniContext": "omnicontext", "GenAI_Bench": "genai_bench",
 }  # fmt: skip
-"""Benchmarks that ULMEvalKit ships, by its names, and assay's own of the same kind; T2ICompBench has several names."""
+"""Benchmarks that ULMEvalKit ships, with assay's own of the same kind. T2ICompBench has several names."""
 GENERATIONS = {"GenEval": 4, "DPGBench": 4}
 COMPBENCH_GENERATIONS = 10
 JUDGE_DEFAULTS: Mapping[str, Any] = {"nproc": 4, "verbose": False, "retry": 3}
@@ -66,14 +66,14 @@ def _from_file(path: str, attribute: str | None, run: RunOptions) -> list[Task]:
 
 
 def assay_benchmark(name: str) -> str | None:
-    """Return assay's benchmark of the same kind as one that ULMEvalKit ships under a name, or None."""
+    """Return assay's benchmark of the same kind as ULMEvalKit's benchmark with this name, or None."""
     if name.startswith("T2ICompBench_"):
         return "t2i_compbench"
     return BENCHMARKS.get(name)
 
 
 def upstreams_class(name: str) -> Any:
-    """Return ULMEvalKit's own class of a benchmark it ships, if its evaluation was chosen, else None."""
+    """Return ULMEvalKit's own class of a benchmark, if upstream's evaluation was chosen, else None."""
     if assay_benchmark(name) is None or not is_upstream("ulmeval"):
         return None
     defined = TOOLKIT.dataset_of_checkout(name)
@@ -86,7 +86,7 @@ def upstreams_class(name: str) -> Any:
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
-    """Return the names a class knows; with `--data`, the class's own name is enough."""
+    """Return the dataset names of a class. With `--data`, the class's own name is enough."""
     return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
 
 
@@ -185,7 +185,7 @@ class GuestPrompt:
 
 
 def generations(cls: type, name: str) -> int:
-    """Return the images per prompt: as the class declares, else as ULMEvalKit does for its own benchmarks, else one."""
+    """Return the number of images per prompt: from the class, else ULMEvalKit's for its own benchmarks, else one."""
     declared = getattr(cls, "NUM_GENERATIONS", None)
     if declared is not None:
         return int(declared)

@@ -1,8 +1,7 @@
-"""Draw images: one prompt to a user's model, n images back from one call.
+"""Draw images: send one prompt to a user's model, and get n images from one call.
 
-The batch hook is called once per prompt under either of its names: the document says
-`batch_generation_inner`, the code
-says `batch_generate_inner`. Without one, `generate_inner` is called n times.
+The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the
+code says `batch_generate_inner`. If there is none, `generate_inner` is called n times.
 """
 
 import hashlib
@@ -21,8 +20,9 @@ HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
 PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
 SMALL_PIXELS = 64 * 64
-"""Of an image that is not encoded in the model's thread: encoding lets the other threads run, and until this one has
-its turn again, a model that answers at once seems to be slow."""
+"""Pixels of the largest image that is encoded outside the model's thread. Encoding lets the other threads run, so a
+model that answers at once would seem slow.
+"""
 _calls: Counter[str] = Counter()
 
 
@@ -42,7 +42,7 @@ def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]
 
 
 def checked(images: Any, n: int, what: str) -> list[Any]:
-    """Return the images if they are n images, else raise an error that names the method and its result."""
+    """Return the images if there are n of them; otherwise raise an error that names the method and its result."""
     if not isinstance(images, (list, tuple)):
         raise TypeError(
             f"{what} returned {shorten(images)}, expected a list of {n} images"
@@ -65,7 +65,7 @@ def is_image(thing: Any) -> bool:
 
 
 def as_medium(drawing: Any) -> Image:
-    """Return a drawn image as PNG in its current state; modes that PNG lacks become RGB."""
+    """Return a copy of a drawn image as PNG. Modes that PNG does not support become RGB."""
     if isinstance(drawing, Image):
         return drawing
     if drawing.mode not in PNG_MODES:
@@ -108,7 +108,7 @@ def seed_generators(text: str) -> None:
 
 
 def seed_alike(seed: int) -> None:
-    """Seed with exactly this number, as upstream does before each call, so that every prompt starts alike."""
+    """Seed with exactly this number, as upstream does before each call, so that every prompt has the same seed."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

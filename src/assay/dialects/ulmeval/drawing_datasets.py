@@ -19,14 +19,14 @@ from .drawing_models import OpenAIWrapper
 from .tables import fetched_table, read_table, with_images, with_index
 
 __all__ = ["dump", "load"]
-"""Names of other modules that `ulmeval.dataset` has too."""
+"""Names of other modules that `ulmeval.dataset` exports, too."""
 
 CLASSES: list[Any] = []
-"""In the order they were defined: the newest that knows a name is the one that is meant."""
+"""Dataset classes in the order of their definition. The newest one that supports a name is used."""
 
 
 class TableDataset(TableRows):
-    """A benchmark in a table, `self.data`; subclasses define where it is stored and what is asked."""
+    """A benchmark in a table, `self.data`. Subclasses define its location and its prompts."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -48,12 +48,12 @@ class TableDataset(TableRows):
         mmqa_display(self._assay_line(line))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
-        """Return the numbers of a prediction file; every benchmark has its own."""
+        """Return the numbers of a prediction file. Every benchmark defines its own."""
         raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
 
 
 class TextBaseDataset(TableDataset):
-    """A table of prompts; subclasses define what is asked and how the drawn images are judged."""
+    """A table of prompts. Subclasses define the prompts and how the drawn images are judged."""
 
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "T2I"
@@ -66,7 +66,7 @@ class TextBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
-        """Return the table of a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used too."""
+        """Return the table at a URL, stored in `$LMUData` under the URL's last part; `<dataset>.tsv` is used, too."""
         root = Path(LMUDataRoot())
         path = root / url.split("/")[-1]
         return read_table(
@@ -113,7 +113,7 @@ class ImageBaseDataset(TableDataset):
         self.post_build(dataset)
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
-        """Return the table of a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used too."""
+        """Return the table at a URL, stored as `$LMUData/<dataset>.tsv`; a file named as in the URL is used, too."""
         root = Path(LMUDataRoot())
         self.data_path = str(root / f"{self.dataset_name}.tsv")
         return read_table(
@@ -191,16 +191,16 @@ SPECIALISTS: dict[str, tuple[str, str, str]] = {
         "damo/mplug_visual-question-answering_coco_large_en",
     ),
 }
-"""Judges that are not language models: the checkout's module, the class, and its weights."""
+"""Judges that are not language models: the module in the checkout, the class, and its weights."""
 DEBUG_MESSAGE = (
     "Ask the judge one question by itself: OpenAIWrapper('gpt-4o').generate('Hello!')"
 )
 
 
 def build_judge(guest: Any = None, **kwargs: Any) -> Any:
-    """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or one at an OpenAI endpoint.
+    """Build a judge by `model`: any assay model (`openai/…`, `file.py:fn`), or a model at an OpenAI endpoint.
 
-    Detectors and the like are classes of ULMEvalKit, which `guest` loads from its checkout.
+    Detectors and similar judges are classes of ULMEvalKit, which `guest` loads from its checkout.
     """
     name = kwargs.pop("model", None)
     kwargs.pop("nproc", None)
@@ -234,11 +234,11 @@ def names_for(guest: Any) -> dict[str, Any]:
 IMAGE_DATASET: list[Any] = []
 TEXT_DATASET: list[Any] = []
 DATASET_CLASSES: list[Any] = []
-"""Classes that user files add; classes that a file only defines are found without it."""
+"""Classes that user files add. A class that a file only defines is found without this list."""
 
 
 def _classes() -> list[Any]:
-    """Return the known classes, the ones that files added first."""
+    """Return the known classes, those added by files first."""
     added = [*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET]
     return [*added, *reversed(CLASSES)]
 
@@ -251,7 +251,7 @@ def _class_of(name: str) -> Any:
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
-    """Return the dataset of a name, or None if no class knows it.
+    """Return the dataset with a name; None if no class supports it.
 
     The class is a registered one, or one of the checkout around the working folder.
     """
@@ -265,7 +265,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "T2I") -> str:
-    """Return what a benchmark asks for: `T2I` or `IT2I`."""
+    """Return the prompt kind of a benchmark: `T2I` or `IT2I`."""
     return str(getattr(_class_of(dataset), "TYPE", default))
 
 

@@ -29,8 +29,7 @@ class BaseModel(MessageModel):
     ) -> list[Any]:
         """Return a list of `num_generations` images for text, a dict, or a list of strings or dicts.
 
-        Among strings, data URLs, existing paths and http(s) URLs with a media suffix are images.
-        Random generators are seeded
+        Data URLs, existing paths and http(s) URLs with a media suffix count as images. Random generators are seeded
         from `$SEED` (42) and the message; the same message asked again gives other images.
         """
         entries = self._assay_entries(message)
@@ -46,7 +45,7 @@ class BaseModel(MessageModel):
     def message_to_promptimg(
         self, message: list[dict[str, str]], dataset: str | None = None
     ) -> tuple[str, str | None]:
-        """Return the joined text and the first image, for models that take no more."""
+        """Return the joined text and the first image, for models that accept only these."""
         images = values_of(message, "image")
         if len(images) > 1:
             warnings.warn(
@@ -67,9 +66,10 @@ class BaseAPI(ApiCalls):
 
 
 class OpenAIWrapper(BaseAPI):
-    """A text model by name: `openai/…`, `file.py:fn` and the like, else a name at `$OPENAI_BASE_URL`.
+    """A text model by name: `openai/…`, `file.py:fn` and so on, else a name at `$OPENAI_BASE_URL`.
 
-    Inside a run the journal keeps its answers: a question is not asked twice, and an interrupted evaluation resumes.
+    Inside a run the journal keeps its answers: a question is not asked twice, and an interrupted evaluation
+    resumes.
     """
 
     def __init__(self, model: str = "gpt-4o", retry: int = 5, **kwargs: Any) -> None:
@@ -85,7 +85,7 @@ class OpenAIWrapper(BaseAPI):
     def generate_inner(  # type: ignore[override]  # one question, without a dataset, as upstream has it
         self, inputs: Any, **kwargs: Any
     ) -> tuple[int, Any, Any]:
-        """Ask one question; assay's scheduler has already retried where that may help."""
+        """Ask one question. assay's scheduler has already retried if that may help."""
         output = self._assay_judge.ask(
             as_prompt(inputs).messages, self.system_prompt, kwargs
         )

@@ -1,7 +1,7 @@
-"""A user's `evaluate` as a scorer of the whole set: a table in, numbers out; it can be repeated without the model.
+"""A user's `evaluate` as a scorer of the whole set, from a table to numbers; it can be repeated without the model.
 
-Its `eval_file` is a path in the run folder without a file: `load` builds the table from the store. Code that opens the
-file itself gets a real one while it needs it.
+Its `eval_file` is a path in the run folder at which there is no file: `load` builds the table from the store. Code
+that opens the file itself gets a real one while it needs it.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ImagesDrawn:
 
 @dataclass(frozen=True, repr=False)
 class ImageEvaluation(SetEvaluation):
-    """An evaluation of images: the prediction file exists only while code that opens it needs it."""
+    """An evaluation of images. The prediction file exists only while code that opens it needs it."""
 
     rows_of_class: GuestData | None = field(default=None, compare=False)
     context: Surroundings = field(default=Surroundings(), compare=False)
@@ -67,7 +67,7 @@ class ImageEvaluation(SetEvaluation):
         return prediction_path(folder, label, self.dataset_name, "pkl")
 
     def surroundings(self) -> Surroundings:
-        """Return the context that the dataset was planned with."""
+        """Return the context in which the dataset was planned."""
         return self.context
 
     def judge(self) -> str | None:
@@ -82,7 +82,7 @@ class ImageEvaluation(SetEvaluation):
         """Return the digest of the rows and of the images drawn for each."""
         digests = []
         for sample, output in rows:
-            media = [medium for drawn in output.candidates for medium in drawn.media]
+            media = [medium for answer in output.candidates for medium in answer.media]
             digests.append([sample.id, *(medium.digest for medium in media)])
         return table_digest([self.data.digest], digests)
 
@@ -92,7 +92,7 @@ class ImageEvaluation(SetEvaluation):
         keep_table(self.data, self.writer.layout.folder)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Call `evaluate`, a second time with a real file if it opened the path itself."""
+        """Call `evaluate`. If it tried to open the path itself, call it again with a real file."""
         evaluate = self.dataset.evaluate
         try:
             return evaluate(str(eval_file), **dict(self.judge_kwargs))
@@ -107,5 +107,5 @@ class ImageEvaluation(SetEvaluation):
 
 
 def file_label(model: str) -> str:
-    """Return a model's name in file names: the class of `file.py:Class`."""
+    """Return a model's name for file names: the class of `file.py:Class`."""
     return file_name(bare_name(model), 80)

@@ -12,7 +12,7 @@ TABLES = "tables"
 
 
 def keep_table(data: GuestData, folder: Path) -> None:
-    """Copy the table of a dataset into a run folder, unless it is there; rows of user code have no table."""
+    """Copy the table of a dataset into a run folder, unless it is there. Rows from user code have no table."""
     table: Path | None = vars(data.dataset).get(TABLE)
     if table is None or not table.is_file():
         return
@@ -26,7 +26,7 @@ def keep_table(data: GuestData, folder: Path) -> None:
 
 
 def kept_table(folder: str | None, name: str) -> Path | None:
-    """Return the copy of a dataset's table in a run folder, or None without one."""
+    """Return the copy of a dataset's table in a run folder; None if there is none."""
     home = Path(folder).expanduser() / TABLES if folder else None
     if home is None or not home.is_dir():
         return None

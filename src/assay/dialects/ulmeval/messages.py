@@ -1,4 +1,4 @@
-"""Messages as ULMEvalKit passes them: lists of `dict(type, value)`, images as local files."""
+"""Messages in ULMEvalKit's form: lists of `dict(type, value)`, with images as local files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ..kits.smp.file import data_root
 
 
 def as_entries(message: Any) -> Entries:
-    """Convert text, a dict, or a list of strings or dicts to a list of dicts; a single text is never a file."""
+    """Convert text, a dict, or a list of strings or dicts to a list of dicts. A single text is never a file."""
     return prompt_entries(_turns(message))
 
 

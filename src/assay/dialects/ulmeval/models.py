@@ -1,7 +1,7 @@
-"""A user's model class as a model of assay: one request is one prompt, its n candidates are the n images.
+"""A user's model class as a model of assay: one request is one prompt, and its n candidates are the n images.
 
-The class is inspected without an instance and built on first use. Seeds come from the request's key: the images of a
-prompt do not depend on what was drawn before.
+The class is inspected without an instance and built on first use. Seeds come from the request's key, so the images
+of a prompt do not depend on those drawn before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ KNOWN_TYPES = frozenset({"text", "image", "video"})
 def adapt(
     target: Any, name: str, args: Mapping[str, Any], file: Path | None
 ) -> "GuestModel":
-    """Adapt a class, a `partial` of one, or an object; API classes are called many times at once."""
+    """Adapt a class, a `partial` of one, or an object. Several calls to an API class run at once."""
     kind = class_of(target)
     adapter = (
         GuestApi
@@ -47,7 +47,7 @@ def adapt(
 
 
 def is_model_class(thing: Any) -> bool:
-    """Return True if a class draws: it has `generate_inner` or a batch hook."""
+    """Return True if a class draws, that is, if it has `generate_inner` or a batch hook."""
     return isinstance(thing, type) and any(
         hasattr(thing, name) for name in ("generate_inner", *HOOKS)
     )
@@ -117,7 +117,7 @@ class GuestModel(RequestModel):
         return draw(model, entries, dataset, n)
 
     def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
-        """Build the prompt with the model's own `build_prompt`, if it wants that for this benchmark."""
+        """Build the prompt with the model's own `build_prompt`, if the model requests that for this benchmark."""
         line = sample.fields
         if not isinstance(line, Line):
             return None
@@ -142,10 +142,10 @@ class GuestApi(ThreadedRequestModel, GuestModel):
     ) -> None:
         super().__init__(target, name, args, file)
         self._drawn: dict[str, list[Any]] = {}
-        """Images of requests that are not complete yet, so that another try asks only for the rest."""
+        """Images of requests that are not complete yet, so that a retry asks only for the rest."""
 
     def answer(self, model: Any, request: Request) -> Output:
-        """Return the images of one request, or why there is one less."""
+        """Return the images of one request, or why one of them is missing."""
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         images = self._drawn.setdefault(request.key, [])

@@ -23,7 +23,7 @@ from .toolkit import TOOLKIT, configured_dataset, configured_model
 
 @dataclass(frozen=True)
 class Settings:
-    """The flags of the original command, and assay's own that concern it."""
+    """The flags of the original command, and assay's own flags for it."""
 
     data: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -34,9 +34,9 @@ class Settings:
     num_generations: int | None = None
     judge: str | None = None
     helpers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Models of other roles for some benchmarks of assay: a detector, a VQA model."""
+    """Models of other roles that some benchmarks of assay need: a detector, a VQA model."""
     upstream: bool = False
-    """Whether upstream's own rules are followed."""
+    """True if upstream's own rules are used."""
     judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The arguments of `evaluate`: nproc, verbose, retry and those given as JSON."""
     api_nproc: int = 4
@@ -81,7 +81,7 @@ class Pair:
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
-    """Return every model with every dataset; raise for an unknown name before anything runs."""
+    """Return every model with every dataset. Raise for an unknown name before anything runs."""
     register = _registered(settings.register)
     if settings.config is not None:
         if settings.data or settings.model:
@@ -123,7 +123,7 @@ def pairs_of(settings: Settings) -> list[Pair]:
 
 
 def _registered(entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the given files, and for a folder its Python files that are written for ULMEvalKit."""
+    """Return the given files; for a folder, its Python files that are written for ULMEvalKit."""
     files: list[str] = []
     for entry in entries:
         path = Path(entry).expanduser()
@@ -179,12 +179,12 @@ def _dataset(
 
 
 def built_in(name: str) -> str | None:
-    """Return assay's benchmark for a name of ULMEvalKit's own, or with upstream's rules the name itself."""
+    """Return assay's benchmark for a name of ULMEvalKit's; with upstream's rules the name itself."""
     return name if upstreams_class(name) is not None else assay_benchmark(name)
 
 
 def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:
-    """Return a model's name in file names, and the model: a user's, or the name of one of assay's own."""
+    """Return a model's name for file names, and the model: a user's, or the name of one of assay's own."""
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     if path.endswith(".py"):

@@ -1,8 +1,10 @@
-"""The prediction table that a user's `evaluate` loads, and old prediction files as models that answer with them.
+"""The prediction table that a user's `evaluate` loads, and old prediction files as models.
 
-Images of the table are opened one by one from the run's files. Reading an old pickle needs consent.
+Images of the table are opened one by one from the run's files. An old pickle is read only with the user's
+permission.
 """
 
+import functools
 import io
 import json
 import pickle
@@ -16,7 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Media, Output, Sample, UsageError
 from ...store.file_ledger import FileLedger
-from ..kits.imported_answers import ImportedAnswers, questions_in
+from ..kits.imported_answers import (
+    ImportedAnswers,
+    index_text,
+    questions_in,
+    read_table,
+    refuse_conflicting_rows,
+)
 from ..kits.suffix_files import load_pickle, objects
 from .drawing import as_medium, is_image
 from .rows import GuestData
@@ -26,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class Images(list[Any]):
-    """The images drawn for one prompt, in order; each is opened on access.
+    """The images drawn for one prompt, in order. Each is opened on access.
 
-    While user code still holds an image, it gets the same object again.
+    As long as user code keeps an image, it gets the same object again.
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
@@ -110,7 +118,7 @@ def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> 
 
 
 def write_pickle(table: Any, path: Path) -> None:
-    """Write the table in ULMEvalKit's format, for its readers; assay never reads it back."""
+    """Write the table in ULMEvalKit's format for other programs. assay never reads it back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         pickle.dump(table, file)
@@ -152,11 +160,14 @@ def imported(path: Path, name: str, *, trust: bool) -> Imported:
     """Read the predictions of a file with the columns `index` and `prediction`."""
     if not path.is_file():
         raise UsageError("no such prediction file", where=str(path))
-    table = load_pickle(path, trust=trust)
+    table = read_table(path, functools.partial(load_pickle, trust=trust))
     if not {"index", "prediction"} <= set(getattr(table, "columns", ())):
         raise UsageError("not a table with `index` and `prediction`", where=str(path))
+    refuse_conflicting_rows(table, str(path))
     predictions = {
-        str(index): list(images) if isinstance(images, (list, tuple)) else [images]
+        index_text(index): list(images)
+        if isinstance(images, (list, tuple))
+        else [images]
         for index, images in zip(table["index"], table["prediction"], strict=True)
     }
     identity = {"imported": file_digest(path)}
@@ -171,7 +182,7 @@ def prediction_file(home: Path, stem: str) -> Path | None:
 
 
 def noted_digests(folder: Path) -> list[str]:
-    """Return the digests of the prediction files that a run read or wrote; none for runs of earlier versions."""
+    """Return the digests of the prediction files that a run read or wrote; empty for runs of earlier versions."""
     try:
         noted = json.loads((folder / NOTED).read_bytes())
     except (OSError, ValueError):
@@ -180,6 +191,6 @@ def noted_digests(folder: Path) -> list[str]:
 
 
 def note_digests(folder: Path, digests: Sequence[str]) -> None:
-    """Keep the digests of the prediction files that belong to a run."""
+    """Record the digests of the prediction files that belong to a run."""
     path = FileLedger(folder).claim(folder / NOTED)
     path.write_text(json.dumps(list(dict.fromkeys(digests))), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Rows of a user's dataset object as samples; each knows its row number in the user's data frame.
+"""Rows of a user's dataset object as samples. Each stores its row number in the user's data frame.
 
-The dataset object is built when its rows are first read. Its digest is that of the frame, so that a changed table is
-noticed, regardless of how `load_data` reads it.
+The dataset object is built when its rows are first read. Its digest is that of the frame, so that a changed table
+is noticed however `load_data` reads it.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from ..kits.suffix_files import import_pandas, objects
 from .tables import FAULTS, TABLE
 
 DIGEST_ROWS = 256
-"""How many rows are serialized at once; an image in a cell may have megabytes."""
+"""Number of rows that are serialized at once, because an image in a cell may have megabytes."""
 
 
 class GuestData:
@@ -41,7 +41,7 @@ class GuestData:
 
     @property
     def frame(self) -> Any:
-        """The data frame; `index` is text, as in a run of ULMEvalKit."""
+        """The data frame, with `index` as text, as in a run of ULMEvalKit."""
         return self.dataset.data
 
     def line(self, sample: Sample) -> Any:
@@ -62,7 +62,7 @@ class GuestData:
 
     @cached_property
     def row_digests(self) -> list[str]:
-        """Digests of all rows, computed together: cell by cell, pandas takes a hundred times as long."""
+        """Digests of all rows, computed together because pandas would take a hundred times as long cell by cell."""
         try:
             return [
                 str(number)
@@ -132,7 +132,7 @@ class Line(Mapping[str, Any]):
 
 
 class FrameRows:
-    """The rows of a user's frame, counted from 1, then the rows that could not be used."""
+    """The rows of a user's frame, counted from 1, followed by the unusable rows."""
 
     path: Path | None = None
     columns: tuple[str, ...] | None = None
@@ -143,12 +143,12 @@ class FrameRows:
 
     @property
     def name(self) -> str:
-        """The dataset as faults name it."""
+        """The name of the dataset in error messages."""
         return f"{self._data.cls.__name__}({self._data.name!r})"
 
     @property
     def known_length(self) -> int:
-        """All rows, bad ones too."""
+        """Number of all rows, including bad ones."""
         _ = self._data.dataset
         return len(self._data.ids) + len(self._data.faults)
 
@@ -180,7 +180,7 @@ class GuestSamples(Samples):
         self.data = data
 
     def reading_from(self, data: str | None) -> "GuestSamples":
-        """Return the samples; the user's class already knows `data`."""
+        """Return the samples unchanged, because the user's class already reads `data`."""
         return GuestSamples(self.data)
 
     @property

@@ -1,6 +1,6 @@
-"""A benchmark's TSV as the data frame for its class; unusable rows are collected as faults.
+"""A benchmark's TSV as the data frame for its class. Unusable rows are collected as faults.
 
-Only `index` is required. Cells of `image` are resolved (other rows' images, list literals) without running them.
+Only `index` is required. Cells of `image` (other rows' images, list literals) are resolved without running code.
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,19 @@ from ..kits.state import current
 from ..kits.suffix_files import frame_of, objects
 
 ALWAYS_TEXT = ("index", "prompt", "text")
-"""Columns that are always text, even if every cell looks like a number: they name a row or are sent to a model."""
+"""Columns that are always text, even if every cell looks like a number, because they identify a row or are sent to
+a model.
+"""
 FAULTS = "_assay_faults"
-"""Attribute of a dataset object: the rows of its table that cannot be used."""
+"""Attribute of a dataset object with the rows of its table that cannot be used."""
 TABLE = "_assay_table"
-"""Attribute of a dataset object: the file its rows were read from."""
+"""Attribute of a dataset object with the file from which its rows were read."""
 
 
 def fetched_table(
     url: str, path: Path, checksum: str | None, legacy: Path | None = None
 ) -> Path:
-    """Return the table that a class declares: `--data`, an existing file, or a download that is then checked."""
+    """Return the table that a class declares: `--data`, an existing file, or a checked download."""
     surroundings = current()
     if surroundings.data is not None:
         return surroundings.data
@@ -44,7 +46,7 @@ def fetched_table(
         raise UsageError(
             "no such table, and no URL to fetch it from"
             if not path.is_file()
-            else f"the table is not what its MD5 {checksum} says, and there is no URL to fetch it from",
+            else f"the table does not match its MD5 {checksum} says, and there is no URL to fetch it from",
             where=str(path),
             fix="put the TSV there, or declare DATASET_URL",
         )
@@ -54,7 +56,7 @@ def fetched_table(
 
 
 def read_table(path: Path, owner: Any) -> Any:
-    """Return the good rows of a table as a data frame; the others become faults of `owner`."""
+    """Read a table. Return its good rows as a data frame, and record the others as faults of `owner`."""
     vars(owner)[TABLE] = path
     rows: list[Mapping[str, Any]] = []
     shard = open_file(path)
@@ -83,7 +85,7 @@ def add_fault(owner: Any, fault: DataError) -> None:
 
 
 def with_index(data: Any) -> Any:
-    """Return the frame with `index` as integers if all are, else as text."""
+    """Return the frame with `index` as integers if all values are integers, else as text."""
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
         return data.assign(index=[int(text) for text in texts])

@@ -1,4 +1,4 @@
-"""ULMEvalKit as the shared layer sees it, and the entries of its JSON configs."""
+"""ULMEvalKit in terms of the shared layer, and the entries of its JSON configs."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ def is_dataset_class(kind: type) -> bool:
 
 
 def named_datasets(file: UserFile) -> list[tuple[Any, str]]:
-    """Return the dataset classes of a file with the names of their datasets."""
+    """Return the dataset classes of a file, each with the names of its datasets."""
     classes: list[Any] = file.datasets
     return [(kind, name) for kind in classes for name in kind.supported_datasets()]
 
@@ -67,7 +67,7 @@ def configured_model(
 def configured_dataset(
     name: str, entry: Mapping[str, Any], files: Sequence[UserFile], where: str
 ) -> tuple[Any, str, Mapping[str, Any]]:
-    """Return the class of a config entry, the name it is built with, and those further arguments that it takes."""
+    """Return the class of a config entry, the name with which it is built, and the other arguments that it accepts."""
     settings = dict(entry)
     class_name = settings.pop("class", None)
     if class_name is None:
@@ -87,7 +87,7 @@ def configured_dataset(
 
 
 def _class_that_knows(name: str, files: Sequence[UserFile]) -> str:
-    """Return the name of the class that declares a dataset; without one the dataset's name."""
+    """Return the name of the class that declares a dataset; the dataset's name if there is none."""
     classes: list[Any] = [kind for file in files for kind in file.datasets]
     for kind in [*classes, *DATASET_CLASSES]:
         if name in kind.supported_datasets():

@@ -1,4 +1,4 @@
-"""Judges and chat models of `vlmeval.api` and `vlmeval.chat_api`, which can be any model that assay knows."""
+"""Judges and chat models of `vlmeval.api` and `vlmeval.chat_api`, which may be any model of assay."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from .judging import GuestJudge
 from .model_bases import BaseAPI
 
 STANDS_IN = True
-"""Upstream's own file is used instead of the names here where there is one."""
+"""Upstream's own file is used instead of this module if it exists."""
 
 
 class OpenAIWrapper(BaseAPI):
-    """A text model by name: `openai/…`, `file.py:fn` and the like, else a name at `$OPENAI_BASE_URL`.
+    """A text model by name: `openai/…`, `file.py:fn` and so on, else a name at `$OPENAI_BASE_URL`.
 
     While an `evaluate` runs, it is the run's judge, whose answers the journal keeps.
     """
@@ -23,7 +23,7 @@ class OpenAIWrapper(BaseAPI):
         self._assay_judge = GuestJudge({"model": model, **kwargs})
 
     def working(self) -> bool:
-        """Return True: a judge that cannot answer reports it per question."""
+        """Return True. A judge that cannot answer reports this for each question."""
         return self._assay_judge.working()
 
     def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]

@@ -62,7 +62,7 @@ NAMES: dict[str, str] = {
 }
 """The modules of VLMEvalKit that assay replaces: its own module, or `module: names` for a part of one."""
 FORK = "ulmeval"
-"""The fork shares most names; a file that imports it does not belong to VLMEvalKit."""
+"""The fork has most of the same names. A file that imports it does not belong to VLMEvalKit."""
 FORK_NAMES = {name.replace("vlmeval", FORK, 1): real for name, real in NAMES.items()}
 HEADER_BYTES = 64 * 1024
 

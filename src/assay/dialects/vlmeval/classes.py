@@ -1,4 +1,4 @@
-"""Users' dataset classes: find those in a file, build one, and read its rows."""
+"""Users' dataset classes: find the classes in a file, build one, and read its rows."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,7 +17,7 @@ _KINDS: dict[str, Kind] = {
     "VIDEO-VQA": "VQA",
 }  # fmt: skip
 OWN_MODULES = __package__
-"""How the names of assay's own modules for this toolkit begin."""
+"""Prefix of the names of assay's own modules for this toolkit."""
 
 
 def dataset_classes(
@@ -72,12 +72,12 @@ def dataset_classes(
 
 
 def named_datasets(file: UserFile) -> list[tuple[type, str]]:
-    """Return the dataset classes of a file with the names of their datasets."""
+    """Return the dataset classes of a file, each with the names of its datasets."""
     return dataset_classes(file, None, None, quiet=True)
 
 
 def idle_classes(file: UserFile) -> list[type]:
-    """Return dataset classes without a dataset of their own, which are used only if a user names them."""
+    """Return dataset classes that declare no dataset; they are used only if a user names them."""
     return [
         kind
         for kind in file.datasets
@@ -95,7 +95,7 @@ def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
 
 
 def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
-    """Return the datasets of a class: those it declares, else the file given by `--data`, else one named after it."""
+    """Return the dataset names of a class: those it declares, else the file in `--data`, else the class name."""
     supported: Any = getattr(kind, "supported_datasets", None)
     declared = [
         str(name)
@@ -141,7 +141,7 @@ class ClassDataset:
         self.kind_class = kind
         self.name = name
         self._settings = settings
-        """Further arguments of the constructor, as a config gives them."""
+        """Further arguments of the constructor, from a config."""
         self._data = Path(data).expanduser() if data else None
         self._file = file
 
@@ -183,7 +183,7 @@ class ClassDataset:
         return instance
 
     def _built(self, accepted: Sequence[str]) -> Any:
-        """Build the class by keyword as upstream does, or by position if its constructor uses another name."""
+        """Build the class by keyword, as upstream does; by position if its constructor uses another name."""
         if "dataset" in accepted or (
             "**" in accepted and "*" not in accepted and len(accepted) == 1
         ):
@@ -212,7 +212,7 @@ class ClassDataset:
 
     @property
     def rows(self) -> Any:
-        """The rows as a task's dataset: the file if it can be streamed, else the frame's rows."""
+        """The rows as a task's dataset: the file if it can be streamed, else the rows of the frame."""
         if self.path is None:
             return FrameRows(self._frame())
         return (
@@ -223,12 +223,12 @@ class ClassDataset:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether a row has several turns, all given by `build_prompt`."""
+        """True if a row has several turns, all returned by `build_prompt`."""
         return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
 
     @property
     def is_video(self) -> bool:
-        """Whether rows are about videos, given as numbers to `build_prompt(line, video_llm)`."""
+        """True if rows are about videos and are passed as numbers to `build_prompt(line, video_llm)`."""
         return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
 
     @property
@@ -240,14 +240,14 @@ class ClassDataset:
 
     @property
     def evaluates(self) -> bool:
-        """Whether the class judges its predictions itself."""
+        """True if the class judges its predictions itself."""
         evaluate = getattr(self.kind_class, "evaluate", None)
         return evaluate is not None and not str(
             getattr(evaluate, "__module__", "")
         ).startswith(OWN_MODULES)
 
     def kind(self, columns: frozenset[str]) -> Kind:
-        """Return the kind of answers that the class declares, or that its name and columns imply."""
+        """Return the kind of answers that the class declares, or that its name and columns suggest."""
         declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
         return _KINDS.get(declared) or kind_of(self.name, columns)
 
@@ -300,7 +300,7 @@ def _default_dataset(kind: type) -> str | None:
 
 
 def _loads_itself(kind: type) -> bool:
-    """Return True if the user's class makes its own data."""
+    """Return True if the user's class creates its own data."""
     methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
     return any(
         method not in (None, object.__init__)

@@ -65,7 +65,7 @@ def evaluate(
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
-    """Return the given flags that have no effect, to report them to the user."""
+    """Return the given flags that have no effect, so that the user can be told."""
     return idle(parse(arguments))
 
 
@@ -78,7 +78,7 @@ def _run(
     *,
     documented: bool,
 ) -> RunResult:
-    """Run one model on one dataset; `documented` selects the revision whose files are written."""
+    """Run one model on one dataset. `documented` selects the revision whose files are written."""
     options = _options(pair, flags)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
@@ -86,8 +86,7 @@ def _run(
     if flags.mode == "eval" or flags.reuse:
         file = _file_to_read(home, earlier, pair, name)
         if file is None and earlier is None and flags.mode == "eval":
-            problem = f"no predictions of {pair.label} on {pair.name}"
-            raise UsageError(problem, where=str(home), fix="run --mode infer first")
+            raise _no_predictions(pair, home, name)
         if file is not None:
             answers = imported(file, pair.label)
             options = options.but(model_args={})
@@ -137,10 +136,26 @@ def _run(
             documented=documented,
             imported=answers.identity["imported"] if answers is not None else None,
         )
+    note = None
     if answers is not None:
         note = f"{pair.name}: predictions read from {answers.path}"
+    elif flags.mode == "eval":
+        note = f"{pair.name}: predictions of the run {run_folder}"
+    if note is not None:
         result = replace(result, notes=(note, *result.notes))
     return result
+
+
+def _no_predictions(pair: Pair, home: Path, name: str) -> UsageError:
+    stem = f"{pair.label}_{name}"
+    problem = f"no predictions of {pair.label} on {pair.name}"
+    fix = "run --mode infer first"
+    for file in (*home.glob("T*/*"), *home.glob("*")):
+        if file.stem == stem:
+            file_names = f"{stem}.xlsx, .tsv or .json"
+            fix = f"write {file.name} as {file_names}: its format is not read"
+            break
+    return UsageError(problem, where=str(home), fix=fix)
 
 
 def _file_to_read(
@@ -173,7 +188,7 @@ def _refuse_other_dataset(answers: Imported, options: RunOptions, name: str) -> 
 
 
 def _scored(flags: argparse.Namespace) -> argparse.Namespace:
-    """Return the flags for answers from a file, which are read and evaluated together."""
+    """Return the flags for answers from a file, which are read and evaluated in one step."""
     return argparse.Namespace(
         **{**vars(flags), "mode": "all" if flags.mode == "eval" else flags.mode}
     )
@@ -203,7 +218,7 @@ def _is_early(model: str) -> bool:
 
 
 def _writes_matches(options: RunOptions) -> bool:
-    """Return True if options will be matched; their result is an Excel file regardless of `$PRED_FORMAT`."""
+    """Return True if options will be matched. The result is then an Excel file, whatever `$PRED_FORMAT` is."""
     return any(
         getattr(scorer, "name", "") == "exact_matching"
         for scorer in _task(options).scorers
@@ -252,7 +267,7 @@ def _options(pair: Pair, flags: argparse.Namespace) -> RunOptions:
 
 
 def _with_judge(options: RunOptions, flags: argparse.Namespace) -> RunOptions:
-    """Return the options with the judge: all its arguments for an `evaluate`, only the model's for assay's scorers."""
+    """Return the options with the judge. An `evaluate` gets all its arguments, assay's scorers only the model's."""
     evaluates = any(
         isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers
     )
@@ -320,7 +335,7 @@ def _earlier(home: Path, name: str) -> Path | None:
 
 
 def _new_folder(home: Path, name: str, stamp: str) -> Path:
-    """Return the folder of this command, named after the time; another if that one has a run of this dataset."""
+    """Return the folder of this command, named after the time; another one if that has a run of this dataset."""
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
         folder, number = home / f"{stamp}-{number}", number + 1

@@ -1,7 +1,7 @@
 """Base classes of datasets: a benchmark in one TSV file, with images, texts or videos.
 
-The data frame is built only when code reads `data`. A class that only builds prompts gets lines one at a time, and a
-file of any size stays on disk.
+The data frame is built only when code reads `data`. A class that only builds prompts gets lines one at a time, and
+a file of any size stays on disk.
 """
 
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ from .videos import Spacing, video_frames
 INFER_FAIL_MSG = "Failed to obtain answer"
 
 CLASSES: list[Any] = []
-"""Dataset classes of user files, in the order they were defined: the newest that knows a name is the one meant."""
+"""Dataset classes of user files, in the order of their definition. The newest one that supports a name is used."""
 
 
 class UpstreamMethod:
-    """A class method for VLMEvalKit's own scripts, taken from its `ImageBaseDataset` in a checkout when it is used."""
+    """A class method for VLMEvalKit's own scripts, taken from the `ImageBaseDataset` of a checkout when it is used."""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._assay_name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
         from .toolkit import upstream_base
@@ -41,13 +41,13 @@ class UpstreamMethod:
         base = upstream_base(owner)
         if base is None:
             raise AttributeError(
-                f"{self._name} is VLMEvalKit's own: run in a checkout of it, or install it"
+                f"{self._assay_name} is VLMEvalKit's own: run in a checkout of it, or install it"
             )
-        return vars(base)[self._name].__get__(instance, owner)
+        return vars(base)[self._assay_name].__get__(instance, owner)
 
 
 class Reporting(TableRows):
-    """What VLMEvalKit's own scripts ask a class about its files and its numbers."""
+    """Methods by which VLMEvalKit's own scripts ask a class about its files and its numbers."""
 
     get_judge_file = UpstreamMethod()
     report_infer_err = UpstreamMethod()
@@ -86,17 +86,17 @@ class ImageBaseDataset(Reporting):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether there is a data frame."""
+        """True if the data frame exists."""
         return vars(self).get("data") is not None
 
     @cached_property
     def data(self) -> Any:
-        """All rows as a data frame, read when first looked at."""
+        """All rows as a data frame, read on first access."""
         return self._assay_finished(self.load_data(self.dataset_name))
 
     @cached_property
     def meta_only(self) -> bool:
-        """Whether rows name image files and hold none."""
+        """True if rows name image files and contain none."""
         return "image" not in (
             self.data.columns
             if self.is_loaded
@@ -113,7 +113,7 @@ class ImageBaseDataset(Reporting):
 
     @property
     def data_path(self) -> str:
-        """The same as text, as upstream's constructor sets it."""
+        """The path of `data_file` as text, as upstream's constructor sets it."""
         return self._assay_data_path or str(self.data_file)
 
     @data_path.setter
@@ -184,7 +184,10 @@ class ImageBaseDataset(Reporting):
         return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
     def _assay_shown(self, line: Any) -> list[str]:
-        """Return the image files for prompts; upstream uses `image_path` as written if rows hold no images."""
+        """Return the image files for prompts.
+
+        Under upstream's rules, `image_path` is used as written if there is no `image`.
+        """
         files = self.dump_image(
             line
         )  # this refuses names that lead out of the data folder
@@ -237,7 +240,7 @@ class ImageBaseDataset(Reporting):
 
 
 def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
-    """Return the images of a row; a cell that cannot be decoded stays, and fails its row when it is used."""
+    """Return the images of a row. A cell that cannot be decoded stays, and fails its row when it is used."""
     try:
         pieces = source.images.cells(_texts(row))
     except RowFault:

@@ -36,7 +36,7 @@ def is_circular(name: str) -> bool:
 
 
 def is_mme(name: str) -> bool:
-    """Return True if the two questions of an image count together."""
+    """Return True if the two questions about an image count together."""
     return name.split("_")[0].upper() == "MME"
 
 
@@ -57,7 +57,7 @@ _SHARED = {
     "OCRVQA": "OCRVQA",
     "QSpatial": "QSpatial",
 }
-"""Folders that all datasets share whose name has a part in common."""
+"""Folders that several datasets with a common part in their name share."""
 _FOLDERS = {
     "COCO_VAL": "COCO", "MMBench": "MMBench", "MMBench_CN": "MMBench", "MMBench_V11": "MMBench",
     "MMBench_CN_V11": "MMBench",
@@ -69,7 +69,7 @@ _FOLDERS = {
 class ImageFolders(dict[str, str]):
     """The image folder of a dataset under `images/`: a dictionary for early code, a function for newer code.
 
-    The dictionary holds what the documented revision lists. An unlisted dataset has a folder with its own name.
+    The dictionary has the entries of the documented revision. Any other dataset has a folder with its own name.
     """
 
     def __missing__(self, dataset: str) -> str:
@@ -84,7 +84,7 @@ class ImageFolders(dict[str, str]):
 
 IMAGE_FOLDERS = ImageFolders({name: _FOLDERS.get(name, name) for name in _DOCUMENTED})
 SNAPSHOT = "rows.jsonl"
-"""The rows of a run without their images, in its folder: enough to judge on a machine that has only that folder."""
+"""File name of the rows of a run without their images: enough to judge on a machine that has only the run folder."""
 DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUMENTED}
 """URLs of datasets: those of the documented revision, from which nothing is downloaded, and those of user files."""
 

@@ -31,7 +31,7 @@ class ImageMCQDataset(ImageBaseDataset):
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Return accuracy by exact matching, and by a judge if one is named; rotated sets count whole groups.
 
-        Runs of assay score by sample instead, with intervals; this is for `super().evaluate(…)`.
+        Runs of assay score by sample instead, with intervals. This method is for `super().evaluate(…)`.
         """
         return self.evaluate_heuristic(eval_file, **judge_kwargs)
 
@@ -86,7 +86,7 @@ RATINGS = {
     "MME": "MME_rating", "Hallusion": "Hallusion_rating", "POPE": "POPE_rating", "AMBER": "AMBER_rating",
     "VSR-zeroshot": "VSR_rating",
 }  # fmt: skip
-"""By a part of the dataset's name; the first that fits."""
+"""Ratings by a part of the dataset's name. The first match is used."""
 
 
 class ImageYORNDataset(ImageBaseDataset):
@@ -198,7 +198,7 @@ NO_JUDGE = "exact_matching"
 def evaluate_choice(
     dataset: Any, eval_file: str, judge_kwargs: dict[str, Any], *, rotates: bool = True
 ) -> Any:
-    """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` beside the predictions."""
+    """Return accuracy by split and category; write `_<judge>_result` and `_acc.csv` next to the predictions."""
     name = dataset.dataset_name
     nproc = judge_kwargs.pop("nproc", 4)
     judge_name = judge_kwargs.get("model", NO_JUDGE)

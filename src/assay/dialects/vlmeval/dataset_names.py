@@ -106,7 +106,7 @@ class ConcatDataset(TableRows):
         )
 
     def dump_image(self, line: Any) -> list[str]:
-        """Return the images of a row, which already are files."""
+        """Return the images of a row, which are files already."""
         return toliststr(line["image_path"])
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
@@ -153,7 +153,7 @@ __all__ = [
     "build_judge",
     "img_root_map",
 ]
-"""Names of other modules that `vlmeval.dataset` has too."""
+"""Names of other modules that `vlmeval.dataset` exports, too."""
 
 IMAGE_DATASET: list[Any] = []
 VIDEO_DATASET: list[Any] = []
@@ -161,9 +161,9 @@ TEXT_DATASET: list[Any] = []
 CUSTOM_DATASET: list[Any] = [CustomMCQDataset, CustomVQADataset, CustomTextMCQDataset]
 DATASET_COLLECTION: list[Any] = [ConcatDataset]
 DATASET_CLASSES: list[Any] = []
-"""Classes that user files add; classes that a file only defines are found without it."""
+"""Classes that user files add. A class that a file only defines is found without this list."""
 supported_video_datasets: dict[str, Any] = {}
-"""Names to factories, as user files add them."""
+"""Factories by name, added by user files."""
 
 
 def _class_of(dataset: str | None) -> Any:
@@ -179,7 +179,7 @@ def _class_of(dataset: str | None) -> Any:
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
-    """Return `MCQ`, `Y/N`, `VQA` …: what the dataset's class declares, else what its name implies."""
+    """Return `MCQ`, `Y/N`, `VQA` …, as the dataset's class declares, or else as its name suggests."""
     declared = (
         getattr(_class_of(dataset), "TYPE", "") or _known().get(dataset, ("", ""))[1]
     )
@@ -218,10 +218,10 @@ def _known() -> dict[str, tuple[str, str]]:
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
-    """Return the dataset of a name: of the class that knows it, else of `$LMUData/<name>.tsv`; `None` without either.
+    """Return the dataset with a name: from a class that supports it, else from `$LMUData/<name>.tsv`; else `None`.
 
-    A class is one of assay's, a registered one, or one of the checkout around the working folder.
-    A table is multiple choice if it has columns A and B, else free answers.
+    A class is one of assay's, a registered one, or one of the checkout around the working folder. A table is
+    multiple choice if it has columns A and B, else free answers.
     """
     if dataset_name in supported_video_datasets:
         return supported_video_datasets[dataset_name](**kwargs)
@@ -253,7 +253,7 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
 
 
 def _built_by_checkout(name: str, options: dict[str, Any]) -> Any:
-    """Return the dataset that the checkout around the working folder defines under a name; `None` without one."""
+    """Return the dataset that the checkout around the working folder defines under a name; `None` if there is none."""
     from .toolkit import TOOLKIT
 
     defined = TOOLKIT.dataset_of_checkout(name)

@@ -24,7 +24,7 @@ from .judging import model_args
 
 NO_JUDGE = "exact_matching"
 CONNECTION = ("base_url", "api_key_env", "headers")
-"""Arguments of a judge that say how it is reached, which is the run's concern."""
+"""Arguments of a judge that say how to reach it. The run handles these."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TextEvaluation(SetEvaluation):
     """An evaluation of texts: the prediction file is a table that code may open at any time."""
 
     dialogue: bool = False
-    """Whether predictions are lists of answers, one for each turn."""
+    """True if predictions are lists of answers, one for each turn."""
     instance: Any = field(default=None, compare=False, repr=False)
     folder_name: ClassVar[str] = "vlmeval"
 
@@ -40,7 +40,7 @@ class TextEvaluation(SetEvaluation):
     def of(
         cls, dataset: ClassDataset, run: RunOptions, name: str, code: str
     ) -> "TextEvaluation":
-        """Build the evaluation of one dataset, with the judge's name as in file names."""
+        """Build the evaluation of one dataset. The judge's name is the one in file names."""
         judge = run.judges.get("judge")
         kwargs: dict[str, Any] = {"verbose": False, "retry": 3}
         for argument, value in run.judge_args.items():
@@ -97,7 +97,7 @@ class TextEvaluation(SetEvaluation):
         write_table(FileLedger(eval_file.parent).claim(eval_file), columns, table)
 
     def evaluate(self, eval_file: Path, rows: Rows) -> Any:
-        """Call `evaluate` with those arguments that it has parameters for."""
+        """Call `evaluate` with the arguments for which it has parameters."""
         assert self.cell is not None
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
@@ -133,7 +133,7 @@ def prediction_rows(
 
 
 def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
-    """Return the same table as the data frame that `load` gives: typed columns, unchanged predictions."""
+    """Return the same table as the data frame that `load` returns: typed columns, unchanged predictions."""
     entries = [
         {
             **{name: cell for name, cell in sample.fields.items() if name != "image"},
@@ -145,7 +145,7 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
 
 
 def prediction_of(output: Output, dialogue: bool) -> str:
-    """Return the answer; for a dialogue, the literal of the list of answers, as in upstream's files."""
+    """Return the answer; for a dialogue, the list of answers as a Python literal, as in upstream's files."""
     return (
         repr(list(output.details.get("rounds") or [output.text]))
         if dialogue
@@ -154,7 +154,7 @@ def prediction_of(output: Output, dialogue: bool) -> str:
 
 
 def label_among(name: str, models: Sequence[str]) -> str:
-    """Return a model's label in file names; the full name if another model of the run has the same label."""
+    """Return a model's label for file names; the full name if another model of the run has the same label."""
     label = model_label(name)
     return (
         label
@@ -169,7 +169,7 @@ def model_label(name: str) -> str:
 
 
 def plain_cell(value: Any) -> Any:
-    """Return a cell as a file holds it: None if it is empty, text for a value that is not plain."""
+    """Return a cell as it is stored in a file: None if it is empty, text for a value that is not plain."""
     if value is None or value == "":
         return None
     return value if isinstance(value, (str, int, float, bool)) else str(value)

@@ -1,4 +1,4 @@
-"""The flags of VLMEvalKit's `run.py`: those supported, those without effect here, and those refused, with reasons."""
+"""The flags of VLMEvalKit's `run.py`: supported ones, ones without effect here, and refused ones with reasons."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from typing import NoReturn
 from ...core import UsageError, nearest
 
 IDLE = ("ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
-"""Accepted flags without effect: assay retries, resumes and parallelizes by itself."""
+"""Flags that are accepted without effect, because assay retries, resumes and parallelizes by itself."""
 REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
     "custom_prompt": "prompts of VLMEvalKit's own models are not here: write use_custom_prompt and build_prompt",
@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         if getattr(flags, name):
             raise UsageError(f"--{name.replace('_', '-')} is not served", fix=why)
     if flags.reuse_aux not in ("all", "1"):
-        fix = "answers of judges belong to their run: --fresh begins anew"
+        fix = "answers of judges belong to their run: --fresh starts again"
         raise UsageError(f"--reuse-aux {flags.reuse_aux} is not served", fix=fix)
     if int(os.environ.get("WORLD_SIZE", "1") or 1) > 1:
         raise UsageError(
@@ -54,13 +54,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def idle(flags: argparse.Namespace) -> list[str]:
-    """Return the given flags that have no effect, to report them to the user."""
+    """Return the given flags that have no effect, so that the user can be told."""
     names = [f"--{name.replace('_', '-')}" for name in IDLE if getattr(flags, name)]
     return [*names, "--retry"] if flags.retry is not None and flags.base_url else names
 
 
 def key_variable(flag: str, value: str | None) -> str | None:
-    """Return the environment variable that `--key` names; refuse a key itself, and never repeat it."""
+    """Return the environment variable that `--key` names. A key itself is refused, and never repeated in the error."""
     if value is None:
         return None
     if not value.isidentifier() or value not in os.environ:
@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
         "--retry",
         type=int,
         default=None,
-        help="for API classes and `evaluate`; assay tries by itself",
+        help="for API classes and `evaluate`; assay retries itself",
     )
     judge = p.add_argument_group("judge")
     judge.add_argument(
@@ -172,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument(
         "--use-verifier",
         action="store_true",
-        help="`evaluate` is told use_verifier=True",
+        help="`evaluate` gets use_verifier=True",
     )
     work = p.add_argument_group("work")
     work.add_argument("--work-dir", default="./outputs")

@@ -1,6 +1,7 @@
-"""Use a prediction file that VLMEvalKit itself wrote as a model that answers with it.
+"""Use a prediction file that VLMEvalKit itself wrote as a model.
 
-`<model>_<dataset>.xlsx` (or `.tsv`, `.json`) is in the model's folder, or in one named after the time below it.
+`<model>_<dataset>.xlsx` (or `.tsv`, `.json`) is in the model's folder, or in one below it that is named after the
+time.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from ...core import Abilities, Candidate, Output, Text, UsageError
 from ...datasets.tsv_images import is_blank
 from ..kits.imported_answers import (
     ImportedAnswers,
+    index_text,
     questions_in,
+    read_table,
     refuse_conflicting_rows,
 )
 from ..kits.suffix_files import load_by_suffix
@@ -56,9 +59,8 @@ def new_prediction_file(
 ) -> Path | None:
     """Return the newest prediction file that no run here has read or written, or None.
 
-    `all_digests` are those of all files that runs here read or wrote, `of_latest` those of the
-    latest run. A file of an
-    earlier run that was put into the model's folder again, after the latest run, counts as new too.
+    `all_digests` are those of all files that runs here read or wrote, `of_latest` those of the latest run. A file
+    of an earlier run that was put into the model's folder again after the latest run counts as new, too.
     """
     new: list[Path] = []
     for file in prediction_files(home, stem):
@@ -79,7 +81,7 @@ def _time(file: Path) -> int:
 
 def imported(path: Path, name: str) -> Imported:
     """Read the predictions of a file with the columns `index` and `prediction`."""
-    table = load_by_suffix(path)
+    table = read_table(path, load_by_suffix)
     if isinstance(table, (list, dict)):
         table = _frame(table, path)
     columns = [str(column) for column in getattr(table, "columns", ())]
@@ -91,7 +93,7 @@ def imported(path: Path, name: str) -> Imported:
         )
     refuse_conflicting_rows(table, str(path))
     answers = {
-        str(index): answer
+        index_text(index): answer
         for index, answer in zip(table["index"], table["prediction"], strict=True)
     }
     identity = {"imported": file_digest(path)}
@@ -99,7 +101,7 @@ def imported(path: Path, name: str) -> Imported:
 
 
 def _frame(plain: Any, path: Path) -> Any:
-    """Return a table that JSON holds as records or as columns."""
+    """Return a table that a JSON file stores as records or as columns."""
     import pandas
 
     try:

@@ -1,4 +1,4 @@
-"""The judge for a user's `evaluate`: plain blocking calls, each answer kept in the run's journal."""
+"""The judge for a user's `evaluate`: plain blocking calls. Each answer is stored in the run's journal."""
 
 import inspect
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ EVALUATES_OWN = frozenset(
         *OPTION_NAMES,
     }
 )
-"""Judge arguments that are for `evaluate` and its requests, never for building the model."""
+"""Judge arguments that are for `evaluate` and its requests, and never for building the model."""
 
 
 class GuestJudge(Judge):
@@ -46,7 +46,7 @@ class GuestJudge(Judge):
         self._system = settings.get("system_prompt")
 
     def working(self) -> bool:
-        """Return True: a judge that cannot answer reports it per question."""
+        """Return True. A judge that cannot answer reports this for each question."""
         return True
 
     def generate(self, message: Any, **options: Any) -> str:
@@ -96,6 +96,6 @@ DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its ke
 def build_judge(**kwargs: Any) -> GuestJudge:
     """Return the model given by `--judge`.
 
-    The requested name is only a hint, its options go with the questions.
+    The requested name is only a hint. Its options are sent with the questions.
     """
     return GuestJudge(kwargs)

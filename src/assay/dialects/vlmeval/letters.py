@@ -1,4 +1,4 @@
-"""Which option an answer chooses: by assay's rules, or if chosen by those of either revision of VLMEvalKit."""
+"""Find the option that an answer chooses, by assay's rules or by those of either revision of VLMEvalKit."""
 
 import string
 from collections.abc import Callable, Mapping
@@ -43,19 +43,19 @@ Letter = str | Literal[False]
 
 @dataclass(frozen=True, slots=True)
 class LetterRule:
-    """How one set of rules reads an answer; each function returns a letter, or a false value."""
+    """One set of rules for reading an answer. Each function returns a letter, or a false value."""
 
     by_letter: Callable[[str, Options], str | Literal[False] | None]
     by_words: Callable[[str, Options], str | Literal[False] | None]
 
     def either(self, answer: str, options: Options) -> Letter:
-        """Return the option that an answer names by its letter, else by its words."""
+        """Return the option that an answer names by its letter, or else by its text."""
         letter = self.by_letter(answer, options) or self.by_words(answer, options)
         return letter or False
 
 
 class AssayRule(LetterRule):
-    """assay's rule, which weighs letters and words together."""
+    """assay's rule, which considers letters and texts together."""
 
     def either(self, answer: str, options: Options) -> Letter:
         """Return the option that an answer names."""
@@ -81,7 +81,7 @@ LETTER_RULES: Mapping[RuleName, LetterRule] = {
 
 
 def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
-    """Return the letter of the option an answer takes, by letter or by words; `False` if none can be read off it."""
+    """Return the letter of the option that an answer names, by letter or by text; `False` if none can be read."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.either(str(answer), _texts(choices))
 
@@ -93,7 +93,7 @@ def can_infer_option(
 ) -> Letter:
     """Return the same by letters alone.
 
-    The letters are those of `choices` or, as the documented revision asks, the first `num_choice`.
+    The letters are those of `choices` or, with the documented revision's arguments, the first `num_choice`.
     """
     name = rules_of_caller().name
     if choices is None or isinstance(choices, int):
@@ -105,7 +105,7 @@ def can_infer_option(
 
 
 def can_infer_text(answer: Any, choices: Mapping[str, Any]) -> Letter:
-    """Return the letter of the one option whose words occur in the answer; `False` if none or several do."""
+    """Return the letter of the one option whose text occurs in the answer; `False` if none or several do."""
     rule = LETTER_RULES[rules_of_caller().name]
     return rule.by_words(str(answer), _texts(choices)) or False
 

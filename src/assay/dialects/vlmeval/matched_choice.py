@@ -1,7 +1,8 @@
 """Multiple choice as both revisions of VLMEvalKit evaluate it: letters by rule, else by a judge, rotations as one.
 
-The functions of `vlmeval.dataset.utils.multiple_choice` are here too. Logs are in upstream's format. A letter is drawn
-at random only under upstream's rules: an answer that the judge cannot assign counts as none of the options.
+This module also has the functions of `vlmeval.dataset.utils.multiple_choice`. Logs are in upstream's format. A
+letter is drawn at random only under upstream's rules; otherwise, an answer that the judge cannot assign counts as
+none of the options.
 """
 
 import os
@@ -22,7 +23,7 @@ from .reports import ABBREVIATIONS, accuracy_table
 from .rules import ASSAY, NEWEST, chosen_rules
 
 STANDS_IN = True
-"""Upstream's own file is used instead of the names here where there is one."""
+"""Upstream's own file is used instead of this module if it exists."""
 
 MMB_abbrs = ABBREVIATIONS
 FAILED = "Failed to obtain answer via API"
@@ -43,7 +44,7 @@ def judged_letter(
     letters: Sequence[str],
     none: str,
 ) -> dict[str, Any]:
-    """Return `opt` and `log` of one answer: by rule, by the judge in three attempts, else none of the options."""
+    """Return `opt` and `log` of one answer: by rule, by the judge in three attempts, or else none of the options."""
     letter = read(prediction)
     if letter:
         return {"opt": letter, "log": prediction}
@@ -65,9 +66,9 @@ def judged_letter(
 def prefetched(
     answers: Sequence[Any], read: Sequence[Any], predictions: Sequence[Any]
 ) -> dict[str, Any] | None:
-    """Return the verdict on a question if its rotations decide it by rule alone, or None if a judge is needed.
+    """Return the verdict on a question if the rules alone decide it; None if a judge is needed.
 
-    One rotation that is read and wrong decides it.
+    One rotation that was read and is wrong decides it.
     """
     for number, (answer, letter, prediction) in enumerate(
         zip(answers, read, predictions, strict=True)
@@ -127,7 +128,7 @@ def prefetched_rotations(
 
 
 def which_option(question: Any, options: str, prediction: Any, none: str) -> str:
-    """Return the judge's prompt, in assay's words."""
+    """Return the judge's prompt, in assay's wording."""
     return (
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {none} if the answer means none of the options.\n\n"
@@ -139,7 +140,7 @@ NONE = "Z"
 
 
 def can_infer(answer: Any, choices: Mapping[str, Any]) -> Letter:
-    """Return the letter of the option an answer takes; upstream's rule is that of the newest revision."""
+    """Return the letter of the option that an answer names. Upstream's rule is that of the newest revision."""
     name = "assay" if chosen_rules() is ASSAY else NEWEST.name
     texts = {letter: str(text) for letter, text in choices.items()}
     return LETTER_RULES[name].either(str(answer), texts)
@@ -160,7 +161,7 @@ def build_choices(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_prompt(question: Any, options: str, prediction: Any) -> str:
-    """Return the judge's prompt, in assay's words."""
+    """Return the judge's prompt, in assay's wording."""
     return which_option(question, options, prediction, NONE)
 
 

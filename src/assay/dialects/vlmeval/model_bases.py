@@ -26,7 +26,7 @@ class BaseModel(MessageModel):
     VIDEO_LLM = False
 
     def generate(self, message: Any, dataset: str | None = None) -> Any:
-        """Return the answer to a string, a dict, or a list of either; media become local files first."""
+        """Return the answer to a string, a dict, or a list of either. Media are stored as local files first."""
         return self.generate_inner(self._assay_entries(message), dataset)
 
     def _assay_read(self, message: Any) -> Entries:
@@ -53,14 +53,14 @@ class BaseModel(MessageModel):
     def message_to_promptimg(
         self, message: Any, dataset: str | None = None
     ) -> tuple[str, str | None]:
-        """Return the texts joined by line ends, and the first image; for BLINK all images side by side."""
+        """Return the texts joined by line breaks, and the first image; for BLINK all images side by side."""
         text, images = joined_text(message), values_of(message, "image")
         if dataset == "BLINK" and images:
             return text, str(concat_images(images, target_size=512))
         return text, images[0] if images else None
 
     def message_to_promptvideo(self, message: Any) -> tuple[str, str | None]:
-        """Return the texts joined by line ends, and the first video."""
+        """Return the texts joined by line breaks, and the first video."""
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")
         videos = values_of(message, "video")
@@ -71,7 +71,7 @@ class BaseModel(MessageModel):
     ) -> tuple[dict[str, str], str]:
         """Return the texts by role, and the first video.
 
-        For multiple choice, begin the answer if no other text does.
+        For multiple choice, the answer is begun for the model if no other text begins it.
         """
         if not self.VIDEO_LLM:
             raise NotImplementedError(f"{type(self).__name__} takes no video")

@@ -1,9 +1,8 @@
 """Users' VLMEvalKit model classes as models of assay: both generations of the interface.
 
 Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths, prompt, dataset=None)`, and a
-`build_prompt` that is always used. Newer: `generate_inner(message, dataset=None)`, and a
-`build_prompt` that is used if
-`use_custom_prompt(dataset)` returns True. A class with `generate_inner` is a newer one.
+`build_prompt` that is always used. Newer: `generate_inner(message, dataset=None)`, and a `build_prompt` that is
+used if `use_custom_prompt(dataset)` returns True. A class with `generate_inner` is a newer one.
 """
 
 import os
@@ -45,7 +44,7 @@ from .rules import chosen_rules
 def adapt(
     target: Any, name: str, args: Mapping[str, Any], file: Path | None
 ) -> "GuestModel | None":
-    """Adapt a class or a `partial` of one, or return None for anything else that was registered."""
+    """Adapt a class or a `partial` of one; return None for any other registered object."""
     kind = class_of(target)
     if not is_model_class(kind):
         return None
@@ -182,7 +181,7 @@ class GuestModel(RequestModel):
         return "dataset" in accepted or "**" in accepted
 
     def _file(self, medium: Any, name: str, request: Request) -> str:
-        """Return the file of a medium: its own, else one under upstream's name."""
+        """Return the file of a medium: its own, or else one with upstream's name."""
         if medium.name is not None and is_written(medium.name, medium):
             return str(medium.name)
         path = file_path(medium)
@@ -253,9 +252,9 @@ class GuestApiModel(ThreadedRequestModel, GuestModel):
 
 
 def _read_answer(value: Any, reference: str) -> Output:
-    """Convert what a model returned into an output.
+    """Convert the return value of a model into an output.
 
-    Falsy answers count, a wrong type is an error that names the model.
+    Falsy answers count. For a wrong type, the error names the model.
     """
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], int):
         code, answer, log = value

@@ -76,7 +76,7 @@ class Predictions:
         return prediction_frame(self.columns, self.rows())
 
     def answered(self) -> Iterator[tuple[Sample, str]]:
-        """Yield the answered samples with their answers as in the files."""
+        """Yield the answered samples with their answers in the form of the files."""
         for sample in self._samples:
             stored = (
                 self._answers.get((sample.id, 0))
@@ -110,9 +110,9 @@ def write_files(
     documented: bool = False,
     imported: str | None = None,
 ) -> list[str]:
-    """Write all promised files of one model on one dataset, in the formats of one revision; return their names.
+    """Write all files of one model on one dataset, in the formats of one revision; return their names.
 
-    `imported` is the digest of the prediction file that was read, if one was.
+    `imported` is the digest of the prediction file that was read, if any.
     """
     reader = RunReader(run_folder)
     source = (
@@ -225,9 +225,9 @@ class _ScoreTables:
         )
 
     def _yes_no(self, scorers: Sequence[str]) -> list[str]:
-        """Write yes-or-no files, with the judge's verdicts if any.
+        """Write yes-or-no files, with the judge's verdicts if there are any.
 
-        The documented revision puts them in the predictions.
+        The documented revision stores the verdicts in the predictions.
         """
         frame = self.predictions.frame()
         names: list[str] = []
@@ -258,7 +258,7 @@ class _ScoreTables:
     def _rule_records(
         self, frame: Any, scorers: Sequence[str]
     ) -> Sequence[ScoreRecord]:
-        """Return the rule's verdicts: the run's, or new ones after inference alone."""
+        """Return the rule's verdicts: those of the run, or new ones after inference alone."""
         rule = next((scorer for scorer in scorers if scorer != "judge"), None)
         if rule is not None:
             return self._records(rule)
@@ -309,7 +309,7 @@ def mmvet_files(
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
-    """Save the rows of a run, so that they can be judged elsewhere."""
+    """Save the rows of a run, so that they can be judged on another machine."""
     path = FileLedger(run_folder).claim(run_folder / SNAPSHOT)
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
@@ -323,7 +323,7 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
 
 
 def _is_reference(cell: Any) -> bool:
-    """Return True if an image cell names another row, which shows which questions are rotations of one."""
+    """Return True if an image cell names another row, which shows which questions are rotations of each other."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
@@ -338,7 +338,7 @@ def noted_revision(folder: Path, dataset: str) -> str | None:
 
 
 def noted_digests(folder: Path, dataset: str) -> frozenset[str]:
-    """Return the digests of the prediction files that a folder's run of a dataset read or wrote."""
+    """Return the digests of the prediction files that the runs of a dataset in a folder read or wrote."""
     try:
         status = json.loads((folder / "status.json").read_bytes())
         return frozenset(status[dataset]["predictions_sha256"])

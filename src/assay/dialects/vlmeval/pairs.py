@@ -1,7 +1,7 @@
-"""Pair models with datasets, from the names of a command line or of a JSON config.
+"""Pair models with datasets, from the names on a command line or in a JSON config.
 
-Classes of a config are looked up in the files given by `--register`, then among VLMEvalKit's. The reference of a
-config's dataset is `config.json#name`, so that it can be scored again.
+Classes of a config are looked up in the files given by `--register`, then among VLMEvalKit's. A dataset of a config
+has the reference `config.json#name`, so that it can be scored again.
 """
 
 import argparse
@@ -30,7 +30,9 @@ from .toolkit import TOOLKIT, supported_VLM
 ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
 """Classes of VLMEvalKit for OpenAI-compatible endpoints, for which assay has its own model."""
 Entry = tuple[type, str, str | None, Mapping[str, Any]]
-"""A dataset of a config: its class, the name it is built with, the user's file that defines it, further arguments."""
+"""A dataset of a config: its class, the name with which it is built, the user's file that defines it, other
+arguments.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Pair:
     model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     data: str = ""
-    """The dataset as a reference that a run can be repeated from; empty as long as only the model is known."""
+    """The reference of the dataset, from which a run can be repeated; empty as long as only the model is known."""
     name: str = ""
     """The dataset's name in files."""
 
@@ -51,7 +53,7 @@ class Pair:
 def dataset_entry(
     name: str, entry: Mapping[str, Any], register: Sequence[str], where: str
 ) -> Entry | None:
-    """Return the dataset of a config entry, or None for an empty entry, which is found by its name alone."""
+    """Return the dataset of a config entry; None for an empty entry, whose class is found by its name."""
     if not entry:
         return None
     settings = dict(entry)
@@ -134,7 +136,7 @@ def endpoint_pair(name: str, settings: dict[str, Any], where: str) -> Pair:
 
 
 def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
-    """Return every model with every dataset; raise for an unknown name before anything runs."""
+    """Return every model with every dataset. Raise for an unknown name before anything runs."""
     loaded(flags.register)
     if flags.config:
         path = Path(flags.config).expanduser()
@@ -162,12 +164,26 @@ def pairs_of(flags: argparse.Namespace, work_dir: Path) -> list[Pair]:
             replace(m, model=f"vllm/{m.model[3:]}") if m.model.startswith("hf/") else m
             for m in models
         ]
+    _refuse_same_files("models", [(model.label, model.model) for model in models])
+    _refuse_same_files("datasets", [(name, reference) for reference, name in data])
     built = [replace(model, model_args=_built_with(model, flags)) for model in models]
     return [
         replace(model, data=reference, name=name)
         for model in built
         for reference, name in data
     ]
+
+
+def _refuse_same_files(kind: str, named: Sequence[tuple[str, str]]) -> None:
+    """Raise if two models or two datasets would write files of the same name."""
+    references: dict[str, str] = {}
+    for name, reference in named:
+        first = references.setdefault(name, reference)
+        if first != reference:
+            raise UsageError(
+                f"two {kind} have the name {name!r} in files: {first} and {reference}",
+                fix="give each a run of its own with another --work-dir",
+            )
 
 
 def dataset_name(data: str) -> str:
@@ -204,7 +220,7 @@ def json_object(text: str | None, where: str) -> dict[str, Any]:
 def _configured(
     data: Mapping[str, Any], path: Path, register: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return references and names of a config's datasets; raise for an undefined class."""
+    """Return references and names of a config's datasets. Raise for an undefined class."""
     for name, entry in data.items():
         dataset_entry(name, entry, register, str(path))
     return [(f"{path}#{name}", name) for name in data]
@@ -238,7 +254,7 @@ def _is_registered(name: str, flags: argparse.Namespace) -> bool:
 
 
 def _kept_config(config: Mapping[str, Any], work_dir: Path, name: str) -> str:
-    """Write a config of datasets, since a run must be repeatable; return the reference of one of them."""
+    """Store a config of datasets in a file, because a run must be repeatable; return the reference of one of them."""
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
     text = json.dumps(config, indent=2, ensure_ascii=False)
     FileLedger(work_dir).claim(path).write_text(text, "utf-8")
@@ -250,7 +266,7 @@ def _data_config(
 ) -> dict[str, tuple[str, str]]:
     """Return the datasets of `--data-config` by name.
 
-    They are written to a file, since a run must be repeatable.
+    They are stored in a file, because a run must be repeatable.
     """
     plain = json_object(flags.data_config, "--data-config")
     if not plain:
@@ -271,7 +287,7 @@ def _data_config(
 
 
 def _model(name: str, flags: argparse.Namespace) -> Pair:
-    """Return a model under assay's name: `file.py:name` for a registered file, `openai/name` for an endpoint."""
+    """Return a model with its name in assay: `file.py:name` for a registered file, `openai/name` for an endpoint."""
     reference = name if is_reference(name) else registered_model(name, flags.register)
     if reference is None:
         is_known = name in registry or name in CATALOGUE or name.endswith(".gguf")
@@ -315,7 +331,7 @@ def _model_of_checkout(name: str) -> Pair | None:
 
 
 def _built_with(model: Pair, flags: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a model's class: those of the config, and the flags for which it has a parameter."""
+    """Return the arguments of a model's class: those of the config, and the flags for which it has parameters."""
     args = dict(model.model_args)
     if not flags.use_vllm and flags.retry is None:
         return args

@@ -1,4 +1,4 @@
-"""Plan tasks for what a user names: a TSV, a file with dataset classes, an entry of a JSON config, or a dataset.
+"""Plan tasks for a TSV, a file with dataset classes, an entry of a JSON config, or the name of a dataset.
 
 A dataset's name stands for its file in `$LMUData`.
 """
@@ -52,7 +52,7 @@ TOLD_OF_THE_MODEL = (
     "SLIDEVQA",
     "SLIDEVQA_MINI",
 )
-"""Datasets that upstream builds with `model=`: how pages are joined depends on who sees them."""
+"""Datasets that upstream builds with `model=`, because the model determines how pages are joined."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
@@ -83,7 +83,7 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
 def _check_data(data: str | None) -> None:
     """Raise if `--data` is not a file.
 
-    If it is a dataset's name, as in the original command, say how to give it.
+    If it is the name of a dataset, as in the original command, the error says how to pass it.
     """
     if data is None or Path(data).expanduser().exists():
         return
@@ -97,7 +97,7 @@ def _check_data(data: str | None) -> None:
 
 
 def table_task(path: Path, name: str, run: RunOptions) -> Task:
-    """Build the task of a plain TSV under VLMEvalKit's rules for its name and its columns."""
+    """Build the task of a plain TSV by VLMEvalKit's rules for its name and its columns."""
     source_path = Path(run.data) if run.data else path
     if not source_path.exists():
         raise UsageError("no such file", where=str(source_path))
@@ -127,7 +127,7 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
 
 
 def protocol_of(name: str) -> str:
-    """Return the protocol id, which includes whose rules read the answers."""
+    """Return the protocol id, which includes the rules that read the answers."""
     return f"vlmeval/{name}{chosen_rules().protocol}"
 
 
@@ -136,7 +136,7 @@ def judged_by(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return scorers and summarizers for a kind of benchmark.
 
-    If a judge is given, the rules and the judge are both included.
+    If a judge is given, both the rules and the judge are included.
     """
     if not has_answers or kind == "MT":
         return (answered,), ()  # no rule defines a right dialogue
@@ -169,7 +169,7 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
 
 
 def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:
-    """Return the model's name, for datasets whose class upstream's command passes it to."""
+    """Return the model's name, for datasets whose class gets it from upstream's command."""
     if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
         return {}
     label = of_process().label
@@ -220,7 +220,7 @@ def _class_task(
 
 
 def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
-    """Return the template of a class: dialogues turn by turn, videos as images unless the model takes videos."""
+    """Return the template of a class: dialogues turn by turn, videos as images unless the model accepts videos."""
     if dataset.is_video:
         video = VideoPrompt(dataset.instance, name, code)
         dataset.source.whole_video = partial(video, whole=True)
@@ -257,7 +257,7 @@ def _named(name: str, run: RunOptions) -> Task:
 
 
 def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
-    """Warn about registered classes that are not used because they name no dataset, before a plain table is read."""
+    """Before a plain table is read, warn about registered classes that are not used because they name no dataset."""
     for file in run.register:
         for kind in idle_classes(TOOLKIT.load(file)):
             fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"

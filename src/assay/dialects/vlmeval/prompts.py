@@ -1,4 +1,4 @@
-"""Prompts: VLMEvalKit's own for plain TSVs, and the result of a user's `build_prompt`."""
+"""Prompts: VLMEvalKit's own for plain TSVs, and the return value of a user's `build_prompt`."""
 
 import string
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ from .dataset_facts import Kind
 from .rows import LineRow
 
 IMAGE_LIST = "image_list"
-"""Detail of a prompt whose images came as a list: an early model gets them by `multi_generate`, even a single one."""
+"""Detail of a prompt with a list of images: an early model gets them by `multi_generate`, even a single one."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
 def question_with_options(row: Mapping[str, Any]) -> str:
-    """Return hint, question, options and the request to select one, in VLMEvalKit's words."""
+    """Return hint, question, options and the request to choose one, in VLMEvalKit's wording."""
     lines = [] if is_blank(row.get("hint")) else [f"Hint: {row['hint']}"]
     lines.append(f"Question: {row['question']}")
     options = options_of(row)
@@ -40,7 +40,7 @@ def question_with_options(row: Mapping[str, Any]) -> str:
 
 
 def documented_question(row: Mapping[str, Any]) -> str:
-    """Return the same in the words of the documented revision: options A to E, and always the request."""
+    """Return the same in the wording of the documented revision: options A to E, and always the request."""
     lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
     options = [
         f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)
@@ -97,7 +97,7 @@ class GuestPrompt:
         self._name = name
         self._takes_dataset = "dataset" in parameters_of(dataset.build_prompt)
         self.source = f"vlmeval {name} {code}"
-        """What prompts depend on: the name and the digest of the user's file."""
+        """The input of the prompts for digests: the name and the digest of the user's file."""
 
     def __repr__(self) -> str:
         return f"{type(self._dataset).__name__}.build_prompt"
@@ -127,13 +127,13 @@ class DialoguePrompt(GuestPrompt):
     def next(
         self, sample: Sample, history: Sequence[Message]
     ) -> tuple[Message, ...] | None:
-        """Return the next turn, or None if there is none left."""
+        """Return the next turn; None after the last one."""
         turn = sum(message.role == "user" for message in history)
         turns = self._turns(sample)
         return turns[turn] if turn < len(turns) else None
 
     def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
-        """Return the user's turns, each with the messages before it; the answers in between are references."""
+        """Return the user's turns, each with the messages before it. The answers in between are references."""
         turns: list[tuple[Message, ...]] = []
         before: tuple[Message, ...] = ()
         for message in super().__call__(sample).messages:
@@ -164,7 +164,7 @@ class VideoPrompt(GuestPrompt):
         return checked(Prompt(message_turns(message)), sample)
 
     def _place(self, sample: Sample) -> int:
-        """Return the number of a row in the data frame, which upstream passes."""
+        """Return the index of a row in the data frame, which upstream passes."""
         numbers = self._places
         if numbers is None:
             numbers = self._places = {
@@ -175,7 +175,7 @@ class VideoPrompt(GuestPrompt):
 
 
 def list_details(message: Any) -> Mapping[str, Any]:
-    """Return details that record that `build_prompt` gave its images as a list, even of one."""
+    """Return details that record that `build_prompt` returned a list of images, even if it has only one."""
     is_list = isinstance(message, Mapping) and isinstance(
         message.get("image"), (list, tuple)
     )
@@ -185,7 +185,7 @@ def list_details(message: Any) -> Mapping[str, Any]:
 def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
     """Replace each image that is not a readable file by its bare name, in a model's own prompt.
 
-    The model decides what such a name means: it may hold the image, or draw it itself.
+    The model interprets such a name: it may load the image, or generate it.
     """
     return tuple(
         turn
@@ -206,7 +206,7 @@ def _readable_or_name(part: Any) -> Any:
 
 
 def named_image(part: Any) -> str | None:
-    """Return the bare name that replaces an image, or None for a readable image."""
+    """Return the bare name that replaces an image; None for a readable image."""
     return str(part.value["value"]) if isinstance(part, Json) else None
 
 

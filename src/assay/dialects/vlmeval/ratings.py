@@ -12,7 +12,7 @@ from ..kits.smp.file import load
 from .rules import chosen_rules
 
 STANDS_IN = True
-"""Upstream's own file is used instead of the names here where there is one."""
+"""Upstream's own file is used instead of this module if it exists."""
 
 PERCEPTION = (
     "OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene",
@@ -38,9 +38,8 @@ def mme_rating(
 ) -> dict[str, float]:
     """Return MME's sums and its categories in order of appearance; rows are category, image and whether it is right.
 
-    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions
-    right. With `strict`, as
-    upstream, all fourteen categories and both questions of each image are required.
+    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right. With
+    `strict`, as in upstream, all fourteen categories and both questions of each image are required.
     """
     images: dict[str, dict[str, list[float]]] = {}
     for category, image, right in rows:
@@ -74,7 +73,7 @@ def _mme_score(images: Iterable[Sequence[float]], strict: bool) -> float:
 
 
 def hallusion_rating(frame: Any) -> Any:
-    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category, by l2-category."""
+    """Return aAcc of questions, fAcc of figures and qAcc over figures: overall, by category and by l2-category."""
     import pandas
 
     index_parts = [str(index).split("_")[3:6] for index in frame["index"]]
@@ -97,7 +96,7 @@ def hallusion_rating(frame: Any) -> Any:
 
 
 def _shares(rows: Sequence[tuple[bool, str, str]]) -> list[float]:
-    """Return the shares of 100 of right rows, and of figures and questions with all rows right."""
+    """Return the percentages of right rows, and of figures and questions whose rows are all right."""
     figures: dict[str, bool] = {}
     questions: dict[str, bool] = {}
     for is_right, figure, question in rows:
@@ -128,7 +127,7 @@ def yes_f1(answers: Iterable[Any], read: Iterable[Any]) -> tuple[float, float, f
 
 
 def pope_rating(frame: Any) -> Any:
-    """Return F1 of yes (as `Overall`), acc, precision and recall of 100, overall and by category.
+    """Return F1 of yes (as `Overall`), acc, precision and recall in percent, overall and by category.
 
     A row may have several categories.
     """
@@ -159,7 +158,7 @@ def pope_rating(frame: Any) -> Any:
 
 
 def vsr_rating(frame: Any) -> dict[str, float]:
-    """Return precision, recall and acc of 100, and F1 of 1."""
+    """Return precision, recall and acc in percent, and F1 between 0 and 1."""
     f1, precision, recall = yes_f1(frame["answer"], frame["extracted"])
     return {
         "precision": precision * 100,
@@ -179,7 +178,7 @@ def amber_rating(frame: Any) -> dict[str, float]:
 
 
 def category_rating(frame: Any) -> dict[str, float]:
-    """Return accuracy of 100: overall, by category and by l2-category."""
+    """Return accuracy in percent: overall, by category and by l2-category."""
     rates = {"Overall": _mean(frame["score"])}
     for column in ("category", "l2-category"):
         if column not in frame:
@@ -214,7 +213,7 @@ def YOrN_Extraction(output: str) -> str:
 
 
 def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
-    """Return the judge's prompt, in assay's words."""
+    """Return the judge's prompt, in assay's wording."""
     return (
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
         f"Yes, No, or Unknown.\n\nQuestion: {line['question']}?\nAnswer: {line['prediction']}\nVerdict: "
@@ -222,7 +221,7 @@ def YOrN_match_prompt(line: Mapping[str, Any]) -> str:
 
 
 def YOrN_auxeval(model: Any, line: Mapping[str, Any]) -> str:
-    """Return the judge's reading of an answer, asked up to five times."""
+    """Return the judge's reading of an answer. The judge is asked up to five times."""
     prompt = YOrN_match_prompt(line)
     for attempt in range(TRIES):
         verdict = YOrN_Extraction(model.generate(prompt, temperature=0.5 * attempt))
@@ -239,7 +238,7 @@ def MME_rating(data_file: str) -> Any:
 
 
 def _of_file(rate: Callable[[Any], Any]) -> Callable[[str], Any]:
-    """Turn a rating of a data frame into one of a file that returns a frame, as in upstream."""
+    """Turn a function that rates a data frame into one that rates a file and returns a frame, as in upstream."""
 
     @wraps(rate)
     def rating(data_file: str) -> Any:

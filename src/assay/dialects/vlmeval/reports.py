@@ -17,11 +17,10 @@ OVERALL = "Overall"
 
 
 def accuracy_table(frame: Any, *, documented: bool) -> Any:
-    """Return `split`, `Overall`, then a column for each l2-category and each category; `hit` holds the verdicts.
+    """Return `split`, `Overall`, then a column for each l2-category and each category; `hit` has the verdicts.
 
-    The documented revision has the rows full, dev and test if there are splits, else the single row
-    dev; the newest has one
-    row for each split, else one called none.
+    The documented revision has the rows full, dev and test if there are splits, else the single row dev. The newest
+    has one row for each split; without splits, its only row is called none.
     """
     import pandas
 
@@ -57,7 +56,7 @@ def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
 
 
 def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
-    """Count matched answers and how many of those are right; rows are category, letter read, answer."""
+    """Count matched answers and how many of them are right; rows are category, letter read, answer."""
     import pandas
 
     counts: dict[Any, list[int]] = {OVERALL: [0, 0, 0]}
@@ -87,11 +86,10 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
 def capability_tables(
     graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False
 ) -> tuple[Any, Any]:
-    """Return means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
+    """Return means in percent by capability and by combination (`ocr_math`), each with its overall mean last.
 
-    A capability without items is left out; upstream divides by zero there. Items of a single
-    capability are in both tables,
-    once in each; upstream counts them twice in both, and so does `counts_twice`.
+    A capability without items is left out; upstream divides by zero there. Items of a single capability occur once
+    in each table. Upstream counts them twice in both, and so does `counts_twice`.
     """
     if counts_twice:
         return _counted_twice(graded)

@@ -1,8 +1,7 @@
 """`circular`: write a table of choices with every question under every rotation of its options.
 
-The copy rotated k times has the index i + k * offset and the image of row i; `g_index` identifies
-its question. A question
-whose options refer to each other by letter, or whose answer is not one of its letters, is kept unchanged.
+The copy rotated k times has the index i + k * offset and the image of row i; `g_index` identifies its question. A
+question is kept unchanged if its options refer to each other by letter, or if its answer is not one of its letters.
 """
 
 import string
@@ -20,7 +19,7 @@ from .prompts import options_of
 
 
 def write_circular(path: Path) -> tuple[Path, int, int]:
-    """Write `<name>_circular.tsv` beside a TSV; return the file and the numbers of rows before and after."""
+    """Write `<name>_circular.tsv` next to a TSV; return the file and the numbers of rows before and after."""
     if path.suffix != ".tsv" or not path.is_file():
         raise UsageError("no such TSV", where=str(path))
     columns = list(open_file(path).columns or ())
@@ -91,7 +90,7 @@ def _is_rotatable(row: Mapping[str, Any], letters: str) -> bool:
 
 
 def _names_options(text: str, letters: str) -> bool:
-    """Return True if an option is itself a letter, or names more than one: `both A and C`."""
+    """Return True if an option is itself a letter, or names several: `both A and C`."""
     words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
     named = {
         word
@@ -103,7 +102,7 @@ def _names_options(text: str, letters: str) -> bool:
 
 
 def _offset(path: Path) -> int:
-    """Return a million, or the next power of ten above every index."""
+    """Return a million, or the next power of ten above every index if that is larger."""
     largest = 0
     for row in _rows(path):
         index = whole_index(row["index"])

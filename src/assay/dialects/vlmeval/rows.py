@@ -1,6 +1,6 @@
-"""Rows for user code: a `line` is a pandas Series, made only when a user's method needs one.
+"""Rows for user code: a `line` is a pandas Series, created only when a user's method needs one.
 
-Tables that a class streams hold the rows with an image, as `skip_noimg=True` requires.
+From tables that a class streams, only rows with an image are used, as `skip_noimg=True` requires.
 """
 
 import os
@@ -41,7 +41,7 @@ from .rules import chosen_rules
 
 
 class Source:
-    """The source of rows, with what is needed to interpret their cells."""
+    """The source of rows, with everything needed to interpret their cells."""
 
     def __init__(
         self,
@@ -51,16 +51,18 @@ class Source:
         dataset: Any = None,
     ) -> None:
         self.name = name
-        """The benchmark's name as given by its author; users' models switch on it."""
+        """The benchmark's name as its author writes it, because users' models depend on it."""
         self.path = path
         self.dataset = dataset
         """The user's dataset object, if there is one."""
         self.dumped: dict[str, Image] = {}
-        """The images of the row at hand by the files they were written to: a prompt need not read them again."""
+        """The images of the current row, by the files to which they were written, so that a prompt need not read
+        them again.
+        """
         self.is_dialogue = False
-        """Whether rows are dialogues: their turns come from the dataset, even if a model builds its own prompts."""
+        """True if rows are dialogues. Their turns come from the dataset, even if a model builds its own prompts."""
         self.whole_video: Callable[[Sample], Prompt] | None = None
-        """The prompt of a row about a video, for models that take whole videos."""
+        """Builds the prompt of a row about a video, for models that accept whole videos."""
         self._cell: Any = None
         self._made: tuple[Any, Any, int] = (None, None, 0)
         """The last line with an image, its index, and the position of the image's cell."""
@@ -68,11 +70,11 @@ class Source:
         """The position of the index in the last line, and the names in its `image_path`."""
         self._frame = frame
         self._layouts: dict[tuple[str, ...], tuple[Any, list[type | None]]] = {}
-        """By the names of columns: the index of a line, and the type of each column."""
+        """For each tuple of column names: the index of a line, and the type of each column."""
 
     @cached_property
     def types(self) -> Types:
-        """The types of the columns; rows of a data frame have theirs already."""
+        """The types of the columns. Rows of a data frame have types already."""
         return (
             types_of_file(self.path)
             if self.path is not None and self.path.exists()
@@ -118,7 +120,7 @@ class Source:
         )
 
     def line(self, row: Mapping[str, Any]) -> Any:
-        """Return a row as a Series: typed columns, NaN for empty cells, image data instead of a reference."""
+        """Return a row as a Series: typed columns, NaN for empty cells, image data instead of references."""
         self.dumped.clear()
         try:
             return self._series(row)
@@ -204,7 +206,7 @@ class Source:
         return paths
 
     def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
-        """Return the image names of a line; for the last line, without asking pandas for its cells."""
+        """Return the image names of a line. For the last line, pandas is not asked for its cells."""
         position, named = self._called
         if line is self._made[0] and position >= 0:
             return file_names(line.values[position], count, named, ".png")  # type: ignore[index]
@@ -221,7 +223,7 @@ class Source:
         return str(getattr(self.dataset, "img_root", None) or self.folder)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
-        """Return the image of the last line, whose cell was decoded then; nothing for another line."""
+        """Return the image of the last line, which was decoded for it; empty for another line."""
         cell = self._cell
         if type(cell) is not str or is_image_path(cell):
             return ()
@@ -241,7 +243,7 @@ class Source:
 
 
 class LineRow(dict[str, Any]):
-    """A row that knows its source."""
+    """A row that stores its source."""
 
     __slots__ = ("_line", "source")
 
@@ -294,7 +296,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def lender(name: str, row: Mapping[str, Any]) -> str | None:
-    """Return the index of the row that lends its image to an empty cell, according to the benchmark's name."""
+    """Return the index of the row whose image an empty cell uses, according to the benchmark's name."""
     index = whole_index(row.get("index"))
     if index is None:
         return None
@@ -304,7 +306,7 @@ def lender(name: str, row: Mapping[str, Any]) -> str | None:
 
 
 def _bare(value: Any) -> Any:
-    """Return a value without numpy's wrapping, and an empty text for NaN."""
+    """Return a value without numpy's wrapper; an empty text for NaN."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     return (
@@ -313,7 +315,7 @@ def _bare(value: Any) -> Any:
 
 
 class RowsWithImages:
-    """The rows of a table, except those without an own image, a lent image or an image path."""
+    """The rows of a table that have an image of their own, another row's image, or an image path."""
 
     known_length: int | None = None
 
@@ -324,7 +326,7 @@ class RowsWithImages:
         self._split = split
 
     def reading_from(self, data: str | None) -> Any:
-        """Return the rows of another file; a run's snapshot holds only rows that were asked, without images."""
+        """Return the rows of another file. A run's snapshot has only rows that were asked, without images."""
         if data is None:
             return self
         path = Path(data).expanduser()
@@ -342,17 +344,17 @@ class RowsWithImages:
 
     @property
     def name(self) -> str:
-        """How faults name it."""
+        """The name of the rows in error messages."""
         return self._table.name
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """All columns, if there is a header."""
+        """The names of all columns, if there is a header."""
         return self._table.columns
 
     @property
     def seekable(self) -> bool:
-        """Whether single rows can be read without the previous ones."""
+        """True if single rows can be read without the previous ones."""
         return self._table.seekable
 
     def rows(self) -> Iterator[Row]:
@@ -379,5 +381,5 @@ class RowsWithImages:
 
 
 def shows_images(row: Mapping[str, Any], dataset: str) -> bool:
-    """Return True if a row with an empty `image` still has an image: a lent one, or a file name."""
+    """Return True if a row with an empty `image` still has an image: another row's, or a file name."""
     return not is_blank(row.get("image_path")) or lender(dataset, row) is not None

@@ -1,8 +1,8 @@
-"""Where the rules of assay and of VLMEvalKit's two revisions differ, as a table, and which of the three a call follows.
+"""A table of the differences between assay's rules and those of VLMEvalKit's two revisions; which one a call uses.
 
-The revisions are the newest, and the one that the how-to document describes. Names that only one of them has follow it,
-and `vlmeval.utils`, which both have, follows the calling file. A file that imports names which only the documented
-revision has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of the newest belongs to the documented one.
+The revisions are the newest, and the one that the how-to document describes. Names that only one of them has follow
+its rules, and `vlmeval.utils`, which both have, follows the calling file. A file belongs to the documented revision
+if it imports names that only that one has (`TSVDataset`, `vlmeval.eval`, `vlmeval.infer`) and none of the newest.
 `protocol="upstream@documented"` chooses it for the whole process.
 """
 
@@ -36,31 +36,35 @@ class Rules:
     """One set of rules, with a field for each difference."""
 
     name: RuleName
-    """Which table of `letters` reads multiple choice."""
+    """The entry of `letters` that reads multiple choice."""
     yes_no: Literal["words", "substring"] = "words"
-    """Whether `Nothing` says no."""
+    """True if `Nothing` counts as no."""
     protocol: str = ""
-    """What follows a benchmark's name in its protocol."""
+    """The suffix of a benchmark's name in its protocol."""
     draws_letters: bool = False
-    """An answer that the judge cannot settle gets a letter by chance, else none."""
+    """True to draw a letter at random for an answer that the judge cannot assign; otherwise it gets none."""
     replaces_accuracy: bool = False
-    """Write the judge's accuracy to `_acc.csv`, else the rules' accuracy, and the judge's to a file of its own."""
+    """True to write the judge's accuracy to `_acc.csv`; otherwise the rules' accuracy goes there, and the judge's
+    to a separate file.
+    """
     calls_judges_openai: bool = False
-    """In the documented revision's formats files of every judge are called `openai`, else only those of OpenAI's."""
+    """True to call the files of every judge `openai` in the documented revision's formats; otherwise only those of
+    OpenAI's.
+    """
     requires_all_of_mme: bool = False
-    """A missing category of MME, or an image with one question, is an error."""
+    """True if a missing category of MME, or an image with one question, is an error."""
     counts_capabilities_twice: bool = False
-    """Items of a single MM-Vet capability are in both tables twice."""
+    """True to count items of a single MM-Vet capability twice in both tables."""
     grades_at_least_zero: bool = False
-    """Score 0 on MM-Vet for an answer that gets no grade in five replies, else count a judge error."""
+    """True to score 0 on MM-Vet for an answer without a grade in five replies; otherwise it counts as a judge error."""
     guesses_types_by_name: bool = False
-    """The type of an unknown dataset is MCQ unless its name says `openended`."""
+    """True if the type of an unknown dataset is MCQ unless its name contains `openended`."""
     encodes_images: bool = False
-    """Images of rows are decoded and written anew, else their own bytes are kept."""
+    """True to decode the images of rows and encode them again; otherwise their own bytes are kept."""
     keeps_image_paths: bool = False
-    """Put `image_path` into prompts as written in the cell, if rows hold no images."""
+    """True to use `image_path` in prompts as it is written in the cell, if rows have no images."""
     writes_images_here: bool = False
-    """Images of the documented interface are below the working folder, else below `$LMUData`."""
+    """True to store images of the documented interface below the working folder; otherwise below `$LMUData`."""
 
 
 ASSAY = Rules("assay")
@@ -82,7 +86,7 @@ DOCUMENTED = replace(NEWEST, name="documented", yes_no="substring")
 
 
 def chosen_rules() -> Rules:
-    """Return the rules that this process, or the piece of work at hand, follows."""
+    """Return the rules that this process, or the current piece of work, follows."""
     if not is_upstream("vlmeval"):
         return ASSAY
     return DOCUMENTED if is_documented("vlmeval") else NEWEST
@@ -96,7 +100,7 @@ def rules_of_caller() -> Rules:
 
 
 def called_by_documented() -> bool:
-    """Return True if the file that called into assay is written for the documented revision."""
+    """Return True if the file that called assay is written for the documented revision."""
     if is_documented("vlmeval"):
         return True
     main = vars(sys.modules["__main__"])
@@ -121,7 +125,7 @@ def _calling_scope() -> Mapping[str, Any]:
 
 
 def _names_used(scope: Mapping[str, Any]) -> Iterator[str]:
-    """Yield dotted names of VLMEvalKit that a file imports, or the classes a notebook holds."""
+    """Yield the dotted names of VLMEvalKit that a file imports, or those of the classes in a notebook."""
     file = scope.get("__file__")
     if isinstance(file, str):
         path = Path(file)
@@ -136,7 +140,7 @@ def _names_used(scope: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _names_of(kind: type) -> Iterator[str]:
-    """Yield the dotted names that VLMEvalKit has for a class; of a user's class its own name."""
+    """Yield VLMEvalKit's dotted names for a class; for a user's class its own name."""
     is_ours = False
     for name, real in NAMES.items():
         module, _, part = real.partition(":")

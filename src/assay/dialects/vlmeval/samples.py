@@ -16,7 +16,7 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 
 class ToSample:
-    """Turns rows into samples; for a user's class, its own `build_prompt` handles images."""
+    """Turns rows into samples. For a user's class, its own `build_prompt` handles images."""
 
     def __init__(self, source: Source, kind: Kind, *, with_images: bool) -> None:
         self._source = source
@@ -116,7 +116,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def image_of_mme(row: Mapping[str, Any]) -> str | None:
-    """Return what the two questions of an image share: its path, else the index of the first."""
+    """Return the key that the two questions about an image share: its path, or else the index of the first one."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

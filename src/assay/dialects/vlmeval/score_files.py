@@ -31,7 +31,7 @@ LETTERS = frozenset(string.ascii_uppercase)
 def put_table(
     path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Write a table, unless that would replace one that assay did not write."""
+    """Write a table, unless it would replace one that assay did not write."""
     write_table(FileLedger(path.parent).claim(path), columns, rows)
 
 
@@ -42,7 +42,7 @@ def put_frame(path: Path, frame: Any) -> str:
 
 
 def prediction_frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
-    """Return the predictions by row, their columns typed, in the order of the index."""
+    """Return the predictions by row in the order of the index, with typed columns."""
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     frame = frame_of(entries, list(columns))
     if not entries:
@@ -78,7 +78,7 @@ def choice_files(
 ) -> list[str]:
     """Write `_<label>_result` as a table and by question, and the accuracy; `label` is the judge or `exact_matching`.
 
-    The rules' accuracy stays beside the judge's, under its own name; upstream writes only one of the two.
+    The rules' accuracy is stored next to the judge's, under its own name. Upstream writes only one of the two.
     """
     is_beside = is_judged and not chosen_rules().replaces_accuracy
     named = f"{stem}_{label}" if is_beside else stem
@@ -102,9 +102,9 @@ def choice_files(
 def result_table(
     frame: Any, records: Sequence[ScoreRecord], *, documented: bool
 ) -> Any:
-    """Return the predictions, of rotated questions the first alone, with `hit` and `log`.
+    """Return the predictions with `hit` and `log`; of rotated questions only the first rotation.
 
-    `hit` is empty where a question is unresolved.
+    `hit` is empty if a question is unresolved.
     """
     import numpy as np
 
@@ -227,7 +227,7 @@ SAID = {"yes": "Yes", "no": "No"}
 
 
 def read_word(record: ScoreRecord | None) -> str:
-    """Return the word of an answer as the files spell it."""
+    """Return the word read from an answer, as the files spell it."""
     return SAID.get(str(record.answer) if record is not None else "", "Unknown")
 
 
@@ -236,9 +236,8 @@ def yes_no_frame(
 ) -> Any:
     """Return the predictions with the words read from them and whether they are right.
 
-    The documented revision replaces `prediction` by the word and keeps the text as
-    `raw_prediction`; the newest puts the
-    word in `extracted`.
+    The documented revision replaces `prediction` by the word and keeps the text as `raw_prediction`; the newest
+    puts the word in `extracted`.
     """
     by_id = {record.id: record for record in records}
     row_records = [by_id.get(str(index)) for index in frame["index"]]
@@ -303,6 +302,6 @@ def rating_of(name: str, table: Any) -> Any:
 
 
 def prefetch_rating(folder: Path, stem: str, name: str, table: Any) -> list[str]:
-    """Write the rating before a judge was asked, as the documented revision leaves it after inference."""
+    """Write the rating by rules alone, which the documented revision writes after inference."""
     score = rating_of(name, table)
     return [] if score is None else [put_frame(folder / f"{stem}_prefetch.xlsx", score)]

@@ -1,8 +1,7 @@
 """Score plain VLMEvalKit benchmarks: letters, yes or no, words; also with a judge if one is given.
 
-No answer is drawn at random, unless upstream's rule was chosen: an answer that neither the rules
-nor the judge can read
-counts as unparsed.
+No answer is drawn at random, unless upstream's rules were chosen. An answer that neither the rules nor the judge
+can read counts as unparsed.
 """
 
 import random
@@ -36,7 +35,7 @@ from .letters import LETTER_RULES
 from .rules import RuleName, chosen_rules
 
 YES_NO = frozenset({"yes_no", "YesNo"})
-"""Names of the scorer of yes and no in records and tasks."""
+"""Names of the yes-or-no scorer in records and tasks."""
 
 
 def chosen_rule() -> RuleName:
@@ -46,7 +45,7 @@ def chosen_rule() -> RuleName:
 
 @dataclass(frozen=True)
 class ExactMatching:
-    """The chosen letter, read by rules alone; records how many rotations the question should have."""
+    """The chosen letter, read by rules alone. Records how many rotations the question should have."""
 
     rule: RuleName = field(default_factory=chosen_rule)
     name: ClassVar[str] = "exact_matching"
@@ -139,7 +138,7 @@ class JudgedChoice:
     async def _as_upstream(
         self, matching: ExactMatching, sample: Sample, output: Output, by_rules: Score
     ) -> Score:
-        """Ask three times and read replies like answers; then draw a letter, always the same for a sample."""
+        """Ask the judge three times and read its replies like answers; then draw a letter, fixed for each sample."""
         options = options_of_sample(sample)
         details = {"options": by_rules.details["options"], "rule": "judge"}
         for chosen in TRIES:
@@ -163,7 +162,7 @@ class JudgedChoice:
 
 
 def yes_no_rule() -> YesNo:
-    """Return the yes-or-no scorer: by words; in the documented revision also by letters within words."""
+    """Return the yes-or-no scorer: by words; in the documented revision also by letters inside words."""
     return YesNo(chosen_rules().yes_no)
 
 
@@ -213,9 +212,9 @@ class JudgedYesNo:
 
 @dataclass(frozen=True)
 class Circular:
-    """Share of questions with all rotations right, if there are rotations, beside the mean over rows.
+    """Share of questions with all rotations right, if there are rotations, shown with the mean over rows.
 
-    A question that lacks a rotation is unresolved; the remaining rotations do not decide it.
+    A question that lacks a rotation is unresolved. The remaining rotations do not decide it.
     """
 
     def __call__(
@@ -274,7 +273,7 @@ class MmeScores:
 
 
 def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]]:
-    """Count the rows of each question, and how many it should have: one for each option."""
+    """Count the rows of each question, and the expected rows: one for each option."""
     sizes: Counter[str] = Counter()
     expected: dict[str, int] = {}
     for record in records:

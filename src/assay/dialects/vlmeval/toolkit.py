@@ -1,4 +1,4 @@
-"""VLMEvalKit as the shared layer sees it, and the registry in which user files put their models by name."""
+"""VLMEvalKit in terms of the shared layer, and the registry in which user files put their models by name."""
 
 import inspect
 from collections.abc import Callable
@@ -19,7 +19,7 @@ OWN_DATASET_FILES = frozenset(
 
 
 class SupportedModels(dict[str, Callable[[], Any]]):
-    """Models by name; an unregistered name is looked up in the checkout around the working folder."""
+    """Models by name. An unregistered name is looked up in the checkout around the working folder."""
 
     def __missing__(self, name: str) -> Callable[[], Any]:
         factory = TOOLKIT.model_of_checkout(name)
@@ -29,9 +29,9 @@ class SupportedModels(dict[str, Callable[[], Any]]):
 
 
 supported_VLM: dict[str, Callable[[], Any]] = SupportedModels()
-"""Name to a callable without arguments, as `partial(MyModel, path=…)`."""
+"""Callables without arguments by name, such as `partial(MyModel, path=…)`."""
 api_models: dict[str, Callable[[], Any]] = {}
-"""The same for models behind an API, as upstream groups them; a name counts once it is in `supported_VLM`."""
+"""The same for models behind an API, as upstream groups them. Only names in `supported_VLM` are used."""
 TOOLKIT = Toolkit(
     package="vlmeval",
     names=NAMES,
@@ -46,7 +46,7 @@ TOOLKIT = Toolkit(
 
 
 def upstream_base(kind: type) -> type | None:
-    """Return VLMEvalKit's own base class from the checkout of a class's file, or of the working folder, or None."""
+    """Return VLMEvalKit's own base class from the checkout around a class's file or the working folder, or None."""
     file = inspect.getsourcefile(kind)
     folders = [None] if file is None else [Path(file).parent, None]
     for folder in folders:

@@ -93,7 +93,7 @@ class TSVDataset(ImageBaseDataset):
         )
 
     def _assay_finished(self, frame: Any) -> Any:
-        """Return the frame with shared images filled in and lists split: a list of one stays a list."""
+        """Return the frame with shared images filled in and lists split. A list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
         cells = {
@@ -112,7 +112,7 @@ class TSVDataset(ImageBaseDataset):
     def _assay_cell(self, row: Any, cells: Any) -> Any:
         """Return the image of a row.
 
-        Rotations and MME's second questions use another row's, regardless of the cell.
+        Rotations and MME's second questions use the image of another row, whatever their cell has.
         """
         cell = row["image"]
         lent = lender(self.dataset, row)

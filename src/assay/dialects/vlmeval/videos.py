@@ -11,7 +11,7 @@ from ...store.file_ledger import FileLedger
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Which frames to take: `nframe` evenly spaced without the ends, or `fps` for each second from the start."""
+    """Which frames to take: `nframe` evenly spaced without the ends, or `fps` per second from the start."""
 
     nframe: int
     fps: float
@@ -75,7 +75,7 @@ def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
 
 
 def _measured(video: Path) -> tuple[int, float]:
-    """Count the frames, since containers are often wrong about it, and return them with their rate."""
+    """Return the number of frames and their rate. Frames are counted, because containers often have wrong numbers."""
     with _opened(video) as container:
         stream = container.streams.video[0]
         total = sum(1 for packet in container.demux(stream) if packet.pts is not None)

@@ -12,7 +12,7 @@ from ..http_model import HttpModel
 from .batch_client import BatchReply, RecordedRequest
 
 State = Literal["running", "ended", "failed", "cancelled"]
-"""`failed` means that the service refused the whole batch and ran nothing of it."""
+"""`failed` means that the service refused the whole batch and processed no request."""
 MEGABYTE = 1_000_000
 LARGEST_RESULTS = 4 * 1024**3
 SECONDS_FOR_A_FILE = 3600.0
@@ -29,12 +29,12 @@ class BatchStatus:
     state: State
     total: int = 0
     done: int = 0
-    """Requests that ended, the failed ones included."""
+    """Requests that have ended, including failed ones."""
     failed: int = 0
     why: str = ""
     """Why the service refused the batch."""
     is_over_quota: bool = False
-    """True if it was refused because too many requests wait already: it may be sent again later."""
+    """True if the batch was refused because too many requests are waiting. It may be sent again later."""
     plain: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The reply of the service, which says where the results are."""
 
@@ -59,7 +59,7 @@ class BatchApi(ABC):
 
     title: ClassVar[str]
     paths: ClassVar[str]
-    """The paths that a server must have, for messages."""
+    """The paths that a server must offer; used in error messages."""
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     finds_by_marker: ClassVar[bool] = True
@@ -95,7 +95,7 @@ class BatchApi(ABC):
         await self._client.close()
 
     def failure_of(self, refused: Refused) -> HttpFailure:
-        """Return what an error status means."""
+        """Return the failure that an error status stands for."""
         outcome = self.model._refused(refused)
         return outcome if isinstance(outcome, HttpFailure) else refused.failure()
 
@@ -106,7 +106,10 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def newest(self) -> str:
-        """Return the id of the newest batch; empty if there is none. It also shows that the API exists."""
+        """Return the id of the newest batch; empty if there is none.
+
+        The call also fails if the server has no batch API.
+        """
 
     @abstractmethod
     def encode(self, custom_id: str, request: RecordedRequest) -> bytes:
@@ -134,7 +137,7 @@ class BatchApi(ABC):
     async def find(
         self, marker: str, input_id: str, newest: str, count: int
     ) -> list[str]:
-        """Return the ids of the batches that may have this marker, were created after `newest`, and hold `count`."""
+        """Return the ids of batches that may have this marker: created after `newest`, with `count` requests."""
 
     @abstractmethod
     async def status(self, batch_id: str) -> BatchStatus:
@@ -146,7 +149,7 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def cancel(self, batch_id: str) -> None:
-        """Cancel a batch. What was answered before stays available."""
+        """Cancel a batch. Results that are already computed stay available."""
 
     def _url(self, path: str, **query: Any) -> str:
         """Return the URL of a path, with a query beside the one of the base URL."""
@@ -171,7 +174,7 @@ class BatchApi(ABC):
         headers: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Any:
-        """Send a request once: the client must not repeat it, since each one may start a batch."""
+        """Send a request once. The client must not repeat it, because each copy may start another batch."""
         chosen = self._headers() if headers is None else headers
         reply = await self._client.send(self._url(path), data, chosen, content_type)
         return _object(decoded(reply))

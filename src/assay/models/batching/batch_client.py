@@ -1,6 +1,6 @@
 """Records the requests of an adapter instead of sending them, and later returns the replies of a batch.
 
-So the requests of a batch have the bodies that the adapter sends one by one, and the same code reads the replies.
+The requests of a batch therefore have the same bodies as single requests, and the same code reads the replies.
 """
 
 import copy
@@ -28,7 +28,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class BatchReply:
-    """What a batch returned for one request: a body, a status that is an error, or another failure."""
+    """The reply of a batch to one request: a body, an error status, or another failure."""
 
     custom_id: str
     body: Any = None
@@ -37,7 +37,7 @@ class BatchReply:
 
 
 class BatchClient:
-    """Records the next request, or returns the reply that it was given."""
+    """Records the next request, or returns the reply that was set for it."""
 
     def __init__(self, model: HttpModel) -> None:
         self._client = model._client
@@ -81,7 +81,7 @@ class BatchedModel:
     def __init__(self, model: HttpModel) -> None:
         self.client = BatchClient(model)
         self.model = copy.copy(model)
-        """Called like the adapter itself, after `record_next` or `answer_next`."""
+        """Call this like the adapter itself, after `record_next` or `answer_next`."""
         self.model._client = self.client  # type: ignore[assignment]
 
     def record_next(self) -> None:
@@ -94,7 +94,7 @@ class BatchedModel:
         self.client.reply = reply
 
     def recorded(self, output: Output) -> RecordedRequest | None:
-        """Return the request of the last call; None if it ended with an output of its own, such as a refusal."""
+        """Return the request of the last call; None if the adapter sent none, for example because it refused."""
         if output.error is None or output.error.kind != RECORDED:
             return None
         return self.client.recorded

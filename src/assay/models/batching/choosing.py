@@ -1,4 +1,4 @@
-"""Which batch API a model has."""
+"""Choose the batch API for a model."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from .gemini_batches import GeminiBatches
 from .openai_batches import OpenAIBatches
 
 WITHOUT_BATCHES = ("images", "speech", "transcriptions")
-"""APIs of OpenAI whose requests are no part of a batch here."""
+"""APIs of OpenAI whose requests cannot be batched here."""
 KNOWN = "openai/…, anthropic/… or gemini/…"
 
 

@@ -26,7 +26,7 @@ STATES: Mapping[str, State] = {
     "FAILED": "failed",
     "CANCELLED": "cancelled",
 }
-"""Final states, after `BATCH_STATE_` or `JOB_STATE_`; all others are on the way."""
+"""Final states, without the prefix `BATCH_STATE_` or `JOB_STATE_`. A batch in any other state is still running."""
 WITHOUT_RESULTS = ("EXPIRED", "CANCELLED")
 """States of a batch that may have ended before anything was answered."""
 HTTP_STATUSES = {
@@ -134,7 +134,7 @@ def _display_name(marker: str) -> str:
 
 
 def _batch_of(operation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the batch in an operation; some replies are the batch itself."""
+    """Return the batch in an operation. Some replies are the batch itself, without an operation around it."""
     return mapping_in(operation, "metadata") or operation
 
 
@@ -153,7 +153,7 @@ def _state(operation: Mapping[str, Any]) -> State:
 
 
 def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
-    """Return the replies of a finished operation, wherever this version of the API has them; None without any."""
+    """Return the replies of a finished operation, wherever this version of the API puts them; None if it has none."""
     response = mapping_in(operation, "response")
     holders = (
         response,
@@ -172,7 +172,7 @@ def _inlined(operation: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _reply(entry: Mapping[str, Any], number: int) -> BatchReply:
-    """Return one reply. Without its key, its position says which request it answers."""
+    """Return one reply. If it has no key, its position says which request it answers."""
     key = mapping_in(entry, "metadata").get("key")
     custom_id = key if isinstance(key, str) else f"-{number}"
     error = mapping_in(entry, "error")

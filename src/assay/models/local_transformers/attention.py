@@ -127,7 +127,7 @@ class PrefixCache:
     values: dict[int, Any] = field(default_factory=dict)
 
     def cut(self, length: int) -> "PrefixCache":
-        """Return the first tokens alone; no memory is copied."""
+        """Return the first `length` tokens of the prefix, without copying memory."""
         keys = {layer: key[:, :length] for layer, key in self.keys.items()}
         values = {layer: value[:, :length] for layer, value in self.values.items()}
         return PrefixCache(length, keys, values)
@@ -141,7 +141,7 @@ class Group:
     spans: list[tuple[int, int]]
     """Start and end of each segment in the pass. Segments follow each other without gaps."""
     ends: list[list[int]]
-    """For each segment and token, the end of the tokens that attend to it, counted from the segment's start."""
+    """For each segment and token, the end of the tokens that attend to it, counted from the start of the segment."""
     _tensors: Once = field(default_factory=Once)
     _masks: dict[Any, Any] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class Group:
         return all(stop - start == self.longest for start, stop in self.spans)
 
     def index(self, device: Any) -> tuple[Any, Any]:
-        """Return the indices to gather each segment's tokens from, and which of them are real.
+        """Return the indices from which to gather the tokens of each segment, and which of them are not padding.
 
         Short segments are padded with their first token.
         """
@@ -185,7 +185,7 @@ class Group:
         return is_real.flatten().nonzero()[:, 0]
 
     def _steps(self) -> tuple[Any, Any]:
-        """Return 0, 1, 2, … for each segment, and whether the segment has that token."""
+        """Return the token numbers 0, 1, 2, … for each segment, and whether the segment is that long."""
         import torch
 
         sizes = integers([stop - start for start, stop in self.spans])[:, None]
@@ -205,7 +205,7 @@ class Group:
         return self._masks[name]
 
     def _hidden(self, positions: Any, window: int | None, device: Any) -> Any:
-        """Return which tokens are hidden from which: segments by tokens by (prefix and tokens)."""
+        """Return which tokens each token may not attend to: segments by tokens by (prefix and tokens)."""
         import torch
 
         size = self.longest
@@ -231,7 +231,7 @@ class Group:
         return hidden
 
     def _beyond(self, window: int, positions: Any, device: Any) -> Any:
-        """Return which tokens are too far before a token to be in its window."""
+        """Return which tokens are too far before a token to be in its attention window."""
         import torch
 
         indices, _ = self.index(device)
@@ -347,5 +347,5 @@ def attend_by_hand(query: Any, key: Any, value: Any, mask: Any, style: Style) ->
 
 
 def capped(scores: Any, softcap: float | None) -> Any:
-    """Cap scores softly, as some models are trained."""
+    """Apply the soft cap that some models are trained with."""
     return scores if softcap is None else (scores / softcap).tanh() * softcap

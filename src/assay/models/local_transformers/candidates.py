@@ -18,7 +18,7 @@ class Drawn:
 
     ids: Sequence[int]
     has_ended: bool | None = None
-    """Whether the answer ended; `None` if its last token decides."""
+    """True if the answer ended by itself; `None` if its last token decides."""
     prompt: Sequence[int] = ()
     """Token ids before the answer, if they are known."""
 
@@ -90,7 +90,7 @@ class Answers:
         return ends
 
     def stops(self, strings: Sequence[str]) -> "StopCheck":
-        """Return what ends an answer: an end token, or a stop string in the text."""
+        """Return a check that ends an answer at an end token or a stop string."""
         return StopCheck(self.tokenizer, frozenset(self.ends(strings)), tuple(strings))
 
     def own(
@@ -141,10 +141,10 @@ class Answers:
         """
         repeats = request.options.n // len(candidates)
         repeated = tuple(candidates) * repeats
-        written = sum(len(candidate.token_ids) for candidate in repeated)
+        output_tokens = sum(len(candidate.token_ids) for candidate in repeated)
         ended_early = any(candidate.stop_reason == "length" for candidate in repeated)
         details = cut_details(cut, squeezed if ended_early else None)
-        return Output(repeated, usage=Usage(length, written), details=details)
+        return Output(repeated, usage=Usage(length, output_tokens), details=details)
 
     def of_rows(
         self,

@@ -51,7 +51,7 @@ class Budget:
     """Tokens that branch off inside one segment. All of them are scored against all of it."""
 
     def halved(self) -> "Budget":
-        """Return half as much, down to the smallest pass."""
+        """Return a budget of half the size, but not below the smallest pass."""
         pack = max(SMALLEST_PACK, self.pack // 2)
         segment = max(SMALLEST_SEGMENT, self.segment // 2)
         return Budget(pack, segment)
@@ -81,7 +81,7 @@ class TokenCount:
         self.add(0 if ids is None else int(ids.numel()))
 
     def add(self, tokens: int) -> None:
-        """Count one pass over so many tokens."""
+        """Count one pass over `tokens` tokens."""
         self.passes += 1
         self.tokens += tokens
         self.meter.tokens += tokens
@@ -93,7 +93,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The counts of a model that runs without an engine."""
+    """The token counts of a model that runs without an engine."""
 
     count: TokenCount
 
@@ -127,7 +127,7 @@ class Engine:
     def run(
         self, tokens: Sequence[int], positions: Any, plan: Plan, offsets: Sequence[int]
     ) -> Any:
-        """Run one pass over tokens at positions; return the logits of the tokens at `offsets`."""
+        """Run one pass over tokens at given positions; return the logits of the tokens at `offsets`."""
         import torch
 
         with torch.inference_mode(), passing(plan):
@@ -140,7 +140,7 @@ class Engine:
         return out.logits[0, : len(offsets)]
 
     def decode(self, tokens: Any, positions: Any, plan: Plan) -> Any:
-        """Run one pass over the next token of every slot; return the logits of all."""
+        """Run one pass over the next token of every slot; return the logits of each."""
         with passing(plan):
             out = self.model(
                 input_ids=tokens[None], position_ids=positions[None], use_cache=False
@@ -210,7 +210,7 @@ class Engine:
         self.generator.drop()
 
     def release(self) -> None:
-        """Free all memory that can be had again."""
+        """Free all memory that can be freed."""
         import torch
 
         self.forget()
@@ -219,13 +219,13 @@ class Engine:
             torch.cuda.empty_cache()
 
     def halve(self) -> bool:
-        """Compute half as much in one pass; return False if it is the least already."""
+        """Halve the tokens of one pass; return False if the budget is already the smallest."""
         before = self.budget
         self.budget = before.halved()
         return self.budget != before
 
     def within_memory(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt`, with half as much at once whenever memory runs out."""
+        """Call `attempt`, and halve the budget each time memory runs out."""
         import torch
 
         ended = self.count.meter.ended
@@ -298,7 +298,7 @@ def in_order(subtrees: Sequence[Subtree]) -> list[Subtree]:
 
 
 def _are_similar(size: int, other_size: int) -> bool:
-    """Return True if padding one of two lengths to the other costs little."""
+    """Return True if padding the shorter length to the longer one costs little."""
     short, long = sorted((size, other_size))
     return long <= 1.5 * short + 8
 
@@ -309,7 +309,7 @@ def tolerance_of(dtype: Any) -> float:
 
 
 def why_not(engine: Engine) -> str | None:
-    """Return why a model does not fit the engine, or None; tried with a few tokens."""
+    """Return why a model does not fit the engine, or None. A few tokens are computed to find out."""
     import inspect
 
     from transformers import GenerationMixin
@@ -318,7 +318,7 @@ def why_not(engine: Engine) -> str | None:
     if getattr(model.config, "is_encoder_decoder", False):
         return "it has an encoder and a decoder"
     if getattr(type(model), "generate", None) is not GenerationMixin.generate:
-        return "it has a `generate` of its own"
+        return "it has its own `generate`"
     if not getattr(model, "_supports_attention_backend", False):
         return "its attention cannot be replaced"
     if "logits_to_keep" not in inspect.signature(model.forward).parameters:
@@ -338,10 +338,10 @@ def why_apart(
     shared: Callable[[], Sequence[Any]],
     check: Callable[[str | None], None],
 ) -> str | None:
-    """Return why shared and plain passes do not compute the same, or None.
+    """Return why shared and plain passes do not give the same result, or None.
 
-    From here on `part` attends in the shared way if they do, else as before. `check` is
-    given the usual attention, and raises for further reasons.
+    If they do, `part` uses the shared attention from now on, otherwise its usual one. `check` is called with the
+    name of the usual attention and may raise for further reasons.
     """
     rope = getattr(part.config, "rope_parameters", None) or {}
     if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
@@ -367,7 +367,7 @@ def why_apart(
 
 
 def probe_rows(model: Any) -> list[tuple[int, ...]]:
-    """Return three short sequences with a common prefix; two of them share more."""
+    """Return three short sequences with a common prefix, two of which share a longer one."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
     start = [(7 * i + 3) % top for i in range(9)]
     ends = ([11, 5, 23], [11, 8], [2, 2, 2, 2])
@@ -417,7 +417,7 @@ def probe_answers(engine: Engine, prompts: Sequence[tuple[int, ...]]) -> list[Ro
 
 
 def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
-    """Return the logits of each row's last token, the common prefix computed once."""
+    """Return the logits of each row's last token. The common prefix is computed once."""
     root = grow(rows)
     every_row = tuple(range(len(rows)))
     prefix = PrefixSpan(0, 0, root.stop, None, every_row)
@@ -437,7 +437,7 @@ def _shared(engine: Engine, rows: Sequence[Sequence[int]]) -> list[Any]:
 
 
 def device_of(model: Any) -> Any:
-    """Return the device that token ids are given on."""
+    """Return the device on which the model expects token ids."""
     return model.get_input_embeddings().weight.device
 
 

@@ -55,7 +55,7 @@ class FewRows:
         return self._padded_product(rows, count)
 
     def _padded_product(self, rows: Any, count: int) -> Any:
-        """Multiply a full block, whose last rows are zero, and leave those out."""
+        """Multiply a full block filled up with zero rows, and return only the real rows."""
         block = self._pad(rows, (0, 0, 0, BLOCK - count))
         products = self._linear(block, self.module.weight, self.module.bias)
         return products[..., :count, :]
@@ -84,7 +84,7 @@ def hasten(model: Any, free: int | None = None) -> int:
 def _can_hasten(module: Any) -> bool:
     """Return True for a plain float32 layer on a CPU.
 
-    A layer that another library placed or adapted has a `forward` of its own, which stays.
+    A layer that another library placed or adapted has its own `forward`, which must stay.
     """
     import torch
 

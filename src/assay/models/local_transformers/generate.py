@@ -1,9 +1,9 @@
 """Generation: rows in slots, each leaving its slot to the next row when it is done.
 
-Callers submit rows and then drive the generator in turns, so rows of one batch are
-admitted while those of the batch before are still being written. On CUDA the pass over
-one token of every slot is a captured graph, run several times between two looks at
-what was written; elsewhere it is run eagerly, and looked at after every token.
+Callers submit rows and then drive the generator in turns, so rows of one batch are admitted while those of the
+previous batch are still being written. On CUDA the pass over one token of every slot is a captured graph. It runs
+several times before the written tokens are checked. On other devices it runs eagerly, and they are checked after
+every token.
 """
 
 import threading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 WINDOW = 8
-"""Passes of a captured graph between two looks at what was written."""
+"""Passes of a captured graph between two checks of the written tokens."""
 LENGTHS = 64
 """Slot lengths are multiples of this many tokens."""
 FEWEST = 8
@@ -41,7 +41,7 @@ class Generator:
         self._arrivals = threading.Lock()
         self._waiting: list[Row] = []
         self._prompts: list[tuple[tuple[int, ...], int]] = []
-        """What slots hold, also after their row is done: prompts with slots, sorted."""
+        """The prompts in the slots, sorted, each with its slot. They remain after their row is done."""
         self._steps: dict[Any, DecodeStep] = {}
 
     def submit(self, rows: Sequence[Row]) -> None:
@@ -127,16 +127,19 @@ class Generator:
         self._prompts = remaining
 
     def _rounded(self, count: int) -> int:
-        """Return the slots of a pass for so many rows: few sizes where graphs are captured."""
+        """Return the number of slots of a pass for `count` rows.
+
+        Graphs are captured for few sizes, so CUDA rounds up.
+        """
         if not self.is_cuda:
             return count
         return max(FEWEST, 1 << (count - 1).bit_length())
 
     def _next_wave(self) -> list[tuple[Row, Segment]]:
-        """Return waiting rows with their slots, shared prefixes copied.
+        """Return waiting rows with their slots, after copying shared prefixes.
 
-        A row that begins like another of the same wave waits for the next one, where it
-        copies what they share.
+        A row that shares its beginning with another row of the wave waits for the next wave, where it can copy that
+        part.
         """
         assert self.cache is not None
         free = [slot for slot, row in enumerate(self.rows) if row is None]
@@ -172,7 +175,7 @@ class Generator:
     def _free_slot(
         self, free: list[int], source: int, copies: dict[tuple[int, int], list[int]]
     ) -> int | None:
-        """Take a free slot that no row of the wave copies from; the own source last."""
+        """Take a free slot that no row of the wave copies from; the row's own source slot last."""
         sources = {source for source, _ in copies}
         usable = [slot for slot in free if slot not in sources]
         if not usable:
@@ -184,7 +187,7 @@ class Generator:
         return slot
 
     def _resident(self, prompt: tuple[int, ...]) -> tuple[int, int]:
-        """Return how many tokens of a prompt a slot holds, and which slot."""
+        """Return how many tokens of a prompt are in a slot, and which slot has the most."""
         best = (0, 0)
         index = bisect_left(self._prompts, (prompt, 0))
         neighbours = self._prompts[max(0, index - 1) : index + 1]
@@ -246,7 +249,7 @@ class Generator:
     # Decoding
 
     def _decode(self) -> None:
-        """Write one token of every row, or a few where a graph is captured."""
+        """Write one token of every row, or several if a graph is captured."""
         count = len(self._active())
         if not count:
             return
@@ -266,7 +269,7 @@ class Generator:
     def _write_greedy(
         self, active: Sequence[tuple[int, Row]], step: "DecodeStep"
     ) -> None:
-        """Write the most probable tokens of several passes if they are one graph."""
+        """Write the most probable tokens of several passes, if all rows are greedy and a graph is captured."""
         count = 1
         if step.is_captured:
             left = max(row.max_tokens - len(row.token_ids) for _, row in active)
@@ -287,7 +290,7 @@ class Generator:
             row.take(choice)
 
     def _width(self, count: int) -> int:
-        """Return the slots of the next pass; at the end of a run, close gaps for it."""
+        """Return the number of slots of the next pass. At the end of a run, gaps are closed to make it smaller."""
         width = min(self._rounded(count), len(self.rows))
         rows_beyond = [row for row in self.rows[width:] if row is not None]
         if not rows_beyond:
@@ -298,7 +301,7 @@ class Generator:
         return width
 
     def _close_gaps(self, width: int) -> None:
-        """Move rows from slots beyond `width` to free ones below it."""
+        """Move rows from slots at or above `width` to free slots below it."""
         assert self.cache is not None
         free = [slot for slot, row in enumerate(self.rows[:width]) if row is None]
         sources: list[int] = []
@@ -319,7 +322,10 @@ class Generator:
             self.cache.copy(sources, targets, longest)
 
     def _shared_prefix(self, active: Sequence[tuple[int, Row]]) -> int:
-        """Return with how many tokens all rows begin; read once for all on a CPU."""
+        """Return how many tokens at the beginning all rows share.
+
+        On a CPU they are read once for all rows; 0 on CUDA.
+        """
         if self.is_cuda or len(active) < 2:
             return 0
         prompts = [row.prompt for _, row in active]
@@ -365,7 +371,7 @@ class Generator:
         self._steps.clear()
 
     def _shrink(self) -> None:
-        """Go on with half as many slots; the longest row fails if there is only one."""
+        """Continue with half as many slots; if there is only one, the longest row fails."""
         count = len(self.rows)
         begun = [row for _, row in self._active()]
         for row in begun:
@@ -383,7 +389,7 @@ class Generator:
             self._waiting.remove(longest)
 
     def _give_up(self, current: Sequence[Row]) -> None:
-        """Drop own rows after an error; others start again when their caller drives."""
+        """Drop the caller's own rows after an error. The others start again when their caller drives the generator."""
         dropped = {id(row) for row in current}
         begun = [row for _, row in self._active()]
         unfinished = [*begun, *self._waiting]
@@ -419,7 +425,7 @@ class DecodeStep:
         self.active = 0
         self._captures = captures
         self._pool = pool
-        """Memory of another captured graph, which is never run at the same time."""
+        """Memory of another captured graph. The two are never run at the same time."""
         self._graph: Any = None
 
     @property
@@ -429,11 +435,11 @@ class DecodeStep:
 
     @property
     def pool(self) -> Any:
-        """Return the memory of the graph, which other graphs may use too."""
+        """Return the memory pool of the graph, which other graphs may share."""
         return None if self._graph is None else self._graph.pool()
 
     def load(self, active: Sequence[tuple[int, Row]], shared: int) -> None:
-        """Set what the next passes start from."""
+        """Set the tensors from which the next passes start."""
         import torch
 
         width = len(self.tokens)
@@ -465,7 +471,7 @@ class DecodeStep:
         self.active = len(active)
 
     def run(self, count: int) -> list[list[int]]:
-        """Run the pass so many times; return the most probable tokens of each."""
+        """Run the pass `count` times; return the most probable tokens of each."""
         import torch
 
         if self._captures and self._graph is None:
@@ -482,7 +488,7 @@ class DecodeStep:
         return tokens
 
     def _pass(self) -> None:
-        """Compute the next token of every slot, and move on to the one after it."""
+        """Compute the next token of every slot, and advance the slots to it."""
         import torch
 
         plan = self.plan
@@ -498,7 +504,7 @@ class DecodeStep:
         plan.lengths.add_(self.advances)
 
     def _capture(self) -> None:
-        """Capture the pass; a model that cannot be captured is run eagerly."""
+        """Capture the pass as a CUDA graph. A model that cannot be captured is run eagerly."""
         import torch
 
         state = (self.tokens, self.positions, self.plan.lengths)
@@ -523,7 +529,7 @@ class DecodeStep:
 
 
 def _tokens_of(rows: Sequence[Row]) -> float:
-    """Return the written share of each row, between 0 and 1."""
+    """Return the sum of the written shares of all rows, each between 0 and 1."""
     total = 0.0
     for row in rows:
         total += 1.0 if row.is_done else len(row.token_ids) / row.max_tokens
@@ -531,7 +537,7 @@ def _tokens_of(rows: Sequence[Row]) -> float:
 
 
 def _total(row: Row) -> int:
-    """Return the number of tokens of a row if it writes all it may."""
+    """Return the number of tokens of a row at its maximum length."""
     return len(row.prompt) + row.max_tokens
 
 
@@ -542,7 +548,7 @@ def _round_up(count: int, step: int) -> int:
 
 
 def _shares_more(row: Row, wave: Sequence[tuple[Row, Segment]], shared: int) -> bool:
-    """Return True if a row can copy more from the last row of a wave than is there now."""
+    """Return True if a row can copy more from the last row of a wave than from a slot now."""
     if not wave:
         return False
     neighbour, _ = wave[-1]

@@ -58,7 +58,7 @@ class Tally:
             self._computed.append((pairs, values, is_greedy))
 
     def results(self) -> list[Likelihood]:
-        """Return the sums of each pair. A pair without tokens has likelihood 1."""
+        """Return the sum for each pair. A pair without tokens has likelihood 1."""
         logprobs: list[list[float]] = [[] for _ in self.pairs]
         greedy = [True] * len(self.pairs)
         for pairs, values, is_greedy in self._computed:

@@ -26,7 +26,7 @@ PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
 DTYPES = ("auto", "float32", "bfloat16", "float16", "float64")
 TOKENIZER_FILES = ("vocab.", "spiece.", "sentencepiece", "merges.", "preprocessor")
-"""Beginnings of the names of further files of a tokenizer or processor."""
+"""File name prefixes of other files of a tokenizer or processor."""
 CONTEXT_KEYS = (
     "max_position_embeddings",
     "n_positions",
@@ -44,7 +44,7 @@ class Source:
     index: ClassVar[str] = "config.json"
     """The configuration file."""
     noun: ClassVar[str] = "model"
-    """The word for it in messages."""
+    """The noun for the model in messages."""
 
     path: str
     revision: str | None = None
@@ -83,7 +83,7 @@ class Source:
             raise MissingExtra("peft, which applies adapters,", "peft")
 
     def _check_folder(self) -> None:
-        """Raise if a path does not lead to a model."""
+        """Raise if a path does not contain a model."""
         local = self.local
         if local is None and (self.is_gguf or is_path(self.path)):
             raise UsageError(
@@ -93,7 +93,7 @@ class Source:
             return
         if local.is_dir() and not (local / "config.json").is_file():
             raise UsageError(
-                "the folder holds no config.json",
+                "the folder has no config.json",
                 where=self.path,
                 fix="give a whole model folder",
             )
@@ -113,7 +113,7 @@ class Source:
             )
         if folder.exists() and not (folder / "adapter_config.json").is_file():
             raise UsageError(
-                f"the adapter folder {self.adapter} holds no adapter_config.json",
+                f"the adapter folder {self.adapter} has no adapter_config.json",
                 where=self.path,
                 fix="give the folder that PEFT saved",
             )
@@ -176,7 +176,7 @@ class Source:
             return None
 
     def is_seq2seq(self) -> bool:
-        """Return True if the model has an encoder and a decoder, as T5 has."""
+        """Return True if the model has an encoder and a decoder, like T5."""
         return bool(self.config().get("is_encoder_decoder"))
 
     def identity(self) -> Mapping[str, Any]:
@@ -210,7 +210,7 @@ class Source:
             return _hub_file(self.path, self.index, self.revision)
 
     def place(self) -> tuple[str, str]:
-        """Return device and dtype: a GPU if there is one, float32 on a CPU."""
+        """Return device and dtype. By default a GPU if there is one, and float32 on a CPU."""
         device = self._device()
         _check_device(device, self.path)
         if self.dtype != "auto":
@@ -218,7 +218,7 @@ class Source:
         return device, "float32" if self._is_full(device) else "auto"
 
     def computed_in(self) -> str:
-        """Return the dtype of the computation: that of `place`, or that of the saved weights for `auto`."""
+        """Return the dtype of the computation: the one of `place`, or for `auto` the one of the saved weights."""
         if self.dtype != "auto":
             return self.dtype
         # If layers are spread, the device does not matter, and torch is not imported.
@@ -251,7 +251,7 @@ class Source:
         return weights <= 0.8 * size
 
     def spread(self) -> str | Mapping[str, Any] | None:
-        """Return how to spread layers: as asked, or over all GPUs if one is too small."""
+        """Return how to spread the layers: as the user asked, or over all GPUs if one is too small."""
         is_chosen = self.device_map is not None or self.device is not None
         if is_chosen or cuda_devices() < 2 or self.fits_one_gpu():
             return self.device_map
@@ -277,7 +277,7 @@ class Source:
 
 
 def trained_context(config: Mapping[str, Any]) -> int | None:
-    """Return how many tokens a model was trained with, if its configuration says so."""
+    """Return the context length that a model was trained with; None if its configuration does not say it."""
     for name in CONTEXT_KEYS:
         value = config.get(name)
         if isinstance(value, int) and value > 0:
@@ -342,7 +342,7 @@ def load_model(source: Source, kind: Kind) -> Any:
 
 
 def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
-    """Load a model and raise if weights are missing. transformers would fill them with random numbers."""
+    """Load a model and raise if weights are missing, which transformers would fill with random numbers."""
     folder = source.folder()
     try:
         return _checked(
@@ -427,7 +427,7 @@ def _common(source: Source) -> dict[str, Any]:
 
 @contextmanager
 def _explained(source: Source) -> Iterator[None]:
-    """Return an error that transformers raised while loading, as one line with its fix."""
+    """Turn an error that transformers raises while loading into one line with its fix."""
     try:
         yield
     except AssayError:
@@ -438,7 +438,7 @@ def _explained(source: Source) -> Iterator[None]:
         where, first = source.path, first_line(error)
         if "trust_remote_code" in str(error):
             raise UsageError(
-                "the model brings code of its own",
+                "the model has its own code",
                 where=where,
                 fix="read it, then add --trust_remote_code",
             ) from error
@@ -471,9 +471,8 @@ def quiet() -> Iterator[None]:
 def _hub_file(name: str, file: str, revision: str | None = None) -> Path:
     """Return a file of a hub repository from the cache, downloading it if necessary.
 
-    Its folder is named after the commit.
-
-    If no hub can be reached, this is checked before its own library tries for half a minute.
+    Its folder is named after the commit. An unreachable hub is noticed here, before the hub's own library tries for
+    half a minute.
     """
     from huggingface_hub import (
         get_hf_file_metadata,

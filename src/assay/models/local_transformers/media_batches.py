@@ -15,7 +15,7 @@ from .sampling import are_finite, is_greedy
 
 BATCH = 8
 BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Inputs with one value for each token id."""
+"""Inputs that have one value for each token id."""
 SLACK = 16
 """Padding tokens that cost less than a separate pass."""
 Inputs = Mapping[str, Any]
@@ -29,9 +29,8 @@ def alike(
 ) -> Iterator[list[int]]:
     """Yield groups of requests that can be computed together.
 
-    They have the same options, and neither sampling nor stop strings.
-
-    With `fills` token ids may have similar lengths; otherwise all tensors have the same shapes.
+    The requests of a group have the same options, and neither sampling nor stop strings. With `fills` they may have
+    prompts of similar lengths; otherwise all their tensors have the same shapes.
     """
     lengths = {index: length_of(tensors) for index, tensors in inputs.items()}
     groups: dict[Any, list[int]] = {}
@@ -84,9 +83,9 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
 
 
 def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
-    """Return True if a model writes the same after two prompts together as after each alone.
+    """Return True if a model gives the same logits for two prompts together as for each alone.
 
-    Return `None` if it computes logits that are not finite, which says nothing about other prompts.
+    Return `None` if its logits are not finite, which says nothing about other prompts.
     """
     import torch
 
@@ -129,7 +128,7 @@ def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
 
 
 def _shapes(inputs: Inputs, fills: bool) -> Any:
-    """Return what inputs must have in common to be joined."""
+    """Return the properties that inputs must have in common to be joined."""
     can_fill = fills and "input_ids" in inputs and "attention_mask" in inputs
     shapes = []
     for name, value in sorted(inputs.items()):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 BITS = 32
-"""A key consists of its origin and, in the lowest bits, the token id or part number."""
+"""A key consists of the number of its origin and, in the lowest bits, the token id or part number."""
 MOST_ORIGINS = 4096
 """Number of origins to remember. Cached prefixes of the previous batch refer to them."""
 ROOM = 256 << 20
@@ -40,11 +40,13 @@ class Origin:
 
     piece: bytes | None
     shifts: Any
-    """Difference from plain positions: axes by parts of a medium, axes by 1 for words, or `None`."""
+    """Difference from plain positions: axes by parts of a medium, or axes by 1 for words; `None` if positions are
+    plain.
+    """
 
 
 class Keys:
-    """Integers for tokens, equal if the model receives the same input."""
+    """Integers for tokens. Two are equal if the model receives the same input for both."""
 
     def __init__(self) -> None:
         self.origins = [Origin(None, None)]
@@ -77,7 +79,7 @@ class Keys:
         return tuple(keys.tolist())
 
     def after(self, ids: Sequence[int], shift: int) -> tuple[int, ...]:
-        """Return the keys of words after a prompt, whose positions are shifted by `shift`."""
+        """Return the keys of words that follow a prompt, at positions shifted by `shift`."""
         import numpy as np
 
         origin = self._origin_of(None, np.full((self.axes, 1), shift)) if shift else 0
@@ -253,7 +255,7 @@ class MediaEngine(Engine):
         return embeddings[0]
 
     def _reached(self, inputs: Mapping[str, Any]) -> Any:
-        """Return the embeddings that the model's own code passes to the language model, which does not run."""
+        """Return the embeddings that the model's own code passes to its language model, which is not run."""
 
         def stop(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             raise _Reached(kwargs.get("inputs_embeds"))
@@ -271,7 +273,7 @@ class MediaEngine(Engine):
 
     @contextmanager
     def watched(self) -> Iterator[list[Mapping[str, Any]]]:
-        """Record the arguments of the language model, pass by pass."""
+        """Record the arguments of each call of the language model."""
         calls: list[Mapping[str, Any]] = []
 
         def record(_: Any, __: Any, arguments: Mapping[str, Any]) -> None:
@@ -281,7 +283,7 @@ class MediaEngine(Engine):
             yield calls
 
     def _only(self, offsets: Sequence[int]) -> Any:
-        """Compute the logits of these positions alone inside the block."""
+        """Compute only the logits of these positions inside the block."""
         indices = integers(offsets)
 
         def select(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -293,7 +295,7 @@ class MediaEngine(Engine):
 
 @contextmanager
 def in_full_precision() -> Iterator[None]:
-    """Make encoders compute float32 without rounding on a GPU, where rounding depends on the batch size."""
+    """Make encoders compute exact float32 inside the block. Rounding on a GPU would depend on the batch size."""
     import torch
 
     if not torch.cuda.is_available():
@@ -304,7 +306,7 @@ def in_full_precision() -> Iterator[None]:
 
 
 def check_given(arguments: Mapping[str, Any]) -> None:
-    """Raise if prefixes cannot be shared: attention to later tokens, or inputs beyond embeddings.
+    """Raise if prefixes cannot be shared: the model attends to later tokens, or has inputs beyond embeddings.
 
     In half precision the numbers alone may not show it.
     """
@@ -326,7 +328,7 @@ def check_given(arguments: Mapping[str, Any]) -> None:
 
 
 class _Reached(Exception):
-    """Raised where the language model would begin."""
+    """Raised when the language model is called."""
 
     def __init__(self, embeddings: Any) -> None:
         super().__init__("reached")

@@ -12,12 +12,12 @@ from .likelihood import Tally
 from .media_batches import BESIDE
 
 CANNOT = (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError)
-"""What a model's own code raises if its prompts cannot be taken apart."""
+"""Errors of a model's own code that mean that its prompt cannot be separated from its continuation."""
 
 
 @dataclass
 class Weigher:
-    """Weighs continuations with one model, each after its whole prompt."""
+    """Scores continuations with one model, each after its whole prompt."""
 
     model: Any
     limits: Limits
@@ -48,7 +48,7 @@ class Weigher:
         return weighed_output(request, pairs, tally.results(), None)
 
     def logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:
-        """Return the logits of a whole prompt and of the tokens after it."""
+        """Return the logits of a whole prompt followed by the tokens `more`."""
         import torch
 
         arguments = dict(inputs)

@@ -34,7 +34,7 @@ from .text import weigh_words
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Requests ready for the device, by index, and the failures of the others."""
+    """Requests that are ready for the device, by index, and the failures of the other requests."""
 
     requests: Sequence[Request]
     inputs: dict[int, dict[str, Any]]
@@ -42,7 +42,7 @@ class Prepared:
     marked: dict[int, Marked] = field(default_factory=dict)
     """Requests whose prefixes can be shared."""
     whole: dict[int, list[Pair]] = field(default_factory=dict)
-    """Texts to score from their first token, as pieces."""
+    """Texts without media to score from their first token, in pieces."""
     continuations: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     """The continuations of each prompt, as token ids."""
 
@@ -64,13 +64,13 @@ class Prepared:
 
 
 class MediaModel:
-    """A model that takes images or audio clips among the words, and writes text."""
+    """A model that takes images or audio clips between the words of a prompt, and writes text."""
 
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
     """Why prefixes are not shared; `None` if they are."""
     opening = 0
-    """Number of tokens that the model writes before its answer by itself."""
+    """Number of tokens that the model always writes before its answer."""
 
     def __init__(
         self,
@@ -89,14 +89,14 @@ class MediaModel:
         self.settings = settings
         self.engine: Any = self._engine()
         self.apart_because: str | None = None
-        """Why the last batch could not be computed as one."""
+        """Why the last batch could not be computed in one piece."""
         self.asks_for_more = more_settings(model, settings)
         """Settings of the user or the model that only the model's own `generate` supports."""
         self.answers = Answers(model, renderer.tokenizer)
         self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
-        """Return the token counter. Prefixes are shared from here on if the model allows it."""
+        """Return the token counter. From the first call on, prefixes are shared if the model allows it."""
         try:
             with in_full_precision():
                 self.sharing = Sharing(
@@ -126,9 +126,9 @@ class MediaModel:
         return prepared
 
     def _read(self, prepared: Prepared, index: int) -> bool:
-        """Add the tensors of a prompt, or its failure; return True if it can be asked.
+        """Add the tensors of a prompt, or its failure; return True if it can be answered.
 
-        It fails if it cannot be rendered, or if the model would not hear an audio clip to its end.
+        It fails if it cannot be rendered, or if the model would cut an audio clip.
         """
         prompt = prepared.requests[index].prompt
         try:
@@ -191,7 +191,7 @@ class MediaModel:
         prepared: Prepared,
         answer: Callable[[Sequence[int], Prepared], dict[int, Output]],
     ) -> dict[int, Output]:
-        """Answer requests with shared prefixes. Requests that cannot be answered this way are left for `generate`."""
+        """Answer requests with shared prefixes. Requests that cannot be answered this way are left to `generate`."""
         if not group:
             return {}
         outputs = self._tried(
@@ -264,7 +264,10 @@ class MediaModel:
         *,
         is_last: bool = True,
     ) -> dict[int, Output]:
-        """Answer a group. A request that fails is left out if there is another way, and otherwise fails alone."""
+        """Answer a group.
+
+        If that fails, a single request fails; a request is left out if there is another way to answer it.
+        """
         try:
             return ask(group)
         except Exception as error:  # what a model's own code makes of one prompt is that sample's failure
@@ -366,7 +369,7 @@ class SpeechModel(MediaModel):
     """Speech to text: one audio clip in, its words out."""
 
     opening = 4
-    """Tokens for start, language, task and timestamps."""
+    """Return the failure of a clip that the model cannot hear to its end, because its settings have no timestamps."""
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
         """Check for long audio clips, which need timestamps that not every model supports."""
@@ -378,7 +381,7 @@ class SpeechModel(MediaModel):
         extractor = self.processor.feature_extractor
         samples = inputs["input_features"].shape[-1] * extractor.hop_length
         seconds = samples / extractor.sampling_rate
-        why = ", and its settings name no time stamps by which to go on"
+        why = ", and its settings have no timestamps to continue from"
         return not_heard(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:

@@ -15,7 +15,7 @@ from .media_batches import BESIDE
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
-"""Beginnings of tensor names that belong to audio clips. All other tensors belong to images."""
+"""Prefixes of tensor names that belong to audio clips. All other tensors belong to images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Piece:
     """One medium, or all media of a kind if their tensors cannot be separated."""
 
     digest: bytes
-    """Digest of the tensors: the same image prepared in another way is another piece."""
+    """Digest of the tensors. The same image that was prepared in another way is another piece."""
     tensors: Mapping[str, Any]
     mark: int
     """The placeholder token of its parts."""
@@ -75,7 +75,7 @@ def pieces_of(inputs: Mapping[str, Any], marks: Mapping[str, int]) -> list[Piece
 def _separate(
     tensors: Mapping[str, Any], positions: Sequence[int]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[int, ...]]]:
-    """Yield the tensors and positions of each medium of a kind; together if they cannot be assigned."""
+    """Yield the tensors and positions of each medium of a kind. If they cannot be assigned, yield them all together."""
     runs = _runs(positions)
     parts = _tensors_of_each(tensors, len(runs))
     spans = _spans(positions, runs, parts)
@@ -95,7 +95,7 @@ def _values_at(inputs: Mapping[str, Any], positions: Sequence[int]) -> dict[str,
 
 
 def _tensors_of_each(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
-    """Return the tensors of each medium; of all as one medium if they cannot be separated.
+    """Return the tensors of each medium; if they cannot be separated, return them as one medium.
 
     A medium has one row of each tensor, or as many patches as its grid has.
     """
@@ -179,7 +179,7 @@ def _digest(tensors: Mapping[str, Any]) -> bytes:
 
 
 def alike_pieces(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Return pieces of one kind and shape together, at most `most` of them."""
+    """Return the pieces in groups of equal kind and shape, at most `most` in a group."""
     batches: list[list[Piece]] = []
     ordered = sorted(pieces, key=_shape_of)
     for _, group in groupby(ordered, key=_shape_of):

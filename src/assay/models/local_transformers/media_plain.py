@@ -35,7 +35,7 @@ class PlainWriter:
     limits: Limits
     settings: Mapping[str, Any]
     opening: int = 0
-    """Number of tokens that the model writes before its answer by itself."""
+    """Number of tokens that the model always writes before its answer."""
     fills: bool | None = None
     """Whether the model handles padding on the left; `None` before the test."""
 
@@ -49,7 +49,7 @@ class PlainWriter:
                 return self._one_by_one(requests, inputs)
             batch = placed(joined(inputs, self._filler), self.model)
             draws = 1 if is_greedy(first.options) else first.options.n
-            drawn = [self.draw(batch, first, index) for index in range(draws)]
+            draws_of_rows = [self.draw(batch, first, index) for index in range(draws)]
         except _Unclear:
             return self._one_by_one(requests, inputs)
         except NotFinite as error:
@@ -58,7 +58,7 @@ class PlainWriter:
             return self._one_by_one(requests, inputs)
         outputs = []
         for row, request in enumerate(requests):
-            answers = [rows[row] for rows in drawn]
+            answers = [rows[row] for rows in draws_of_rows]
             outputs.append(self._output(request, answers, length_of(inputs[row])))
         return outputs
 
@@ -70,7 +70,7 @@ class PlainWriter:
         return self.answers.output(request, candidates, length, squeezed)
 
     def squeezed(self, request: Request, length: int) -> int | None:
-        """Return the tokens for an answer after a prompt of so many tokens, if it was to have more."""
+        """Return the token limit of an answer if the context shortens it after a prompt of `length` tokens."""
         if "max_new_tokens" in self.settings or "max_length" in self.settings:
             return None
         return room_for(request.options, self.limits, length + self.opening)[1]
@@ -106,7 +106,7 @@ class PlainWriter:
         return answers
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
-        """Watch where answers to audio clips end.
+        """Record where answers to audio clips end.
 
         Speech models remove their end tokens, so an answer alone does not show it.
         """
@@ -135,7 +135,7 @@ class PlainWriter:
 
     @contextmanager
     def drawing(self, request: Request, index: int) -> Iterator[None]:
-        """Use the random numbers of one candidate inside the block. Raise for logits that are not numbers."""
+        """Use the random numbers of one candidate inside the block. Raise if logits are not finite."""
         import torch
 
         with (
@@ -163,4 +163,4 @@ class PlainWriter:
 
 
 class _Unclear(Exception):
-    """Raised if an answer reached its limit and it is unknown which."""
+    """Raised if an answer reached its limit and it is unknown which one."""

@@ -28,7 +28,7 @@ REMEMBERED = 16
 """Number of decoded media in the cache."""
 
 _WINDOWS = ("frame_length", "win_length", "n_fft")
-"""Names that extractors have for the samples of one frame."""
+"""Names under which feature extractors store the number of samples in a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ class MediaRenderer(Renderer):
     def weighed(self, prompt: Prompt) -> Weighed:
         """Return the tensors of a prompt, and each of its continuations as token ids.
 
-        Both are encoded together, so that tokens at the boundary are those of the model: a text alone may begin
-        with an extra blank, and the end of the context may be one token with it. Such an end is then part of
-        the continuation.
+        Context and continuation are encoded together, so that the tokens at the boundary are those of the model: a
+        text alone may begin with an extra blank, and the end of the context may form one token with it. Such an end
+        then belongs to the continuation.
         """
         inputs = self.inputs(prompt)
         text = self.text(prompt)
@@ -120,12 +120,12 @@ class MediaRenderer(Renderer):
         return not_heard(max(lengths) / self.rate, limit / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
-        """Return how to encode a text. A beginning that the template already wrote must not be added again."""
+        """Return the arguments for encoding a text. A beginning that the template wrote must not be added again."""
         bos = getattr(self.tokenizer, "bos_token", None)
         return {"add_special_tokens": False} if bos and text.startswith(bos) else {}
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
-        """Return the token ids of a prompt, placeholders of media included."""
+        """Return the token ids of a prompt, including the placeholders of media."""
         try:
             return tuple(self.inputs(prompt)["input_ids"][0].tolist())
         except AssayError:
@@ -139,7 +139,10 @@ class MediaRenderer(Renderer):
             ) from error
 
     def shown(self, prompt: Prompt) -> str:
-        """Return the prompt as the model reads it. Repeated placeholders are counted: `<image>×576`."""
+        """Return the prompt as the model reads it.
+
+        Repeated placeholders are written with their count: `<image>×576`.
+        """
         text = super().shown(prompt)
         for mark in {self._token(part.kind) for part in prompt.media}:
             text = _with_repeats_counted(text, mark)
@@ -177,7 +180,7 @@ class MediaRenderer(Renderer):
 
     @cached_property
     def _reads_parts(self) -> bool:
-        """Return True if the template reads parts. Other templates would print a list as Python does."""
+        """Return True if the template reads lists of parts. Other templates would print a list as Python does."""
         word = MARKS[0]
         part = {"type": "text", "text": word}
         try:
@@ -209,7 +212,7 @@ class MediaRenderer(Renderer):
         return token if isinstance(token, str) else f"<{kind}>"
 
     def _written_mark(self, kind: str) -> str:
-        """Return a medium between two words as the template writes it, with the text around it."""
+        """Return the text that the template writes for a medium between two words, with the text around it."""
         if not self.has_template or not self._reads_parts:
             return ""
         before, after = MARKS[0], MARKS[1]
@@ -299,7 +302,7 @@ class SpeechRenderer(MediaRenderer):
 
 
 def placed(inputs: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Move tensors to the model's device, media in its precision. Other values stay."""
+    """Move tensors to the model's device, and media tensors to its precision. Other values stay unchanged."""
     import torch
 
     arguments: dict[str, Any] = {}
@@ -324,7 +327,7 @@ def _with_repeats_counted(text: str, mark: str) -> str:
 def heard_at_once(
     extractor: Any, inputs: Mapping[str, Any], lengths: Sequence[int]
 ) -> int | None:
-    """Return the samples that a model hears at once, if an audio clip is longer; `None` if none is.
+    """Return how many samples the model reads at once if an audio clip is longer; `None` if all clips fit.
 
     Feature extractors cut longer clips silently. A processor that splits clips is not affected.
     """

@@ -29,7 +29,7 @@ PLAIN_SETTINGS = frozenset(
     }
     | {"transformers_version", "_from_model_config"}
 )
-"""Settings of a model that do not change what is written for given options."""
+"""Settings of a model that do not change its answers to requests with given options."""
 NOTHING_AT_ONE = frozenset(
     {
         "repetition_penalty",
@@ -44,7 +44,7 @@ NOTHING_AT_ONE = frozenset(
 def room_for(
     options: GenerateOptions, limits: Limits, length: int
 ) -> tuple[int, int | None]:
-    """Return the tokens for an answer after `length` tokens, and the same again if it was to have more."""
+    """Return the tokens for an answer after a prompt of `length` tokens; the same again if the context shortens it."""
     most = limits.max_tokens if options.max_tokens is None else options.max_tokens
     room = max(1, min(most, limits.context - length))
     return room, room if room < most else None
@@ -53,7 +53,10 @@ def room_for(
 def settings_of(
     options: GenerateOptions, limits: Limits, length: int, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of `generate` after `length` tokens. Options take precedence over other settings."""
+    """Return the arguments of `generate` after a prompt of `length` tokens.
+
+    Options take precedence over other settings.
+    """
     room, _ = room_for(options, limits, length)
     settings: dict[str, Any] = {
         "max_new_tokens": room,
@@ -91,7 +94,7 @@ class NotFinite(ArithmeticError):
 
 
 def finite_only(model: Any) -> Any:
-    """Raise `NotFinite` inside the block as soon as a model computes logits that are not finite."""
+    """Raise `NotFinite` inside the block as soon as the model computes logits that are not finite."""
 
     def check(_: Any, __: Any, out: Any) -> None:
         logits = getattr(out, "logits", None)
@@ -113,7 +116,7 @@ class Penalties:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         length = input_ids.shape[1]
-        # A long audio clip is gone through in several turns, each of which begins anew.
+        # A long audio clip is gone through in several turns, each of which starts again.
         self._first = self._first if length == self._last + 1 else length
         self._last = length
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
@@ -129,7 +132,7 @@ class Penalties:
 class Ending:
     """Records which answers of a batch reached their limit, without ending any.
 
-    It is for a `generate` that removes the end token and processes a long clip in several turns with the same
+    Needed when `generate` removes the end token and processes a long clip in several turns, each with the same
     limit.
     """
 
@@ -160,7 +163,7 @@ class Ending:
 
     @property
     def is_unclear(self) -> bool:
-        """Return True if an answer of unknown row reached its limit.
+        """Return True if an answer reached its limit and its row is unknown.
 
         The row is unknown if rows change places between turns.
         """
@@ -176,7 +179,7 @@ class Ending:
 
 
 class Stopping:
-    """Ends generation when a stop string was written."""
+    """Ends generation when a stop string has been written."""
 
     def __init__(self, stops: Stops, length: int) -> None:
         self.stops = stops
@@ -186,6 +189,6 @@ class Stopping:
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         done = []
         for row in input_ids.tolist():
-            written = row[self.length :]
-            done.append(bool(written and self.stops(written)))
+            answer = row[self.length :]
+            done.append(bool(answer and self.stops(answer)))
         return input_ids.new_tensor(done, dtype=bool)

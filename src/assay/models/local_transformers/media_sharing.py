@@ -1,7 +1,7 @@
 """Prompts with media and shared prefixes: read, score and write them.
 
-A trial with generated media decides at load: both ways must give the same numbers. Otherwise the reason is
-recorded and the model runs without sharing.
+A test with generated media when the model is loaded decides: both ways must give the same numbers. Otherwise the
+reason is recorded and the model runs without sharing.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from .prefix import Node, PrefixSpan, Subtree, grow, lay_out
 from .rows import Row
 
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
-"""Returns the logits of a prompt's tensors and further tokens, as the model itself computes them."""
+"""Returns the logits after a prompt's tensors and further tokens, computed by the model itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Sharing:
         """Why prefixes are not shared; `None` if they are."""
 
     def read(self, inputs: Mapping[str, Any]) -> Marked:
-        """Separate a prompt's tensors. No device is needed."""
+        """Separate the media of a prompt's tensors. No device is needed."""
         pieces = pieces_of(inputs, self.marks)
         positions = _positions(self.model, inputs) if pieces else None
         return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
@@ -123,7 +123,7 @@ class Sharing:
         return self.engine.keys.after(ids, prompt.shift)
 
     def _why_not(self, plainly: Plainly) -> str | None:
-        """Return why the model cannot share prefixes, or `None`, from a trial with each kind of media."""
+        """Return why the model cannot share prefixes, or `None`. Each kind of media is tested."""
         if not self.marks:
             return "its configuration names no token that stands for an image or an audio clip"
         inputs: list[Mapping[str, Any]] = []
@@ -152,7 +152,7 @@ class Sharing:
         return why_apart(self.engine.decoder, plain, shared, check)
 
     def _trials(self) -> Iterator[Prompt]:
-        """Yield three prompts for each kind of media. Two share a medium, and all share the first words."""
+        """Yield three test prompts for each kind of media. Two share a medium, and all share the first words."""
         role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
             first, second = _trial_media(kind, self.renderer.rate)
@@ -168,10 +168,7 @@ class Sharing:
     def _shared_logits(
         self, prompts: Sequence[Marked], endings: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """Return the logits of the last token of each prompt with its ending.
-
-        Every common prefix is shared.
-        """
+        """Return the logits of the last token of each prompt with its ending, computed with shared prefixes."""
         engine = self.engine
         logits_of: dict[int, Any] = {}
         with self._handling(prompts):
@@ -188,7 +185,7 @@ class Sharing:
         return [logits_of[row] for row in range(len(rows))]
 
     def _subtrees(self, rows: Sequence[Sequence[int]]) -> list[Subtree]:
-        """Return the leaves of the tree of all rows, their prefixes computed."""
+        """Return the leaves of the tree of all rows, after computing their prefixes."""
         subtrees: list[Subtree] = []
         stack: list[tuple[Node, PrefixSpan | None]] = [(grow(rows), None)]
         while stack:
@@ -205,7 +202,7 @@ class Sharing:
 
 
 def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
-    """Return the positions of a prompt with media, as the model's own code counts; `None` for plain ones."""
+    """Return the positions of a prompt with media, computed by the model's own code; `None` for plain positions."""
     import torch
 
     inner = getattr(model, "model", None)
@@ -228,7 +225,7 @@ def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
 
 
 def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
-    """Return two images of colors, or two tones."""
+    """Return two images, each of one color, or two tones."""
     import numpy as np
 
     if kind == "image":

@@ -1,8 +1,8 @@
-"""How many answers fit into memory at once: free memory divided by what one answer needs.
+"""How many answers fit into memory at once: free memory divided by the memory of one answer.
 
 An answer keeps keys and values of each token in every layer, twice for a moment when slots grow, and a row of
-logits for each step. If memory runs out nevertheless, the number is halved: an estimate that is too high only
-costs time.
+logits for each step. If memory still runs out, the number is halved, so an estimate that is too high only costs
+time.
 """
 
 import os
@@ -26,7 +26,7 @@ CGROUPS = (
 
 
 def bytes_of_answer(model: Any, length: int) -> int:
-    """Return the memory in bytes that an answer of so many tokens, prompt included, needs."""
+    """Return the bytes of memory for an answer of `length` tokens, including its prompt."""
     config = getattr(model.config, "thinker_config", model.config)
     config = getattr(config, "text_config", None) or config
     heads = _number(config, "num_attention_heads", "n_head")
@@ -44,7 +44,7 @@ def bytes_of_answer(model: Any, length: int) -> int:
 
 
 def _number(config: Any, *names: str, default: int = 1) -> int:
-    """Return the first of these numbers that the configuration has."""
+    """Return the first of the named numbers that the configuration has."""
     for name in names:
         value = getattr(config, name, None)
         if value:
@@ -82,7 +82,7 @@ def free_of_machine(meminfo: str = "/proc/meminfo") -> int:
 
 
 def _available(meminfo: Path) -> int | None:
-    """Return the bytes of the line "MemAvailable:  123 kB"; None if it cannot be read."""
+    """Return the bytes in the line "MemAvailable:  123 kB"; None if it cannot be read."""
     try:
         lines = meminfo.read_text(encoding="ascii").splitlines()
         for line in lines:
@@ -94,7 +94,7 @@ def _available(meminfo: Path) -> int | None:
 
 
 def _free_of_container(limit: Path, usage: Path) -> int | None:
-    """Return limit minus usage; None if there is no such file, or no limit."""
+    """Return limit minus usage; None if the file is missing or there is no limit."""
     try:
         total = int(limit.read_text(encoding="ascii"))
         return total - int(usage.read_text(encoding="ascii"))

@@ -45,7 +45,7 @@ CPU_BATCH = 64
 CUDA_BATCH = 512
 """Requests per batch on CUDA. Two batches are in flight, enough for all slots."""
 USUAL_LENGTH = 2048
-"""Assumed tokens of a prompt before one was seen."""
+"""Number of tokens that a prompt is assumed to have before the first one is seen."""
 UNLIMITED = 1 << 20
 """Context of a model that does not declare one."""
 
@@ -55,10 +55,10 @@ class LocalTransformers(LocalModel):
     """A model from a folder, the hub or a GGUF file (converted once), run by transformers."""
 
     concurrency: ClassVar[int] = 2
-    """Batches in flight: one on the device while the next one is tokenized and its media are decoded."""
+    """Batches in progress: one on the device, while the next one is tokenized and its media are decoded."""
 
     dtype: str = "auto"
-    """float32, bfloat16, float16; by default float32 on a CPU, else as the weights were saved."""
+    """float32, bfloat16, float16; by default float32 on a CPU, otherwise the dtype of the saved weights."""
     device: str | None = None
     """cpu, cuda, cuda:1; by default a GPU if there is one."""
     device_map: Any = None
@@ -89,12 +89,12 @@ class LocalTransformers(LocalModel):
     _reading: Any = field(
         default_factory=threading.Lock, init=False, repr=False, compare=False
     )
-    """Held while requests become token ids: tokenizers and processors serve one caller at a time."""
+    """Held while requests become token ids, because tokenizers and processors are not safe for several threads."""
 
     def __post_init__(self) -> None:
         if self.kind != "auto" and self.kind not in ACCEPTS:
             raise UsageError(
-                f"kind={self.kind!r} is no kind of model",
+                f"kind={self.kind!r} is not a kind of model",
                 where=self.path,
                 fix=f"auto, or one of {', '.join(ACCEPTS)}",
             )
@@ -119,7 +119,7 @@ class LocalTransformers(LocalModel):
             self.batch_size = CUDA_BATCH if self.source.is_on_cuda() else CPU_BATCH
 
     def _check_context(self) -> None:
-        """Raise if more context is asked for than the model was trained with."""
+        """Raise if the requested context is longer than the model was trained with."""
         if self.context is None or self.source.local is None:
             return
         config = self.source.config()
@@ -193,7 +193,7 @@ class LocalTransformers(LocalModel):
         self._ready()
 
     def copies(self) -> int:
-        """Return one copy for each GPU if a GPU holds the model and none was named."""
+        """Return the number of copies to run: one for each GPU if a GPU holds the model and the user named none."""
         is_chosen = self.device is not None or self.device_map is not None
         if is_chosen or not self.source.fits_one_gpu():
             return 1
@@ -257,7 +257,7 @@ class LocalTransformers(LocalModel):
         self._meter = meter
 
     def fit_memory(self) -> str:
-        """Print how many answers are written at once, chosen by free memory at load."""
+        """Print how many answers are written at once. The number follows from the free memory after loading."""
         engine = self._ready().engine
         if not isinstance(engine, Engine):
             return "one request at a time, as this kind of model is asked"

@@ -1,9 +1,9 @@
 """Text models that do not fit the engine: transformers' own `generate` and forward.
 
-Encoder-decoder models, recurrent state, and attention that cannot be replaced. Rows of
-one length go through `generate` together; rows of different lengths only if the model
-computes the same for a prompt that is padded on the left, which is tried at load.
-Every token is chosen by the row itself, so options, seeds and stops mean the same.
+These are encoder-decoder models, models with recurrent state, and models whose attention cannot be replaced. Rows
+of one length go through `generate` together. Rows of different lengths do so only if the model computes the same
+for a prompt that is padded on the left, which is tested at load. Each row chooses its own tokens, so options, seeds
+and stops have the same meaning as in the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +19,13 @@ from .rows import Row, choose_tokens
 
 T = TypeVar("T")
 BATCH = 8
-"""Sequences to weigh in one pass."""
+"""Sequences to score in one pass."""
 SLACK = 64
-"""Padding tokens of a row that cost less than a pass of its own."""
+"""Padding tokens of a row that cost less than a separate pass."""
 
 
 class PlainText:
-    """Writes and weighs with one model's own code."""
+    """Writes and scores with the model's own code."""
 
     def __init__(self, model: Any, filler: int) -> None:
         self.model = model
@@ -77,7 +77,7 @@ class PlainText:
         return self._pads
 
     def weigh(self, pairs: Sequence[Pair], meter: Meter) -> list[Likelihood]:
-        """Return the likelihood of each continuation; equal sequences go once."""
+        """Return the likelihood of each continuation. Equal sequences are computed once."""
         if not pairs:
             return []
         if self.is_seq2seq:
@@ -149,7 +149,7 @@ class Chooser:
         self.filler = filler
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Return scores that leave each row one token: the one it chose."""
+        """Return scores that leave each row a single token: the one it chose."""
         tokens = [self.filler] * len(self.rows)
         unfinished = []
         for index, row in enumerate(self.rows):
@@ -167,7 +167,7 @@ class Chooser:
         return forced
 
     def finished(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        """Return for each row whether it is done: a stopping criterion."""
+        """Return for each row whether it is done; used as a stopping criterion."""
         done = [row.is_done for row in self.rows]
         return input_ids.new_tensor(done, dtype=bool)
 
@@ -175,7 +175,7 @@ class Chooser:
 def by_length(
     items: Sequence[T], length: Callable[[T], int], most: int, slack: int = 0
 ) -> Iterator[list[T]]:
-    """Yield items of one length together, or of lengths at most `slack` apart."""
+    """Yield groups of items with the same length, or with lengths at most `slack` apart."""
     group: list[T] = []
     for item in sorted(items, key=length):
         is_near = not group or length(item) - length(group[0]) <= slack

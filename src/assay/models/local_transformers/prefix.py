@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 MIN_SAVED = 32
 """Tokens that a separate prefix must save, because it costs a pass of its own."""
 WORTH_KEEPING = 64
-"""Length from which the prefix of all sequences is cached separately: the next batch may begin the same way."""
+"""Minimum length at which the common prefix of all sequences is cached, because the next batch may share it."""
 
 
 @dataclass(slots=True)
 class Node:
-    """Tokens `start` to `stop` of all sequences below it, which are equal up to there."""
+    """Tokens `start` to `stop`, which all sequences below this node share, like everything before them."""
 
     start: int
     stop: int
     row: int
-    """One of the sequences below, to read the tokens from."""
+    """One of the sequences below, from which the tokens are read."""
     children: list["Node"] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    """Sequences that end here."""
+    """Sequences that end at this node."""
     below: int = 0
     """Number of tokens of all nodes below this one."""
 
@@ -48,7 +48,7 @@ class Node:
 
 
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
-    """Return the tree of all sequences. Its root covers what all of them share."""
+    """Return the tree of all sequences. Its root covers the prefix that all of them share."""
     import numpy as np
 
     order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
@@ -96,7 +96,7 @@ def _groups(
 
 
 def common(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return with how many equal tokens two sequences of one type begin."""
+    """Return how many tokens two sequences of one type have in common at the start."""
     size = min(len(a), len(b))
     if a[:size] == b[:size]:
         return size
@@ -118,26 +118,26 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PrefixSpan:
-    """A shared prefix that continues the prefix before it. Its keys and values live as long as it does."""
+    """A shared prefix that continues its parent. Its keys and values are freed with it."""
 
     row: int
     start: int
     stop: int
     parent: "PrefixSpan | None"
     rows: tuple[int, ...]
-    """The sequences that pass through it."""
+    """The sequences that begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A segment: everything below a prefix that is computed in one piece."""
+    """A segment: everything below a prefix that is computed in one pass."""
 
     node: Node
     prefix: PrefixSpan | None
 
     @property
     def start(self) -> int:
-        """End of the prefix. Tokens of parent nodes beyond it are computed again here."""
+        """End of the prefix. Tokens of parent nodes after it are computed again here."""
         return 0 if self.prefix is None else self.prefix.stop
 
     @property
@@ -177,7 +177,7 @@ def steps(
 def _prefix_spans(
     node: Node, prefix: PrefixSpan | None, pack: int
 ) -> Iterator[PrefixSpan]:
-    """Yield what a node adds to a prefix, in pieces of at most `pack` tokens."""
+    """Yield the prefixes by which a node extends a prefix, in pieces of at most `pack` tokens."""
     rows = tuple(node.rows())
     for start in range(0 if prefix is None else prefix.stop, node.stop, pack):
         prefix = PrefixSpan(node.row, start, min(start + pack, node.stop), prefix, rows)
@@ -196,7 +196,7 @@ class Layout:
     """For each sequence that ends here: (position, index in the line) of the start of each node on its path."""
 
     def offset_of(self, row: int, position: int) -> int:
-        """Return the index in the line of a token of a sequence; -1 if it is in the prefix."""
+        """Return the index in the line of the token at a position of a sequence; -1 if it is in the prefix."""
         for start, offset in reversed(self.paths[row]):
             if position >= start:
                 return offset + position - start

@@ -1,4 +1,4 @@
-"""Rows: answers being written, and the tokens chosen for them."""
+"""Rows: answers that are being written, and the choice of their tokens."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -39,12 +39,12 @@ class Row:
     """One answer being written."""
 
     prompt: tuple[int, ...]
-    """Token ids; keys of words and media where a model sees or hears."""
+    """Token ids; keys of words and media if the model takes media."""
     options: GenerateOptions
     max_tokens: int
     stops: Stops
     new_draw: Callable[[], random.Random]
-    """Return the row's own random numbers, from the first one on."""
+    """Returns the row's own random number generator, started anew."""
     shift: int = 0
     """Difference between the position of a written token and its index."""
     prompt_ids: Sequence[int] | None = None
@@ -53,7 +53,7 @@ class Row:
     token_ids: list[int] = field(default_factory=list)
     stop_reason: str | None = None
     is_spoilt: bool = False
-    """True if the model computed logits from which no token can be chosen."""
+    """True if the model computed logits that are not finite."""
     failure: Output | None = None
     """Set if the row cannot be written at all."""
     draw: random.Random = field(default_factory=random.Random)
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def is_plain(self) -> bool:
-        """Return True if the most probable token is taken and nothing else reported."""
+        """Return True if only the most probable tokens are wanted, without log-probabilities."""
         options = self.options
         is_changed = has_penalties(options) or options.logprobs is not None
         return is_greedy(options) and not is_changed
@@ -83,7 +83,7 @@ class Row:
         self.draw = self.new_draw()
 
     def take(self, choice: Choice | None) -> None:
-        """Write one token; None says that no token could be chosen."""
+        """Add one token; None means that no token could be chosen."""
         if choice is None:
             self.is_spoilt = True
             return
@@ -94,7 +94,7 @@ class Row:
             self.stop_reason = "length"
 
     def take_all(self, tokens: Sequence[int]) -> None:
-        """Write greedy tokens up to the one that ends the row; -1 is no token."""
+        """Add greedy tokens up to the one that ends the row; -1 stands for logits that are not finite."""
         room = self.max_tokens - len(self.token_ids)
         tokens = tokens[:room]
         every = [*self.token_ids, *tokens]
@@ -116,7 +116,7 @@ def rows_of(
     stops: Stops,
     shift: int = 0,
 ) -> list[Row]:
-    """Return the rows to write for a request: a single one if nothing is drawn."""
+    """Return the rows to write for a request: one for each sampled candidate, a single one without sampling."""
     options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
     draws = 1 if is_greedy(options) else request.options.n
     rows = []
@@ -130,7 +130,7 @@ def rows_of(
 
 
 def choose_tokens(logits: Any, rows: Sequence[Row]) -> list[Choice | None]:
-    """Return the next token of each row; None where its logits are not finite."""
+    """Return the next token of each row; None if its logits are not finite."""
     by_options: dict[GenerateOptions, list[int]] = {}
     for index, row in enumerate(rows):
         members = by_options.setdefault(row.options, [])

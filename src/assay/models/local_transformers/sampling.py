@@ -1,4 +1,4 @@
-"""Choose the next token: the most probable one, or one drawn from a shaped distribution.
+"""Choose the next token: the most probable one, or one drawn from the distribution that the options leave.
 
 A row draws its own random numbers on the CPU, so its answer depends neither on other rows nor on the device.
 """
@@ -37,7 +37,7 @@ def has_penalties(options: GenerateOptions) -> bool:
 def check_options(
     options: GenerateOptions, where: str, *, reports: bool = True
 ) -> None:
-    """Raise for options that no local model supports, and for log-probabilities of a model without them."""
+    """Raise for options that no local model supports, and for log-probabilities if the model reports none."""
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:
             raise UsageError(
@@ -54,7 +54,7 @@ def check_options(
 
 
 def are_finite(logits: Any) -> list[bool]:
-    """Return for each row whether a token can be chosen from it.
+    """Return for each row whether a token can be chosen from its logits.
 
     Excluded tokens may have minus infinity.
     """
@@ -68,7 +68,7 @@ def choose(
     previous: Sequence[Sequence[int]],
     draws: Sequence[random.Random],
 ) -> list[Choice]:
-    """Return the next token of rows with the same options. `previous` has what each row wrote so far."""
+    """Return the next token of rows with the same options. `previous` holds the tokens of each row so far."""
     import torch
 
     shaped = penalised(logits.float(), options, previous)
@@ -92,7 +92,7 @@ def choose(
 def penalised(
     logits: Any, options: GenerateOptions, previous: Sequence[Sequence[int]]
 ) -> Any:
-    """Return logits lowered for the tokens that each row wrote before."""
+    """Return logits that are lowered for tokens that a row has already written."""
     if not has_penalties(options):
         return logits
     import torch
@@ -101,8 +101,8 @@ def penalised(
     for row, tokens in enumerate(previous):
         if not tokens:
             continue
-        written = torch.tensor(list(tokens), device=logits.device)
-        ids, counts = written.unique(return_counts=True)
+        earlier = torch.tensor(list(tokens), device=logits.device)
+        ids, counts = earlier.unique(return_counts=True)
         values = logits[row, ids]
         if options.repetition_penalty:
             penalty = options.repetition_penalty

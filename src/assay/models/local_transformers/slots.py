@@ -12,7 +12,7 @@ from .attention import Once, Style, attend_by_hand, integers, sdpa
 from .cuda_kernels import attend_slots, can_attend, fits_kernel
 
 FLASH_HEAD = 256
-"""Largest head that flash attention takes."""
+"""Largest head size that flash attention supports."""
 
 
 @dataclass(slots=True)
@@ -37,17 +37,17 @@ class SlotCache:
             tensor[slots, positions] = line.transpose(0, 1)
 
     def copy(self, source: int | list[int], targets: list[int], length: int) -> None:
-        """Copy the first tokens of one slot to others, or of several one by one."""
+        """Copy the first tokens of one slot to others, or from several slots one by one."""
         for tensor in self._tensors():
             tensor[targets, :length] = tensor[source, :length]
 
     def clear(self, slot: int) -> None:
-        """Zero a slot: no mask hides a value that is not a number."""
+        """Fill a slot with zeros, because a mask does not hide NaN."""
         for tensor in self._tensors():
             tensor[slot] = 0
 
     def resize(self, count: int, length: int) -> None:
-        """Make more or longer slots; layer by layer, so that one layer exists twice."""
+        """Make more or longer slots. Layers are resized one at a time, so that only one exists twice."""
         slots = slice(min(count, self.count))
         tokens = slice(min(length, self.length))
         for tensors in (self.keys, self.values):
@@ -90,7 +90,7 @@ class PrefillPlan:
         self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
-        """Return what the tokens see: heads by tokens by size in and out."""
+        """Return the attention of the segments; input and output are heads by tokens by size."""
         import torch
 
         once = self._once
@@ -125,7 +125,7 @@ class PrefillPlan:
     def _attend_segment(
         self, query: Any, part: Segment, keys: Any, values: Any, style: Style
     ) -> Any:
-        """Return what one segment sees, by plain attention."""
+        """Return the attention of one segment, computed by plain attention."""
         tokens = slice(part.stop)
         key = keys[part.slot, tokens].transpose(0, 1)[None]
         value = values[part.slot, tokens].transpose(0, 1)[None]
@@ -200,11 +200,11 @@ class DecodePlan:
         self._masks: dict[Any, Any] = {}
 
     def begin(self) -> None:
-        """Forget the masks of the pass before."""
+        """Drop the masks of the previous pass."""
         self._masks = {}
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
-        """Return what the tokens see: heads by slots by size in and out."""
+        """Return the attention of the tokens; input and output are heads by slots by size."""
         device = query.device
         positions = self.positions.to(device)
         cache = self.cache
@@ -240,7 +240,7 @@ class DecodePlan:
         return out.flatten(1, 2).transpose(0, 1)
 
     def _attend_plainly(self, query: Any, keys: Any, values: Any, style: Style) -> Any:
-        """Return what the tokens see: slots by key heads by query heads of each by size."""
+        """Return the attention of the tokens: slots by key heads by query heads of each by size."""
         # Query heads that share a key head become the tokens of one short query.
         heads = keys.shape[2]
         queries = query.transpose(0, 1).unflatten(1, (heads, -1))
@@ -296,7 +296,7 @@ class DecodePlan:
         return near + (far - near) * share
 
     def _mask(self, window: int | None, first: int, query: Any) -> Any:
-        """Return what is added to scores: slots by 1 by 1 by tokens from `first` on."""
+        """Return the mask to add to the scores: slots by 1 by 1 by tokens from `first` on."""
         import torch
 
         name = (window, first, query.device)
@@ -313,7 +313,7 @@ class DecodePlan:
 
 
 def zeros(shape: Sequence[int], like: Any) -> Any:
-    """Return zeros; on a CPU, memory that is taken only when it is written to."""
+    """Return zeros. On a CPU the memory is only used when it is written to."""
     import numpy as np
     import torch
 
@@ -325,7 +325,7 @@ def zeros(shape: Sequence[int], like: Any) -> Any:
 
 
 def takes_flash(query: Any, keys: Any, values: Any, style: Style) -> bool:
-    """Return True if flash attention computes this: half precision on CUDA."""
+    """Return True if flash attention can compute this: half precision on CUDA."""
     size = query.shape[-1]
     is_usual = size == values.shape[-1] and size <= FLASH_HEAD and size % 8 == 0
     is_half = query.is_cuda and query.element_size() == 2
@@ -344,8 +344,8 @@ def flash(
 ) -> Any:
     """Attend over slots with flash attention: tokens by heads by size in and out.
 
-    `starts` and `key_starts` say where the queries and the keys of each row begin,
-    `lengths` how many keys it sees. Nothing is padded, and nothing waits for the host.
+    `starts` and `key_starts` say where the queries and the keys of each row begin, `lengths` how many keys it sees.
+    Nothing is padded, and nothing waits for the host.
     """
     import torch
 

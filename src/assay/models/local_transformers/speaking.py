@@ -22,7 +22,7 @@ def can_speak(config: Mapping[str, Any]) -> bool:
 
 
 def writes_and_speaks(config: Mapping[str, Any]) -> bool:
-    """Return True if the configuration has a language model, and possibly a part that speaks its answer."""
+    """Return True if the configuration has a language model, with or without a part that speaks its answer."""
     return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
 
 
@@ -44,7 +44,7 @@ class VoiceModel:
         return [self._prepared(request) for request in requests]
 
     def _prepared(self, request: Request) -> Prepared | Output:
-        """Return the token ids of the only text of a prompt; a failure if there are several."""
+        """Return the token ids of the only text of a prompt; a failure if it has several."""
         check_options(request.options, self.where, reports=False)
         texts = []
         for message in request.prompt.messages:

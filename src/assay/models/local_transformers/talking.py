@@ -45,7 +45,7 @@ class TalkingModel(MediaModel):
         super().__init__(model.thinker, renderer, limits, where, further)
 
     def _shares_writing(self, request: Request) -> bool:
-        """Return False for answers to speak, and for sampled ones, which must not depend on being spoken."""
+        """Return False for answers that are to be spoken, because a sampled text must not depend on the speech."""
         is_silent = "audio" not in request.prompt.produces
         return (
             is_silent

@@ -1,7 +1,7 @@
-"""A text model in memory: requests become rows and pairs, results become outputs.
+"""A text model in memory: requests become rows and pairs, and results become outputs.
 
-A model that fits the engine shares prefixes and writes in slots. Any other is asked by
-transformers' own `generate`; `plain_because` says why.
+A model that fits the engine shares prefixes and writes in slots. Any other model uses transformers' own `generate`;
+`plain_because` says why.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ from .sampling import check_options
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """One request as rows to write, ready for the device."""
+    """The rows to write for one request, ready for the device."""
 
     request: Request
     rows: list[Row]
     cut: int = 0
     """Number of tokens cut from the prompt."""
     squeezed: int | None = None
-    """Tokens for an answer, if it was to have more."""
+    """Token limit of an answer that the context shortens; None if it fits."""
 
 
 class TextModel:
@@ -46,7 +46,7 @@ class TextModel:
         self.where = where
         self.engine = Engine(model, limits.rows)
         self.plain_because = why_not(self.engine)
-        """Why the model is asked by its own `generate`; None if the engine runs it."""
+        """Why the model is run by its own `generate`; None if the engine runs it."""
         hasten(model)
         self.plain = PlainText(model, filler_of(renderer.tokenizer))
         self.answers = Answers(model, renderer.tokenizer, renderer.turn_ends())
@@ -68,7 +68,7 @@ class TextModel:
         return weigh_planned(prepared, lambda pairs: weigh_words(self, pairs))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
-        """Make rows of requests. No device is needed."""
+        """Return the rows to write for each request. No device is needed."""
         return [self._answering(request) for request in requests]
 
     def submit(self, prepared: Sequence[Output | Answering]) -> None:
@@ -128,7 +128,7 @@ def _rows(prepared: Sequence[Output | Answering]) -> list[Row]:
 
 
 def filler_of(tokenizer: Any) -> int:
-    """Return the token that fills up short prompts."""
+    """Return the token with which short prompts are padded."""
     for name in ("pad_token_id", "eos_token_id"):
         token = getattr(tokenizer, name, None)
         if token is not None:

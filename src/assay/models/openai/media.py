@@ -46,7 +46,7 @@ def modalities(
 def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
     """Return the body of a drawing request.
 
-    `inline` asks for the bytes themselves, which the public service always sends.
+    `inline` requests the image bytes instead of a URL; the public service always sends bytes.
     """
     refuse_options(request, SAMPLING, "the images endpoint")
     fields: dict[str, Any] = {
@@ -119,7 +119,7 @@ def audio_form(
 ) -> tuple[bytes, str]:
     """Return the audio to transcribe, as a form and its content type.
 
-    Text beside the audio is not sent: the endpoint would take it for preceding speech, not for an instruction.
+    Text next to the audio is not sent: the endpoint would take it for preceding speech, not for an instruction.
     """
     refuse_options(request, SAMPLING, "the transcriptions endpoint")
     clips = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
@@ -133,7 +133,7 @@ def audio_form(
 
 
 def read_transcript(answer: Any, request: Request) -> Output:
-    """Read the transcript; the details say if text of the prompt was not sent."""
+    """Read the transcript. The details say if text of the prompt was not sent."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
         raise Malformed(f"the answer has no `text`: {shorten(answer)}")
     left_out = (

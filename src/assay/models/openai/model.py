@@ -12,7 +12,13 @@ from ...core import Abilities, Output, Prompt, Request, UsageError
 from ...core.reasoning import read_think_tags
 from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..carrying import CHAT, ROLES_FIX, Carrier
-from ..chat_format import chat_messages, option_fields, read_answer, tool_fields
+from ..chat_format import (
+    chat_messages,
+    count_of,
+    option_fields,
+    read_answer,
+    tool_fields,
+)
 from ..http import HttpFailure, Refused
 from ..http_failures import parsed
 from ..http_model import HttpModel, enough, filtered, without_seed
@@ -133,7 +139,7 @@ class OpenAI(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Return what was declared; likelihoods and log-probabilities depend on the API."""
+        """Return what was declared. Whether likelihoods and log-probabilities are available depends on the API."""
         return replace(
             super().abilities,
             likelihood=self.likelihood_by != "none",
@@ -166,7 +172,7 @@ class OpenAI(HttpModel):
 
     @property
     def formats(self) -> Formats:
-        """Return the formats it takes: the public chat only WAV and MP3, transcriptions also containers."""
+        """Return the accepted media formats: only WAV and MP3 for the public chat, others too for transcriptions."""
         if self.api == "transcriptions":
             return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
         is_public = self._place.startswith(self.public_url)
@@ -176,7 +182,7 @@ class OpenAI(HttpModel):
         }
 
     def carrier(self, prompt: Prompt) -> Carrier:
-        """Return what the request for a prompt can hold, by the API it goes to."""
+        """Return what the request for a prompt can hold, depending on its API."""
         if self.api in OWN_CARRIERS:
             return OWN_CARRIERS[self.api]
         weighs = prompt.continuations is not None or prompt.rolling
@@ -195,7 +201,7 @@ class OpenAI(HttpModel):
 
     @property
     def likelihood_fix(self) -> str:
-        """How to get likelihoods from it, for a task that needs them."""
+        """Advice on how to get likelihoods from this endpoint, for a task that needs them."""
         return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
 
     async def _answer(self, request: Request) -> Output:
@@ -228,12 +234,12 @@ class OpenAI(HttpModel):
         return enough(output, request.options.n)
 
     def _checked(self, output: Output, request: Request, answer: Any) -> Output:
-        """Return the output with notes on what the reply shows to be other than asked for."""
+        """Return the output with notes on options that the reply shows to be ignored."""
         answered = answer.get("model") if isinstance(answer, Mapping) else None
         return check_reply(output, request, self.name, answered)
 
     async def _server_for(self, request: Request) -> Server:
-        """Return what is known about the server, asked once, if an option's name depends on it."""
+        """Return what is known about the server. It is asked once, if the name of an option depends on it."""
         if self._url == self.public_url or not needs_server(request.options):
             return PUBLIC if self._url == self.public_url else UNKNOWN
         loop = asyncio.get_running_loop()
@@ -279,8 +285,10 @@ class OpenAI(HttpModel):
         )
 
     async def _respond(self, request: Request) -> Output:
-        answer = await self._post("responses", responses.question(self.name, request))
-        output = ended_by_length(responses.read(answer), request)
+        body = responses.question(self.name, request)
+        answer = await self._post("responses", body)
+        most = count_of({**body, **self.body}, "max_output_tokens")
+        output = ended_by_length(responses.read(answer), most)
         output = self._checked(output, request, answer)
         return without_seed(output, request)
 

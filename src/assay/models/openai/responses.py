@@ -106,15 +106,26 @@ def _items(message: Message) -> list[dict[str, Any]]:
     for result in message.results:
         output = {"call_id": result.call_id, "output": result.text}
         items.append({"type": "function_call_output", **output})
-    hidden = (ToolCall, ToolResult, Reasoning)
-    words = tuple(p for p in message.parts or () if not isinstance(p, hidden))
-    is_blank = all(isinstance(part, Text) and not part.text for part in words)
-    if not is_blank or not (message.calls or message.results):
-        items.append(_item(Message(message.role, words)))
+
+    words = []
+    for part in message.parts or ():
+        if not isinstance(part, ToolCall | ToolResult | Reasoning):
+            words.append(part)
+    has_content = any(not _is_blank(part) for part in words)
+    has_tool_parts = bool(message.calls or message.results)
+    if has_content or not has_tool_parts:
+        spoken = Message(message.role, tuple(words))
+        items.append(_item(spoken))
+
     for call in message.calls:
         body = {"name": call.name, "arguments": call.arguments_text}
         items.append({"type": "function_call", "call_id": call.id, **body})
     return items
+
+
+def _is_blank(part: Part) -> bool:
+    """Return True for a text without characters."""
+    return isinstance(part, Text) and not part.text
 
 
 def _item(message: Message) -> dict[str, Any]:

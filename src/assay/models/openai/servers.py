@@ -26,7 +26,7 @@ class Server:
         return {self.renames.get(name, name): value for name, value in body.items()}
 
     def unconfirmed(self, options: GenerateOptions) -> list[str]:
-        """Return notes on the options that were set and that the server may ignore."""
+        """Return notes on options that were set and that the server may ignore."""
         names = [
             name
             for name in BEYOND_THE_API
@@ -39,7 +39,7 @@ ALL = frozenset(BEYOND_THE_API)
 LLAMA_NAMES = {"repetition_penalty": "repeat_penalty"}
 UNKNOWN = Server("the server does not say which options it knows")
 PUBLIC = Server("the public service", ALL)
-"""It refuses options that it does not know."""
+"""The public service, which refuses unknown options."""
 LLAMA_CPP = Server("llama.cpp", ALL, LLAMA_NAMES)
 LLAMA_CPP_PYTHON = Server("llama-cpp-python", ALL, LLAMA_NAMES)
 VLLM = Server("vLLM", ALL)

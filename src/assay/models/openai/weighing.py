@@ -12,13 +12,15 @@ from typing import Any, Literal, NamedTuple
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
 from ..chat_format import Malformed, chat_messages, count_of
 from ..http import HttpFailure
+from ..reply_checks import with_notes
 
 Way = Literal["echo", "prompt_logprobs"]
 LIST_REFUSED = frozenset({400, 415, 422, 500, 501})
 """Statuses with which servers refuse a list of prompts."""
 _SPELLED_IN_BYTES = re.compile("bytes:|<0x|\N{REPLACEMENT CHARACTER}")
+WITHOUT_TOPS = "the server reports no `top_logprobs`, so no answer counts as the one greedy decoding would give"
 NEAR = 0.01
-"""Log-probabilities closer than this are equal: servers round them."""
+"""Log-probabilities whose difference is smaller count as equal, because servers round them."""
 
 
 class CannotWeigh(HttpFailure):
@@ -57,9 +59,10 @@ class Weighed(NamedTuple):
 
 
 def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
-    """Return the body that weighs one text, or several at once.
+    """Return the body of a request that scores one text, or several at once.
 
-    One token is written and thrown away: not every server writes none, and it shows whether the report is aligned.
+    It asks for one new token, which is thrown away: not every server can write none, and the token shows whether
+    the report is aligned.
     """
     body: dict[str, Any] = {
         "model": name,
@@ -73,9 +76,9 @@ def question(name: str, prompt: str | list[str], way: Way) -> dict[str, Any]:
 
 
 def choices_of(answer: Any, count: int) -> Choices | None:
-    """Return the choices of an answer to `count` prompts in their order, or None if there are not as many.
+    """Return the choices of an answer to `count` prompts in their order; None if their number differs.
 
-    A server that takes one prompt a request may also ignore the others.
+    A server that takes one prompt per request may also ignore the others.
     """
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
@@ -108,7 +111,16 @@ def read(choices: Choices, request: Request, way: Way) -> Output:
         else:
             tokens = list(_tokens(choice))
         likelihoods.append(_weight(tokens, part, whole=request.prompt.rolling))
-    return Output(likelihoods=tuple(likelihoods), usage=choices.usage)
+    output = Output(likelihoods=tuple(likelihoods), usage=choices.usage)
+    if way == "echo" and not any(map(_has_tops, choices.entries)):
+        return with_notes(output, [WITHOUT_TOPS])
+    return output
+
+
+def _has_tops(choice: Mapping[str, Any]) -> bool:
+    """Return True if a choice says for some token which one would have been the most likely."""
+    report: Mapping[str, Any] = choice.get("logprobs") or {}
+    return any(_best(top) is not None for top in report.get("top_logprobs") or ())
 
 
 def chat_questions(name: str, request: Request, way: Way) -> list[dict[str, Any]]:
@@ -147,7 +159,7 @@ def texts_of(request: Request) -> list[str]:
 
 
 def _weighed_parts(request: Request) -> list[str]:
-    """Return the part of each text that is measured: all of it, or the continuation with the blanks before it."""
+    """Return the part of each text that is scored: all of it, or the continuation with the blanks before it."""
     prompt = request.prompt
     if prompt.rolling:
         return [prompt.text]
@@ -168,9 +180,12 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     if not isinstance(tokens, Sequence) or not tokens:
         raise CannotWeigh("logprobs of what it echoes", "echo")
     values = _column(report, "token_logprobs", len(tokens))
+    if all(value is None for value in values):
+        raise CannotWeigh("logprobs of what it echoes", "echo")
     tops = _column(report, "top_logprobs", len(tokens))
     begins = _begins(tokens, report.get("text_offset"), text)
     _check_covered(choice, tokens, begins, text)
+    _check_rows(tokens, values, tops)
     _check_written(tokens, values, tops, begins, text)
     read: list[Weighed] = []
     ends = [*begins[1:], len(text)]
@@ -217,6 +232,31 @@ def _check_covered(
         raise Misaligned("its tokens do not join to its text")
 
 
+def _check_rows(
+    tokens: Sequence[str], values: Sequence[Any], tops: Sequence[Any]
+) -> None:
+    """Raise if a token is more likely than the most likely one of its row, or most have another value there.
+
+    A few may differ: two tokens of one spelling share an entry in the row.
+    """
+    same = different = 0
+    for token, value, top in zip(tokens, values, tops, strict=True):
+        best = _best(top)
+        if value is None or best is None:
+            continue
+        if value > best + NEAR:
+            raise Misaligned(f"{shorten(token)} is more likely than all in its row")
+        in_row = top.get(token)
+        if in_row is None:
+            continue
+        if abs(in_row - value) <= NEAR:
+            same += 1
+        else:
+            different += 1
+    if different > same:
+        raise Misaligned("its tokens have other values in `top_logprobs`")
+
+
 def _check_written(
     tokens: Sequence[str],
     values: Sequence[Any],
@@ -224,12 +264,14 @@ def _check_written(
     begins: Sequence[int],
     text: str,
 ) -> None:
-    """Raise if the token written at temperature 0 is not the most likely one in its own row."""
+    """Raise if the token written at temperature 0 has no value, or is not the most likely one in its own row."""
     for token, value, top, begin in zip(tokens, values, tops, begins, strict=True):
-        best = _best(top)
-        if begin < len(text) or value is None or best is None:
+        if begin < len(text):
             continue
-        if value < best - NEAR:
+        if value is None:
+            raise Misaligned(f"{shorten(token)}, which it wrote, has no value")
+        best = _best(top)
+        if best is not None and value < best - NEAR:
             raise Misaligned(
                 f"{shorten(token)}, written at temperature 0, is not the most likely in its row"
             )
@@ -237,7 +279,7 @@ def _check_written(
 
 
 def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
-    """Return where each token begins in the text; below 0 for those a server puts before it."""
+    """Return the index in the text at which each token begins; negative for tokens that a server puts before it."""
     start = "".join(tokens).find(text)
     if start >= 0:
         begins = [-start]
@@ -252,7 +294,7 @@ def _begins(tokens: Sequence[str], offsets: Any, text: str) -> list[int]:
 
 
 def _fit(offsets: Sequence[Any], tokens: Sequence[str]) -> bool:
-    """Return True if offsets rise and most plain tokens are as long as the distance to the next."""
+    """Return True if the offsets rise and most plain tokens are as long as the distance to the next offset."""
     if len(offsets) != len(tokens) or list(offsets) != sorted(offsets):
         return False
     same = different = 0
@@ -290,7 +332,7 @@ def _lacks(what: str, way: Way) -> str:
 def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Likelihood:
     """Return the sum over the tokens that reach into `part`, which ends the text.
 
-    The first token of a `whole` text is left out if the server puts nothing before it.
+    The first token of a `whole` text is left out if the server puts no token before it.
     """
     if not part:
         return Likelihood(0.0, True, 0)

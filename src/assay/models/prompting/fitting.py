@@ -1,8 +1,9 @@
 """Fit prompts and answers into the context of a model.
 
-With `refuse` nothing is cut. With `left` and `middle` a prompt is cut as far as its answer needs tokens: as
-many as the task or the user asked for, but at most three quarters of the context; by default what the model
-allows, but at most half of the context. So a generous limit never costs the whole prompt.
+With `refuse` nothing is cut. With `left` and `middle` a prompt is cut to make room for its answer: for as many
+tokens as the task or the user asked for, but at most three quarters of the context. If no length was asked for, the
+answer gets the model's default, but at most half of the context. A generous limit therefore never costs the whole
+prompt.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +29,9 @@ class Limits:
 def fit(
     length: int, context: int, max_tokens: int | None, usual: int, policy: str
 ) -> tuple[int, int]:
-    """Return how many tokens of a prompt are kept, and how many its answer may have.
+    """Return how many tokens of a prompt to keep, and how many its answer may have.
 
-    `usual` is the length of an answer for which nothing was asked.
+    `usual` is the length of an answer if no limit was set.
     """
     if max_tokens is None:
         requested = usual

@@ -14,7 +14,7 @@ from .renderer import PromptFault, Renderer, given_template
 
 @dataclass
 class LocalModel(ABC):
-    """A model from a path. It is greedy unless a temperature is given."""
+    """A model loaded from a path. It is greedy unless a temperature is given."""
 
     reference: ClassVar[str] = "path"
 
@@ -53,7 +53,7 @@ class LocalModel(ABC):
         return self._prompts.tool_writing.is_prompted
 
     def refusal(self, prompt: Prompt) -> DataError | None:
-        """Return why a prompt cannot be asked whole, or None if it can."""
+        """Return why a prompt cannot be sent whole, or None if it can."""
         if not prompt.tools:
             return None
         return self._prompts.tool_writing.fault(prompt)
@@ -82,7 +82,7 @@ class LocalModel(ABC):
         return self._prompts.preflight(prompt, stops)
 
     def _answer_length(self, request: Request) -> int:
-        """Return the most tokens of an answer: those of the request, else the model's own limit."""
+        """Return the most tokens of an answer: the limit of the request, else the model's default."""
         return (
             self.max_tokens
             if request.options.max_tokens is None
@@ -92,13 +92,13 @@ class LocalModel(ABC):
     def _squeezed(
         self, request: Request, candidates: Sequence[Candidate], room: int
     ) -> int | None:
-        """Return the limit of answers if one of them reached it and was to have more."""
+        """Return the shortened limit of the answers if one of them reached it; else None."""
         ended_early = any(candidate.stop_reason == "length" for candidate in candidates)
         return room if ended_early and room < self._answer_length(request) else None
 
 
 def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
-    """Raise for options that are not whole numbers, or too small. `None` leaves them to the model."""
+    """Raise for options that are not whole numbers, or too small. `None` leaves the choice to the model."""
     for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and (

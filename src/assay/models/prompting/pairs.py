@@ -18,7 +18,7 @@ class Pair:
 
 
 def windows(tokens: Sequence[int], first: int, longest: int) -> list[Pair]:
-    """Return a text as pieces to score: each token once, after as much of the earlier text as fits.
+    """Split a text into pieces to score: each token once, after as much of the earlier text as fits.
 
     The first token follows `first`. All pieces but the last are disjoint; the last one reaches back to fill the
     window.

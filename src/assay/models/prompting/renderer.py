@@ -35,7 +35,7 @@ from ..tool_syntaxes import HERMES
 from .pairs import Pair
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
-"""Words that no template contains, to find what it writes around them."""
+"""Words that no template contains. The text that a template writes around them is then known."""
 _MARKER = re.compile(r"<[^<>\s]+>")
 """The markers with which most templates begin and end a turn."""
 
@@ -45,7 +45,7 @@ class PromptFault:
     """A fault in how prompts are rendered."""
 
     kind: str
-    """`double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn`, `no_turn`."""
+    """`double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn` or `no_turn`."""
     message: str
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Around:
     at_end: str
 
     def opens_at_once(self) -> str | None:
-        """Return the marker with which turns of all roles begin, if it follows directly after an unclosed turn."""
+        """Return the marker that opens the turns of all roles, if it directly follows an unclosed turn."""
         # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
         # role alone is none of them: it closes the turn before, and some models end their answers with it.
         opener = next(
@@ -81,7 +81,7 @@ class Around:
         )
 
     def runs_on(self) -> bool:
-        """Return True if a turn's name directly follows the previous words, as in `user: hiassistant:`."""
+        """Return True if a role name directly follows the previous words, as in `user: hiassistant:`."""
         return any(
             turn[:1].isalnum() or turn.startswith("#")
             for turn in (self.after_question, self.after_answer)
@@ -134,7 +134,10 @@ class Renderer:
         return template
 
     def text(self, prompt: Prompt) -> str:
-        """Return what the model reads, with its template; without a template, a single question is sent unchanged."""
+        """Return the text that the model reads, with its template.
+
+        Without a template, a single question is sent unchanged.
+        """
         if speaks_of_tools(prompt):
             return self._text_with_tools(prompt)
         return self._text(prompt)
@@ -199,7 +202,7 @@ class Renderer:
     def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
         """Return the token ids of rendered text.
 
-        Special tokens are added as the tokenizer does, unless they are there.
+        Special tokens are added as the tokenizer does, unless the text already has them.
         """
         bos = getattr(self.tokenizer, "bos_token", None)
         add = not is_chat and not (bos and text.startswith(bos))
@@ -272,7 +275,7 @@ class Renderer:
                 return int(token)
         raise UsageError(
             "the tokenizer has neither a beginning- nor an end-of-text token, "
-            "so nothing can stand before a text",
+            "so no token can precede a text",
             where=self.where,
             fix="weigh continuations after a context",
         )
@@ -285,7 +288,7 @@ class Renderer:
         return text
 
     def turn_ends(self) -> set[int]:
-        """Return special tokens with which the template closes an answer. A model writes them when it is done."""
+        """Return special tokens with which the template closes an answer. A model writes one when it is done."""
         around = self._around()
         if around is None:
             return set()
@@ -319,7 +322,7 @@ class Renderer:
         )
 
     def _always_ends_alike(self) -> bool:
-        """Return True if the template ignores whether the model writes next."""
+        """Return True if the template ends a prompt in the same way whether or not the model writes next."""
         messages = [{"role": "user", "content": MARKS[0]}]
         try:
             return self._templated(messages) == self._templated(messages, opens=False)
@@ -405,10 +408,10 @@ class Seq2SeqRenderer(Renderer):
 
 
 def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
-    """Return the index where a continuation starts in the tokens of the whole text.
+    """Return the index at which a continuation starts in the tokens of the whole text.
 
-    A token across the boundary belongs to the continuation, with all after it: "un" with "happy" is scored as
-    "unhappy". Every continuation has a token, unless it is empty.
+    A token across the boundary belongs to the continuation, like all after it: "un" with "happy" is scored as
+    "unhappy". Every continuation has at least one token, unless it is empty.
     """
     start = len(context)
     if whole[:start] != context:
@@ -419,7 +422,7 @@ def seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) ->
 
 
 def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
-    """Return the ids of those strings that are one special token, because decoded answers never contain them."""
+    """Return the ids of the strings that are single special tokens, because decoded answers never contain them."""
     special = set()
     for string in strings:
         ids = tokenizer.encode(string, add_special_tokens=False)
@@ -431,7 +434,7 @@ def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
 
 
 def plain_message(message: Message) -> dict[str, Any]:
-    """Return a message as chat templates read it: text as text, anything else as a list of typed parts."""
+    """Return a message as chat templates read it: text as a string, anything else as a list of typed parts."""
     parts = [part for part in message.parts or () if not isinstance(part, Reasoning)]
     if any(isinstance(part, Media) for part in parts):
         return {"role": message.role, "content": [_plain_part(part) for part in parts]}
@@ -450,7 +453,7 @@ def given_template(template: str | None, where: str) -> str | None:
     """Return the user's chat template: Jinja text, or the content of a file."""
     if template is None or "{" in template:
         return template
-    fault = f"chat_template={shorten(template)} is no Jinja text"
+    fault = f"chat_template={shorten(template)} is not a Jinja text"
     fix = "check the path, or give the template itself"
     try:
         content = _read_template(Path(template).expanduser())
@@ -471,7 +474,7 @@ def given_template(template: str | None, where: str) -> str | None:
 
 
 def template_in(folder: Path) -> str | None:
-    """Return the chat template that a model folder has next to its tokenizer, in either of the usual files."""
+    """Return the chat template in a model folder, from either of the two usual files."""
     for name in ("chat_template.jinja", "chat_template.json"):
         if (folder / name).is_file():
             return _read_template(folder / name)

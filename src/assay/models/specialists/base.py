@@ -30,9 +30,9 @@ class Specialist(ABC):
     label: ClassVar[str]
     """The name used in its error messages."""
     draws: ClassVar[bool] = False
-    """Whether two candidates of one request differ."""
+    """True if two candidates of one request differ."""
     ranges: ClassVar[Ranges] = {}
-    """The least and the most that options can be."""
+    """The smallest and largest values of options."""
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(
         default_factory=threading.Lock, init=False, repr=False, compare=False
@@ -69,9 +69,9 @@ class Specialist(ABC):
         return [self._timed(request) for request in requests]
 
     def _timed(self, request: Request) -> Output:
-        """Answer `n` times, one request at a time.
+        """Answer a request `n` times, one at a time.
 
-        A model that does not draw computes its answer once and repeats it.
+        A model without randomness computes its answer once and repeats it.
         """
         started = time.perf_counter()
         try:
@@ -101,7 +101,7 @@ class Specialist(ABC):
 
 
 def only_medium(request: Request, kind: type[M]) -> M:
-    """Return the only medium of a kind in the prompt."""
+    """Return the only medium of a kind in the prompt. Raise if there is none, or more than one."""
     media = [medium for medium in request.prompt.media if isinstance(medium, kind)]
     if not media:
         raise DataError(

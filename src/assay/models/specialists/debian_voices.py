@@ -42,7 +42,7 @@ class Program(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The program's own name and version, and its voice."""
+        """The program's name and version, and its voice."""
         return {
             self.label: self.voice,
             "engine": version_of(find_program(self.named_by, self.apt)),

@@ -38,7 +38,7 @@ _DIGIT = re.compile(rf"\b({'|'.join(NAMES)}|\d)\b", re.IGNORECASE)
 
 @dataclass
 class DigitsFlow(Specialist):
-    """A generator of handwritten digits, asked as in `Draw the digit 7.`."""
+    """A generator of handwritten digits, for prompts such as `Draw the digit 7.`."""
 
     abilities = DRAWS
     label: ClassVar[str] = "digits-flow"
@@ -49,7 +49,7 @@ class DigitsFlow(Specialist):
     training_steps: int = 3000
     drawing_steps: int = 30
     seed: int = 0
-    """The seed of the training; drawing uses the request's own."""
+    """The seed of the training. Drawing uses the seed of the request."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -98,7 +98,7 @@ class DigitsFlow(Specialist):
 
 
 def asked_digit(text: str) -> int:
-    """Return the one digit that a prompt names, as a figure or a word."""
+    """Return the one digit that a prompt names, in figures or as a word."""
     names = {name.lower() for name in _DIGIT.findall(text)}
     digits_named = {NAMES.index(name) if name in NAMES else int(name) for name in names}
     if len(digits_named) != 1:
@@ -142,7 +142,7 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
 
 
 def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "Floats":
-    """Draw images with values from 0 to 1 from noise; the middle of each step decides its direction."""
+    """Draw images with values from 0 to 1 from noise, with the midpoint method."""
     import numpy as np
 
     step_count = np.float32(steps)
@@ -233,7 +233,7 @@ def _read(file: Path) -> "list[Floats] | None":
 
 
 def _write(file: Path, weights: "list[Floats]") -> None:
-    """Write weights to the cache; if that fails, do nothing, since it costs time only."""
+    """Write weights to the cache. If that fails, do nothing: they are only trained again."""
     import numpy as np
 
     draft = file.with_suffix(f".{os.getpid()}.npz")

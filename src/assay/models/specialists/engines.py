@@ -1,4 +1,4 @@
-"""The engines of the recognisers, each run in its own process; they need their library, and nothing of assay.
+"""The engines of the recognisers. Each runs in its own process and needs its library, but nothing of assay.
 
 Native code that runs out of memory or crashes ends this process, not the run.
 """

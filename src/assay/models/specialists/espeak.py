@@ -1,8 +1,8 @@
 """eSpeak NG: rule-based speech through the library in the wheel `espeakng-loader`. Robotic, fast, many languages.
 
-The library is under GPL-3: users install it themselves as an extra, and nothing of it ships with assay. Its voice has
-a flutter that continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier
-ones, each one opens the library anew (15 ms), one at a time in the whole process.
+The library is under GPL-3: users install it themselves as an extra, and assay ships nothing of it. Its voice has a
+flutter that continues from sentence to sentence and cannot be reset. So that a sentence does not depend on earlier
+ones, the library is opened anew for each one (15 ms), one at a time in the whole process.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ class Espeak(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The library by the version of its wheel, and how it is to speak."""
+        """The version of the library's wheel, and the settings of the voice."""
         return {
             "espeak": self.voice,
             "engine": f"espeakng-loader {metadata.version('espeakng-loader')}",

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 0.02
 PAUSE_SECONDS = 0.16
-"""The length of a pause, over which loudness is averaged."""
+"""Length of a pause in seconds, over which loudness is averaged."""
 PAUSE_LEVEL = 0.2
 """The highest loudness of a pause, relative to the loudness of the speech."""
 SILENCE_LEVEL = 0.002
 SILENCE_PART = 0.02
-"""A piece below this level, and below this share of the recording's speech level, is silence, in which a recogniser
-would hear words that were not spoken. A recording that is faint throughout is not silence.
+"""A piece is silent if it is below this level and below this share of the recording's speech level.
+
+A recogniser would hear words in silence. A recording that is faint throughout is not silent.
 """
 
 
@@ -78,7 +79,10 @@ def _places(
 
 
 def _power(samples: "Floats", rate: int) -> "Floats":
-    """Mean square of each frame, around the mean of the whole: a recording may be shifted as such."""
+    """Return the mean square of each frame.
+
+    The mean of the recording is subtracted first, because it may have an offset.
+    """
     import numpy as np
 
     frame = int(FRAME_SECONDS * rate)

@@ -18,14 +18,14 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 @dataclass
 class Tesseract(Specialist):
-    """Tesseract, if the system has it: strong on clean pages, weak on photos."""
+    """Tesseract, if the system has it: good on clean pages, weak on photos."""
 
     abilities = READS
     label: ClassVar[str] = "tesseract"
     ranges: ClassVar[Ranges] = {"layout": (0, 13)}
     language: str = "eng"
     layout: int = 3
-    """Its page segmentation mode: 3 finds blocks by itself, 6 takes one block, 7 one line."""
+    """Its page segmentation mode: 3 finds blocks by itself, 6 expects one block, 7 one line."""
 
     def __post_init__(self) -> None:
         if not self.language.replace("+", "").replace("_", "").isalnum():
@@ -68,17 +68,17 @@ class Tesseract(Specialist):
 class RapidOcr(Specialist):
     """RapidOCR (PP-OCRv4, with weights in the wheel), on one thread; one line for each detected piece.
 
-    It reads Chinese and Latin letters, and often drops the blanks between words: compare without them.
+    It reads Chinese and Latin letters and often drops the blanks between words, so compare without blanks.
     """
 
     abilities = READS
     label: ClassVar[str] = "rapidocr"
     least_confidence: float = 0.5
-    """Pieces it is less sure of are left out."""
+    """Pieces with less confidence are left out."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The wheel holds engine and weights alike; the runtime computes."""
+        """The version of the wheel, which contains engine and weights, and of the runtime."""
         return {
             "rapidocr": f"rapidocr-onnxruntime {metadata.version('rapidocr-onnxruntime')}",
             "engine": f"onnxruntime {metadata.version('onnxruntime')}",

@@ -1,8 +1,7 @@
-"""Speech recognisers: the longest clip each takes, and an engine in its own process.
+"""Speech recognisers: the longest clip that each takes, and an engine in its own process.
 
-A longer recording is split at pauses. The engine's memory is limited: if it is not enough, or
-native code crashes, that
-sample fails and the next one gets a new engine.
+A longer recording is split at pauses. The engine's memory is limited: if it is not enough, or native code crashes,
+the sample fails and the next one gets a new engine.
 """
 
 import base64
@@ -33,12 +32,12 @@ LEAST_SECONDS = 120.0
 GIBIBYTE = 1024**3
 MOONSHINE, MOONSHINE_PIP = "tiny-en", "moonshine-voice==0.1.0"
 LOUDEST = 32_767
-"""Of 16-bit samples, as PocketSphinx takes them."""
+"""The largest value of a 16-bit sample, as PocketSphinx takes them."""
 
 
 @dataclass
 class Recogniser(Specialist):
-    """A model that turns speech into text; text beside the audio is not read."""
+    """A model that turns speech into text. Text next to the audio is not read."""
 
     ranges: ClassVar[Ranges] = {"longest_seconds": (1, 3600), "memory_gib": (0.5, 1024)}
     engine: ClassVar[str]
@@ -128,7 +127,7 @@ class Recogniser(Specialist):
 
     @property
     def _additions(self) -> list[str]:
-        """Processing of the audio before the engine, for the record."""
+        """Return how the audio was processed before the engine, for the record."""
         return []
 
     @abstractmethod
@@ -151,13 +150,16 @@ class Moonshine(Recogniser):
     engine: ClassVar[str] = "MoonshineEngine"
     ranges: ClassVar[Ranges] = {**Recogniser.ranges, "silence_seconds": (0, 10)}
     vad_threshold: float = 0.0
-    """Above 0, a speech detector splits the clip first, and short pieces give words that were not spoken."""
+    """Above 0, a speech detector splits the clip first. Short pieces then give words that were not spoken."""
     silence_seconds: float = 0.5
-    """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
+    """Seconds of silence added at both ends, because a clip of one or two words is misheard without it.
+
+    Longer clips are not affected.
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The weights by digest, the engine by version."""
+        """The digest of the weights, and the version of the engine."""
         files = sorted(_folder().glob("*.ort"))
         return {
             "moonshine": MOONSHINE,
@@ -198,7 +200,7 @@ class PocketSphinx(Recogniser):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The wheel holds engine and model alike."""
+        """The version of the wheel, which contains engine and model."""
         return {
             "pocketsphinx": "en-us",
             "engine": f"pocketsphinx {metadata.version('pocketsphinx')}",

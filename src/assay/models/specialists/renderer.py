@@ -19,7 +19,7 @@ MARGIN = 16
 
 @dataclass
 class Renderer(Specialist):
-    """Black letters on white: the quoted part of the prompt, or all of it."""
+    """Draws black letters on white: the quoted part of the prompt, or all of it."""
 
     abilities = DRAWS
     label: ClassVar[str] = "renderer"
@@ -29,7 +29,7 @@ class Renderer(Specialist):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The library draws, with the font it brings."""
+        """The version of the library, which also brings the font."""
         return {
             "renderer": f"pillow {metadata.version('pillow')}",
             "letter_pixels": self.letter_pixels,

@@ -1,10 +1,11 @@
 """A scorer worker: a class in its own process and environment, called like a model and answering with JSON.
 
-`worker/detector` is a shipped one, `worker/FILE.py:Class` your own. The first request that the journal and the cache
-cannot answer starts the process. Starting has a time limit. The process is pinged after a pause, restarted once if it
-dies, and killed if it hangs. It takes the options of its class, and these: `python`, the interpreter of the
-environment with its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, the limit of its
-address space, beyond which a request fails (no limit by default, because CUDA reserves more than it uses).
+`worker/detector` is a shipped one, `worker/FILE.py:Class` your own. The process starts with the first request that
+neither the journal nor the cache can answer. Starting has a time limit. The process is pinged after a pause,
+restarted once if it dies, and killed if it hangs. A worker takes the options of its class and these: `python`, the
+interpreter of the environment with its libraries; `env`, further environment variables; `seconds`, the time limit
+of an answer; `start_seconds`, the time limit of loading; `memory_gib`, the limit of its address space, beyond which
+a request fails (no limit by default, because CUDA reserves more than it uses).
 """
 
 import base64
@@ -77,7 +78,7 @@ class Worker:
         self._memory = None if memory_gib is None else int(memory_gib * GIBIBYTE)
         self.ping_after = PING_AFTER_SECONDS
         self.starts = 0
-        """How often the process was started."""
+        """Number of times the process was started."""
         self._python, self._env = os.path.expanduser(python), dict(env)
         self._process: WorkerProcess | None = None
         self._unfit: WorkerUnfit | None = None
@@ -91,7 +92,7 @@ class Worker:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The class by the digest of its file, its options, and the weights they name by digest."""
+        """The digest of the class's file, its options, and the digests of the weights that they name."""
         keyed = {
             name: value for name, value in self.options.items() if name not in UNKEYED
         }
@@ -110,7 +111,7 @@ class Worker:
         }
 
     def check_ready(self) -> None:
-        """Raise if its interpreter lacks a library that its file imports; start nothing."""
+        """Raise if the interpreter lacks a library that the file imports. Nothing is started."""
         missing = missing_modules(
             self.source.file, self._python, own_environment(self._env)
         )
@@ -211,7 +212,7 @@ def as_message(request: Request) -> dict[str, Any]:
 
 
 def as_part(answer: Any) -> Part:
-    """Convert a class's answer: a string becomes text, anything else JSON."""
+    """Return the answer of a class as a part: a string becomes text, anything else JSON."""
     return Text(answer) if isinstance(answer, str) else Json(answer)
 
 

@@ -28,7 +28,7 @@ LONGEST_REPLY = 64 * 1024 * 1024
 
 
 class WorkerGone(ModelError):
-    """The process ended, or wrote something other than a reply; a new process may succeed."""
+    """The process ended, or wrote something other than a reply. A new process may succeed."""
 
 
 class WorkerHung(ModelError):
@@ -162,7 +162,7 @@ class WorkerProcess:
                     pipe.close()
 
     def last_words(self) -> str:
-        """Return the last line of stderr as a part of a message, or an empty text."""
+        """Return the last line of stderr for use in a message; empty if there is none."""
         lines = [line for line in list(self._last_words) if line.strip()]
         return f"; its last words: {lines[-1].strip()[:300]}" if lines else ""
 
@@ -236,7 +236,7 @@ class WorkerProcess:
 
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's environment: this process's without the settings of its Python, plus `further`."""
+    """Return the environment of a worker: this process's, without the settings of its Python, plus `further`."""
     ours = {
         name: value
         for name, value in os.environ.items()

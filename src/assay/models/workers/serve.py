@@ -33,7 +33,7 @@ class Request:
         self.messages: list[dict[str, Any]] = plain["messages"]
         """Turns with `role` and `content`, a list of parts: `{"type": "text", "text": …}`, `{"type": "image", …}`."""
         self.options: dict[str, Any] = plain.get("options") or {}
-        """Generation options that were set: a judge that writes may heed `temperature`."""
+        """Generation options that were set. A judge that writes text may use `temperature`."""
 
     @property
     def text(self) -> str:
@@ -92,7 +92,7 @@ def _image(data: bytes) -> Any:
 
 
 def load(path: str, name: str) -> Any:
-    """Load a class from a file, which runs under a unique module name."""
+    """Load a class from a file. The file runs as a module with a unique name."""
     spec = importlib.util.spec_from_file_location(
         "worker_" + os.path.basename(path)[:-3], path
     )

@@ -24,7 +24,7 @@ _LOOK = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerSource:
-    """A class that answers, and its file."""
+    """A class with a method `answer`, and its file."""
 
     file: Path
     kind: str
@@ -117,7 +117,7 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 
 def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-    """Return the names of the constructor's parameters or the dataclass's fields, and those without a default."""
+    """Return the names of the constructor's parameters or the dataclass's fields, and of those without a default."""
     constructor = _method(node, "__init__")
     if constructor is not None:
         if constructor.args.kwarg is not None:
@@ -182,7 +182,7 @@ def missing_modules(file: Path, python: str, env: Mapping[str, str]) -> list[str
 
 
 def imported(source: str) -> list[str]:
-    """Return the libraries that a file imports without handling their absence, except the standard library."""
+    """Return the libraries that a file imports without handling their absence; the standard library is left out."""
     names = dict.fromkeys(name for name in _names(ast.parse(source)))
     return [name for name in names if name not in sys.stdlib_module_names]
 

@@ -1,1 +1,1 @@
-"""One request to one answer: who is asked, how many at once, what is tried again."""
+"""From a request to its answer: the model or server to ask, the number of requests at once, and retries."""

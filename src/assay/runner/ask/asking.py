@@ -1,9 +1,9 @@
-"""From a request to its answer on disk, the same for rows, drivers and judges.
+"""From a request to its answer on disk, in the same way for rows, drivers and judges.
 
-A known answer is found by sample and epoch in the journal, else by its request key anywhere in the
-journal, else in the cache that runs share. An unknown one is asked, through a scheduler or
-replicas. Each answer is written to disk before it is judged. Its tokens, notes and failure are
-counted here, so that they count alike for all three callers.
+A known answer is found by sample and epoch in the journal, else by its request key anywhere in the journal, else in
+the cache that runs share. For an unknown one, the model is asked through a scheduler or replicas. Each answer is
+written to disk before it is judged. Its tokens, notes and failure are counted here, so that they count alike for
+all three callers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ Stored = Sequence[Answered | None]
 
 @dataclass(eq=False)
 class Asking:
-    """One model as one task asks it. It is also a sink that only writes and counts answers."""
+    """One model, as one task asks it. It is also a sink that only writes and counts answers."""
 
     task: str
     name: str
@@ -44,7 +44,7 @@ class Asking:
     role: str = ""
     """The role of a helper model; empty for the model itself."""
     may_ask: bool = True
-    """False if the model may not be asked. The failure of an earlier run then counts as the answer."""
+    """False if the model must not be asked. A failure in an earlier run then counts as the answer."""
     spending: SpendingLimit | None = None
     """The limit of `--budget`, if there is one."""
     prices: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -56,7 +56,7 @@ class Asking:
     tokens: dict[str, float] = field(default_factory=dict, init=False)
     """Tokens and cost as counted by the backend, summed over the requests of this run."""
     asked: int = field(default=0, init=False)
-    """Requests that this run sent to the model, whatever their result."""
+    """Requests that this run sent to the model, whatever their result was."""
 
     def __post_init__(self) -> None:
         identity = getattr(self.model, "key_identity", None) or self.model.identity
@@ -81,9 +81,8 @@ class Asking:
     ) -> Answered | None:
         """Return the answer of the journal to a request, or None.
 
-        It is looked up by sample and epoch, else by key, which also finds it after rows moved or
-        the model was renamed. With `moves`, such an answer is also written under its new sample or
-        model.
+        It is looked up by sample and epoch, else by key, which also finds it after rows moved or the model was
+        renamed. With `moves`, such an answer is also written under its new sample or model.
         """
         if self.is_new:
             return None
@@ -149,12 +148,12 @@ class Asking:
             raise refused
 
     def judge(self, answers: Answers) -> None:
-        """Raise if the error budget is spent."""
+        """Raise if the error budget is used up."""
         if any(output.error is not None for _, output in answers):
             self.check()
 
     def check(self) -> None:
-        """Raise if the error budget is spent: nothing more is asked then."""
+        """Raise if the error budget is used up, so that nothing more is asked."""
         if self.budget is not None:
             self.budget.check(self.progress.done, self.progress.expected)
 
@@ -213,7 +212,7 @@ class Asking:
 
     @cached_property
     def _failures(self) -> dict[str, Answered]:
-        """By key: requests that failed in an earlier run, for a run that may not ask again."""
+        """Return the requests that failed in an earlier run by key, for a run that must not ask again."""
         rounds = (answer for stored in self.index.answers.values() for answer in stored)
         return {
             answer.key: answer
@@ -225,9 +224,8 @@ class Asking:
 def think_tags_of(protocol: str, model: Model, args: Mapping[str, Any]) -> ThinkTags:
     """Return how reasoning is marked in the answers of a model.
 
-    A protocol of another system keeps the text as that system does. Otherwise the option
-    `think_tags` counts, then the attribute of the model with the same name. Without either, all
-    known forms are separated.
+    A protocol of another system keeps the text as that system does. Otherwise the option `think_tags` counts, then
+    the attribute of the model with the same name. If neither is set, all known forms are recognised.
     """
     if "@upstream" in protocol:
         return False

@@ -24,21 +24,21 @@ KNOWN = ("requests", "megabytes", "poll", "rounds", "price")
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How large batches are, how often their state is asked, and what they cost."""
+    """How large batches are, how often their state is checked, and what they cost."""
 
     requests: int
     size: int
     """The most bytes of one batch."""
     poll: float = POLL_SECONDS
-    """Seconds between two looks at a batch, after the first minutes."""
+    """Seconds between two checks of a batch, after the first minutes."""
     rounds: int = ROUNDS
-    """Batches in which a request is asked before it is asked alone."""
+    """Number of batches in which a request is tried before it is sent alone."""
     price: float | None = None
-    """The share of the usual price that a batch costs; None if it is not known."""
+    """The share of the usual price that a batch costs; None if it is unknown."""
 
     @classmethod
     def of(cls, api: BatchApi, args: Mapping[str, Any]) -> "BatchLimits":
-        """Return the limits of an API, lowered by the user's settings. Raise for settings that are wrong."""
+        """Return the limits of an API, lowered by the user's settings. Raise for wrong settings."""
         for name in args:
             if name not in KNOWN:
                 raise UsageError(
@@ -110,7 +110,7 @@ def check_batches(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None
 
 
 def _check_planned(planned: PlannedTask, run: RunOptions) -> None:
-    """Raise if a task × model cannot be asked in batches."""
+    """Raise if a task × model cannot be run in batches."""
     where = f"task {planned.task.name!r}"
     asks_itself = isinstance(planned.model, AsksThroughRun)
     if planned.task.driver is not None or asks_itself:
@@ -143,7 +143,7 @@ def _wants_likelihoods(prompt: Prompt) -> bool:
 def batch_notes(
     planned: PlannedTask, run: RunOptions, limits: BatchLimits
 ) -> list[str]:
-    """Return what users should know before batches are sent: their price, and what they leave out."""
+    """Return notes for users before batches are sent: their price, and what is not supported in batches."""
     notes = []
     name = planned.model_name
     has_prices = all(run.model_args.get(price) is not None for price in PRICES)
@@ -165,7 +165,7 @@ def batch_notes(
 
 
 def refuse_open_batches(log: BatchLog, task: str, model: str) -> None:
-    """Raise if a run without `--batch_api` would ask again what a batch is being asked already."""
+    """Raise if a run without `--batch_api` would repeat requests that are in an open batch."""
     batches = log.open_batches(task, model)
     if batches:
         names = ", ".join(batch.name for batch in batches[:3])

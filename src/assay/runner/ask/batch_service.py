@@ -1,6 +1,6 @@
-"""One batch from its upload to its results, through every failure of the network and the service.
+"""One batch from its upload to its results, through all failures of the network and the service.
 
-A batch is noted in the log before it is sent. When it is not known whether the service received it, it is looked up by
+A batch is noted in the log before it is sent. If it is unknown whether the service received it, it is looked up by
 its marker before it is sent again.
 """
 
@@ -28,18 +28,18 @@ from .retry import RetryPolicy, Stopped
 from .work import Job
 
 LONGEST_SILENCE = 3600.0
-"""Seconds for which a service that fails is asked again. The batch goes on meanwhile."""
+"""Seconds for which calls to a failing service are retried. The batch continues meanwhile."""
 LOOKS = 3
-"""How often the list of batches is read before a batch counts as never created: it may appear late."""
+"""How often the list of batches is read before a batch counts as not created, because it may appear late."""
 SECONDS_BETWEEN_LOOKS = 2.0
 DOWNLOADS = 3
-"""How often a results file that ends within a line is downloaded."""
+"""How often a results file is downloaded if it ends in the middle of a line."""
 FIRST_POLL = 1.0
 SLOWER = 1.5
 LONGEST_QUOTA_WAIT = 600.0
 MISSING = (404, 405, 501)
 UNSURE = frozenset({408, 409, 425})
-"""Statuses below 500 after which it is not certain that nothing was created."""
+"""Statuses below 500 after which a batch may have been created."""
 T = TypeVar("T")
 Say = Callable[[str], None]
 
@@ -50,11 +50,11 @@ class NotThere(Exception):
 
 @dataclass(eq=False)
 class Draft:
-    """Requests that are collected for the next batch."""
+    """Requests that are being collected for the next batch."""
 
     logged: LoggedBatch
     request: RecordedRequest
-    """One of its requests: the others have the same path and headers."""
+    """One of its requests. The others have the same path and headers."""
     lines: list[bytes] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     size: int = 0
@@ -62,15 +62,15 @@ class Draft:
 
 @dataclass(eq=False)
 class OpenBatch:
-    """A batch whose results are awaited, and the jobs that wait for them."""
+    """A batch whose results are awaited, with the jobs that wait for them."""
 
     logged: LoggedBatch
     jobs: dict[int, Job] = field(default_factory=dict)
-    """By number of the request."""
+    """Jobs by number of the request."""
     spare: dict[str, "deque[int]"] = field(default_factory=dict)
-    """By request key: requests of an earlier run that no job has claimed yet."""
+    """Requests of an earlier run that no job has claimed yet, by request key."""
     candidates: list[str] = field(default_factory=list)
-    """Batches of the service that may be this one, while that is not known."""
+    """Batches of the service that may be this one, as long as that is uncertain."""
     status: BatchStatus = field(default_factory=lambda: BatchStatus("running"))
     following: "asyncio.Task[BatchResults | None] | None" = None
 
@@ -90,16 +90,16 @@ class OpenBatch:
 
 @dataclass(eq=False)
 class BatchService:
-    """The batch API of a model, called until it answers."""
+    """The batch API of a model. Calls are repeated until the service answers."""
 
     api: BatchApi
     log: BatchLog
     limits: BatchLimits
     where: str
     say: Say
-    """Shows a line while the run goes on."""
+    """Shows a line during the run."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when nothing is to wait any more."""
+    """Set when nothing has to wait any more."""
 
     def __post_init__(self) -> None:
         self._policy = RetryPolicy(base_seconds=min(1.0, self.limits.poll))
@@ -118,7 +118,7 @@ class BatchService:
             ) from None
 
     async def submit(self, draft: Draft) -> OpenBatch:
-        """Send a batch once, however often that has to be tried. Its id is on disk when this returns."""
+        """Send a batch once, however many attempts this needs. Its id is on disk when this returns."""
         logged = draft.logged
         logged.newest = await self.check()
         self.log.plan(logged)
@@ -140,7 +140,7 @@ class BatchService:
         return batch
 
     async def _create(self, draft: Draft, batch: OpenBatch) -> None:
-        """Create a batch, or find it if a call that failed created it."""
+        """Create a batch; if a failed call has created it after all, find it."""
         logged = batch.logged
         attempt = 0
         while True:
@@ -173,7 +173,7 @@ class BatchService:
                 self._raise(failure, status)
 
     async def _look_up(self, batch: OpenBatch) -> bool:
-        """Look for a batch that may have been created; return True if there is one, or a candidate for it."""
+        """Look for a batch that may have been created; return True if there is one, or a candidate."""
         logged = batch.logged
         others = {other.batch_id for other in self.log.batches.values()}
         for look in range(LOOKS):
@@ -224,7 +224,7 @@ class BatchService:
             raise self._lost(OpenBatch(batch), what) from None
 
     async def _wait_until_ended(self, batch: OpenBatch, batch_id: str) -> None:
-        """Ask for the state of a batch until it is final."""
+        """Check the state of a batch until it is final."""
         seconds = min(FIRST_POLL, self.limits.poll)
         while True:
             try:
@@ -239,7 +239,7 @@ class BatchService:
             seconds = min(self.limits.poll, seconds * SLOWER)
 
     async def _after_refusal(self, batch: OpenBatch) -> None:
-        """Drop a batch that the service refused whole. Wait if it may be sent again later; raise otherwise."""
+        """Drop a batch that the service refused as a whole. Wait if it may be sent again later; raise otherwise."""
         status = batch.status
         why = status.why or "it gives no reason"
         self.log.note(batch.logged, "dropped")
@@ -247,7 +247,7 @@ class BatchService:
             raise ModelError(
                 f"the service refused batch {batch.logged.name}: {why}",
                 where=self.where,
-                fix="nothing of it was asked; correct what it names, then run the same command again",
+                fix="no request was processed; correct the fault that it names, then run the same command again",
             )
         self._refusals_for_quota += 1
         seconds = min(LONGEST_QUOTA_WAIT, self.limits.poll * self._refusals_for_quota)
@@ -272,7 +272,10 @@ class BatchService:
         return results
 
     def _lost(self, batch: OpenBatch, what: str) -> ModelError:
-        """Return the error for answers that the service no longer has. Asking again is up to the user: it costs."""
+        """Return the error for answers that the service no longer has.
+
+        The user decides whether to pay for them again.
+        """
         name = batch.logged.name
         return ModelError(
             f"{what} ({plural(len(batch.logged.keys), 'request')})",
@@ -302,14 +305,14 @@ class BatchService:
             attempts += 1
 
     def _raise(self, failure: HttpFailure, status: int) -> None:
-        """Raise the error of a run whose service refuses its calls."""
+        """Raise the error for a service that refuses its calls."""
         message, _, fix = self.api.plain_message(failure).partition("; fix: ")
         if status in (401, 403):
             fix = f"check the key in {self.api.model.api_key_env}; batches may need further rights"
         raise ModelError(
             f"{self.api.title}: {message}",
             where=self.where,
-            fix=fix or "the same command again goes on where it stopped",
+            fix=fix or "the same command again continues where it stopped",
         )
 
     async def _pause(self, failure: HttpFailure, attempts: int) -> None:
@@ -321,7 +324,7 @@ class BatchService:
         await self._sleep(self._policy.delay(error, attempts, self._rng))
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait, unless the run is stopped: then raise `Stopped`."""
+        """Wait; raise `Stopped` if the run is stopped."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stopped.wait(), seconds)
         if self.stopped.is_set():

@@ -1,8 +1,8 @@
-"""Ask a model through its batch API: collect requests, send them as batches, and hand on what comes back.
+"""Ask a model through its batch API: collect requests, send them as batches, and pass on the replies.
 
-Rows are read until a batch is full or nothing more can come without an answer: so each round of a dialogue, or of
-calls to tools, is one batch. Answers go to the same sink as those of the scheduler. A request that failed in a way that
-may pass is asked in the next batch, and alone after some rounds.
+Rows are read until a batch is full, or until no more requests are possible without an answer. Each round of a
+dialogue, or of tool calls, is therefore one batch. Answers go to the same sink as those of the scheduler. A request
+with a temporary failure is sent again in the next batch, and alone after some rounds.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from .sizing import DEFAULT_WINDOW
 from .work import Answers, Job, Sink, Work
 
 AT_ONCE = 256
-"""Jobs that are read, or answers that are written, before others get their turn."""
+"""Number of jobs to read, or answers to write, before other coroutines get their turn."""
 SETTLE_SECONDS = 2.0
-"""How long a batch waits for judges that hold back further rows."""
+"""Seconds for which a batch waits for judges that delay further rows."""
 CANCELLED = "cancelled"
 
 Pair = tuple[Job, Output]
@@ -55,13 +55,13 @@ class BatchAsker:
     say: Callable[[str], None]
     """Shows a line and keeps it in the notes of the run."""
     whisper: Callable[[str], None]
-    """Shows a line that is of no interest once the run is done."""
+    """Shows a line that matters only during the run."""
     prices: Mapping[str, Any]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     window: int = DEFAULT_WINDOW
-    """Requests in flight that are asked alone."""
+    """Most requests in flight that are sent alone."""
     is_in_journal: Callable[[str], bool] = lambda key: False
-    """Return True if the journal has an answer to a request key."""
+    """Returns True if the journal has an answer to a request key."""
     is_async: bool = True
 
     def __post_init__(self) -> None:
@@ -78,18 +78,18 @@ class BatchAsker:
         self._open: list[OpenBatch] = []
         """Batches whose end is awaited."""
         self._spare: dict[str, deque[Spare]] = {}
-        """By request key: replies of an earlier run's batch that no job has claimed yet."""
+        """Replies to an earlier run's batch that no job has claimed yet, by request key."""
         self._ready: list[Pair] = []
-        """Answers that are to be handed on."""
+        """Answers to pass on."""
         self._alone: set[asyncio.Task[None]] = set()
         self._held = 0
-        """Jobs that were taken and not handed on yet."""
+        """Number of jobs that were taken and not passed on yet."""
         self._handed_on = 0
         self._changed = asyncio.Event()
         self._is_checked = False
 
     async def run(self, work: Work, sink: Sink) -> None:
-        """Work until nothing is left, or until the work is stopped."""
+        """Work until no jobs are left, or until the work is stopped."""
         work.when_stopped(self._stop)
         self._adopt()
         try:
@@ -116,7 +116,7 @@ class BatchAsker:
         self._claimable = list(self._adopted)
 
     async def _work_through(self, work: Work, sink: Sink) -> None:
-        """Take jobs, send batches and hand on answers until nothing is left."""
+        """Take jobs, send batches and pass on answers until no jobs are left."""
         while not work.stopped:
             jobs = work.take(AT_ONCE)
             if jobs:
@@ -149,7 +149,7 @@ class BatchAsker:
         return min(SETTLE_SECONDS, self.limits.poll)
 
     async def _wait(self, work: Work, seconds: float | None = None) -> bool:
-        """Wait until something changes, at most for some seconds. Return True if something did."""
+        """Wait until something changes, but not longer than `seconds`. Return True if something did."""
         waiting = [
             asyncio.ensure_future(work.changed()),
             asyncio.ensure_future(self._changed.wait()),
@@ -165,7 +165,7 @@ class BatchAsker:
         return bool(done)
 
     async def _take(self, job: Job) -> None:
-        """Find the batch of an earlier run that asks a job already, or put the job into the next batch."""
+        """Find the batch of an earlier run that contains a job's request, or put the job into the next batch."""
         if not job.attempts:
             self._held += 1
             self.progress.meter.begun += 1
@@ -226,8 +226,9 @@ class BatchAsker:
         draft = self._drafts.pop(group)
         draft.logged.keys = [job.request.key for job in draft.jobs]
         batch = await self.service.submit(draft)
-        requests = plural(len(draft.jobs), "request")
+
         name = batch.logged.name
+        requests = plural(len(draft.jobs), "request")
         self.whisper(f"batch {name}: {requests} sent")
         self._follow(batch)
 
@@ -239,7 +240,7 @@ class BatchAsker:
             self._open.append(batch)
 
     async def _hand_on(self, work: Work, sink: Sink) -> bool:
-        """Hand on the answers that came. Return True if there were any."""
+        """Pass on the answers that have arrived. Return True if there were any."""
         self._show_progress()
         ended = [
             batch
@@ -257,7 +258,7 @@ class BatchAsker:
     async def _collect(
         self, batch: OpenBatch, results: BatchResults | None, work: Work, sink: Sink
     ) -> None:
-        """Hand on the answers of a batch that ended, and ask again for what is missing."""
+        """Pass on the answers of a batch that ended, and ask again for missing ones."""
         if batch in self._claimable:
             self._claimable.remove(batch)
         if results is None:
@@ -284,7 +285,7 @@ class BatchAsker:
             self._raise_cancelled(batch, unanswered)
 
     def _sort(self, batch: OpenBatch, results: BatchResults) -> dict[int, BatchReply]:
-        """Return the replies by number of their request, and say what is wrong with the others."""
+        """Return the replies by number of their request, and report the unusable ones."""
         replies: dict[int, BatchReply] = {}
         unknown = 0
         repeated = 0
@@ -307,7 +308,7 @@ class BatchAsker:
             counts.pop("missing answer")
         parts = [plural(count, noun) for noun, count in counts.items() if count]
         if parts:
-            again = "; what is missing is asked again" if missing else ""
+            again = "; missing ones are asked again" if missing else ""
             self.say(f"batch {batch.logged.name}: {', '.join(parts)}{again}")
         return replies
 
@@ -320,7 +321,7 @@ class BatchAsker:
                     self._spare.setdefault(key, deque()).append(entry)
 
     async def _read(self, batch: OpenBatch, job: Job, reply: BatchReply) -> None:
-        """Read the reply to a job as the adapter would. Ask again for a failure that may pass."""
+        """Read the reply to a job as the adapter would. Retry a temporary failure."""
         self._batched.answer_next(reply)
         output = await call_async(self._batched.model, job.request)
         error = output.error
@@ -337,7 +338,7 @@ class BatchAsker:
         self._ready.append((job, self._priced(output, share)))
 
     def _priced(self, output: Output, share: float) -> Output:
-        """Return the output with its cost, if the prices are known: a batch costs a share of them."""
+        """Return the output with its cost, if the prices are known. A batch costs a share of them."""
         usage = output.usage
         if usage is None or usage.cost is not None:
             return output
@@ -351,7 +352,7 @@ class BatchAsker:
         return replace(output, usage=replace(usage, cost=cost * share))
 
     def _ask_alone(self, job: Job) -> None:
-        """Ask for a request by itself, at its usual price: it failed in every batch."""
+        """Send a request alone, at its usual price, because it failed in every batch."""
         if not self._alone:
             self.say(
                 f"{self.name}: requests that failed in {self.limits.rounds} batches are asked alone, at the usual price"
@@ -383,7 +384,7 @@ class BatchAsker:
             await asyncio.sleep(0)
 
     def _show_progress(self) -> None:
-        """Show how much of the batches is done."""
+        """Show the progress of the batches."""
         self.progress.batches = _batch_counts(self._open)
         done = sum(batch.status.done for batch in self._open)
         meter: Meter = self.progress.meter
@@ -398,7 +399,7 @@ class BatchAsker:
         )
 
     def _finish_adopted(self) -> None:
-        """Close the batches of an earlier run whose answers are all in the journal, and name the others."""
+        """Close the batches of an earlier run whose answers are all in the journal, and list the others."""
         unread = {
             id(batch)
             for key, replies in self._spare.items()
@@ -422,7 +423,7 @@ class BatchAsker:
                 )
 
     async def _end(self) -> None:
-        """Stop watching. The batches go on at the service."""
+        """Stop watching. The batches continue at the service."""
         tasks = [*self._alone]
         for batch in self._open:
             if batch.following is not None:
@@ -437,7 +438,7 @@ class BatchAsker:
 
 
 def _missing(batch: OpenBatch, number: int) -> BatchReply:
-    """Return the reply to a request of which the results say nothing."""
+    """Return the reply for a request that is missing in the results."""
     failure = HttpFailure("batch", "the results have no answer", retryable=True)
     return BatchReply(f"{batch.logged.marker}-{number}", failure=failure)
 
@@ -455,9 +456,9 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _goes_on(batch: OpenBatch) -> str:
-    """Return the line about a batch that is not awaited any more."""
+    """Return the line about a batch that is no longer awaited."""
     total = len(batch.logged.keys)
     return (
-        f"batch {batch.logged.name} goes on at the service ({batch.status.done:,} of {total:,} done):"
+        f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"
         " the same command again waits for it, `assay batches RUN --cancel` cancels it"
     )

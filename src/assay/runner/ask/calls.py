@@ -1,8 +1,8 @@
 """Call a model, and return one output per request, even if its code raises.
 
-An exception becomes the failure of one sample: a batch that raises is asked again in halves until the culprit is
-found. A request with a kind of media that the model does not accept fails without being sent. The plan checks the
-first row only, and a later one may hold an image or audio.
+An exception becomes the failure of one sample: a batch that raises is repeated in halves until the culprit is
+found. A request with a kind of media that the model does not accept fails without being sent. The plan checks only
+the first row, and a later one may have an image or audio.
 """
 
 import inspect
@@ -33,7 +33,7 @@ from ...models.tool_prompting import no_tools
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
-    """Ask a model for a batch. A batch that fails is asked again in halves, so that a sample fails alone."""
+    """Send a batch to a model. A batch that fails is repeated in halves, so that only the faulty sample fails."""
     return call_in_halves(model, requests)[0]
 
 
@@ -84,7 +84,7 @@ def _call_accepted(
 def _call_by_kind(
     model: Model, requests: Sequence[Request], want_likelihoods: Sequence[bool]
 ) -> tuple[list[Output], int]:
-    """Call the model once for text and once for likelihoods. One call has one kind of request only."""
+    """Call the model once for text and once for likelihoods, because one call has only one kind of request."""
     pairs = list(zip(requests, want_likelihoods, strict=True))
     texts, text_fits = call_in_halves(
         model, [request for request, wants in pairs if not wants]
@@ -100,7 +100,7 @@ def _call_by_kind(
 
 
 def _is_too_large(output: Output) -> bool:
-    """Return True if a sample failed alone for lack of memory."""
+    """Return True if a sample that was sent alone failed for lack of memory."""
     return output.error is not None and output.error.kind == "oom"
 
 
@@ -122,7 +122,7 @@ async def load_model(
 
 
 def interrupt_model(model: Model) -> None:
-    """Tell a model that the user stopped the run, if it has work of its own to end, as a sandbox has."""
+    """Tell a model that the user stopped the run, if it has work to end, as a sandbox has."""
     interrupt = getattr(model, "interrupt", None)
     if interrupt is not None:
         interrupt()
@@ -137,7 +137,7 @@ async def close_model(model: Model) -> None:
 
 
 def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
-    """Ask a model for a batch, and check the type and number of its outputs."""
+    """Send a batch to a model, and check the type and number of its outputs."""
     started = time.perf_counter()
     values = _method(model, requests[0])(requests)
     name = type(model).__name__
@@ -160,7 +160,7 @@ def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
 
 
 async def call_async(model: Model, request: Request) -> Output:
-    """Ask a model with coroutine methods for one answer."""
+    """Send a request to a model with coroutine methods."""
     if refused := not_accepted(model, [request]):
         return refused[0]
     started = time.perf_counter()
@@ -214,12 +214,12 @@ def _scrubbed(output: Output) -> Output:
 
 
 def _set_seconds(output: Output, seconds: float) -> None:
-    """Set the seconds of a new output in place: a copy would be the most expensive step here."""
+    """Set the seconds of a new output in place, because a copy would be the most expensive step here."""
     object.__setattr__(output, "seconds", seconds)
 
 
 def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
-    """Return the failures of the requests that the model cannot take whole, by their position; mostly none."""
+    """Return the failures of requests that the model cannot accept whole, by index; usually empty."""
     refused: dict[int, Output] = {}
     refusal = getattr(model, "refusal", None)
     for index, request in enumerate(requests):

@@ -16,8 +16,8 @@ CAUTIOUS_ROUNDS = 10
 class Limiter:
     """Adaptive limit of requests in flight: lower after a rate limit, higher after a clean round.
 
-    The limit at which the server refused is remembered and approached with care, so that most of the time is spent
-    just below it. Once it was passed without a refusal, it is forgotten.
+    The limit that the server refused is remembered and approached with care, so that most of the time is spent just
+    below it. It is forgotten once it was exceeded without a refusal.
     """
 
     ceiling: int
@@ -26,14 +26,14 @@ class Limiter:
     successes: int = 0
     shrunk_at: float = float("-inf")
     refused_at: int = 0
-    """The limit at which the server last refused; 0 if that is long ago."""
+    """The limit that the server last refused; 0 if that is long ago."""
     held: float = 0.0
-    """The limit before a key was refused; 0 if none was."""
+    """The limit before a key was refused; 0 if no key was."""
     held_at: float = 0.0
     slowed_at: float = float("-inf")
-    """When the first timeout of the latest round came."""
+    """The time of the first timeout in the latest round."""
     floor: float = 1.0
-    """The lowest limit that the timeouts of one round can lead to."""
+    """The lowest limit to which the timeouts of one round can lead."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Limiter:
             self.held, self.held_at, self.limit = self.limit, now, 1.0
 
     def let_go(self, started: float) -> None:
-        """Restore the limit if a request that was sent after the refusal was answered: the key works."""
+        """Restore the limit if a request that was sent after the refusal was answered, because then the key works."""
         if started > self.held_at:
             self.limit, self.held = self.held, 0.0
             self._wake()
@@ -109,7 +109,7 @@ class Limiter:
         self.limit = max(min(self.floor, self.limit), self.limit - 1)
 
     def _wake(self) -> None:
-        """Give free slots to those who wait."""
+        """Give free slots to waiting requests."""
         while self._waiting and self.active < int(self.limit):
             waiter = self._waiting.popleft()
             if not waiter.done():

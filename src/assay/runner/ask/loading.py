@@ -23,13 +23,13 @@ class LoadedModels:
     say: Say
     whisper: Say
     helpers: dict[str, Model] = field(default_factory=dict, init=False)
-    """By role: helper models that were built. Later tasks use them again."""
+    """Helper models that were built, by role. Later tasks use them again."""
     _models: list[Model] = field(default_factory=list, init=False)
     _spread: Spread | None = field(default=None, init=False)
-    """The replicas of the model that is asked now."""
+    """The replicas of the current model."""
 
     async def load(self, planned: PlannedTask) -> None:
-        """Load a model before it is first asked: damaged weights must stop the run, not fail every sample."""
+        """Load a model before the first request, because damaged weights must stop the run, not fail every sample."""
         model = planned.model
         if any(loaded is model for loaded in self._models):
             return

@@ -1,4 +1,4 @@
-"""Detect that a server is gone, let one request at a time look for it, and hold the others back."""
+"""Detect that a server is gone, probe it with one request at a time, and hold the others back."""
 
 import asyncio
 import math
@@ -10,19 +10,19 @@ from .beginning import MOMENT
 GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Retryable failures that may mean that the server is gone."""
 ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
-"""Those that mean it whatever was asked; the others may be the fault of one request."""
+"""Failures that mean it whatever the request was. The others may be caused by one request."""
 MOST_LOST = 8
-"""This many failures in a row mean an outage, or as many as are in flight at once if that is fewer."""
+"""Failures in a row that mean an outage; fewer if fewer requests are in flight at once."""
 LONGEST_PAUSE = 15.0
 """Seconds between two probes."""
 LONGEST_OUTAGE = 600.0
 """Seconds after which requests no longer wait for the server."""
 POLITENESS = 0.5
-"""Seconds by which a request that probed in vain lets others probe first."""
+"""Seconds for which a request that probed in vain lets others probe first."""
 
 
 def asked_wait(error: ErrorInfo) -> float:
-    """Return the seconds the server asked to wait; 0 if it asked for none, or for nonsense."""
+    """Return the seconds that the server asked to wait; 0 if it gave none, or an impossible value."""
     seconds = error.retry_after
     if seconds is None or not math.isfinite(seconds):
         return 0.0
@@ -31,30 +31,30 @@ def asked_wait(error: ErrorInfo) -> float:
 
 @dataclass(slots=True)
 class Outage:
-    """The state of one server as its failures show it.
+    """The state of one server, derived from its failures.
 
-    During an outage all requests wait but one, which probes the server now and then. The wait does not use up their
-    tries: a restart of minutes would otherwise fail all that were in flight.
+    During an outage all requests wait except one, which probes the server now and then. The wait does not count as
+    a try: otherwise a restart of some minutes would fail all requests in flight.
     """
 
     window: int
     """How many requests may be in flight."""
     lost: int = 0
-    """Failures since the last sign of life."""
+    """Failures since the last answer."""
     answers: int = 0
-    """Signs of life so far."""
+    """Answers so far."""
     began: float = 0.0
-    """When the first of the failures came."""
+    """The time of the first of these failures."""
     look_at: float = 0.0
     """When the next probe is due."""
     not_before: float = 0.0
-    """When the server itself asked to come back."""
+    """The time at which the server asked to be tried again."""
     loser: object = None
     """The request that failed last."""
     is_certain: bool = False
-    """Whether several requests failed, or one in a way that does not depend on what was asked."""
+    """True if several requests failed, or one in a way that does not depend on the request."""
     has_ended: bool = False
-    """Whether no request is to wait any more."""
+    """True if requests no longer have to wait."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self) -> None:
@@ -64,7 +64,7 @@ class Outage:
 
     @property
     def is_on(self) -> bool:
-        """Whether the server is taken to be gone."""
+        """True if the server is assumed to be gone."""
         return self.is_certain and self.lost >= max(3, min(MOST_LOST, self.window))
 
     def is_hopeless(self, now: float) -> bool:
@@ -106,13 +106,13 @@ class Outage:
         self._over.clear()
 
     def _schedule_probe(self, server_wait: float, now: float) -> None:
-        """Set when the next probe is due: after half the time the outage has lasted, up to four times a minute."""
+        """Set the time of the next probe: after half the duration of the outage, up to four times a minute."""
         pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
         self.not_before = max(self.not_before, now + server_wait)
         self.look_at = max(now + pause, self.not_before)
 
     async def wait(self, whose: object = None) -> bool:
-        """Wait while the server is gone; return True if the request is to probe it, False once it is back."""
+        """Wait while the server is gone. Return True if the request should probe it, False once it is back."""
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
             due = self.look_at

@@ -28,7 +28,7 @@ def _faults(planned: PlannedTask, request: Request) -> tuple[str, ...]:
 
 
 class Preflight:
-    """Checks the first prompt of a task × model before it is asked, and reports warnings. The run goes on."""
+    """Checks the first prompt of a task × model before it is sent, and reports warnings. The run continues."""
 
     def __init__(self, planned: PlannedTask, say: Say, whisper: Say) -> None:
         self._planned = planned
@@ -37,7 +37,7 @@ class Preflight:
         self._has_looked = not hasattr(planned.model, "preflight")
 
     async def look(self, spread: Spread | None = None) -> None:
-        """Check the prompt of the first sample, through the first replica if only replicas can."""
+        """Check the prompt of the first sample, through the first replica if only replicas have the model."""
         if self._has_looked:
             return
         try:

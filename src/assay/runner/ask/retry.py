@@ -1,9 +1,9 @@
-"""Retries: whether a request that failed is sent again, and when. Decided here and nowhere else.
+"""Retries: decide whether and when a failed request is sent again. This is the only place that decides it.
 
-The model says which failures may pass (`ErrorInfo.retryable`). They are tried again after exponential delays with full
-jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`, which limits how
-many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper reply (`beginning`).
-Jobs of a batch go back to the work after their delay (`tries_again`).
+The model says which failures may be temporary (`ErrorInfo.retryable`). They are retried after exponential delays
+with full jitter; a sample that has an output is never asked again. Requests to a server share a `ServerQueue`,
+which limits how many are in flight (`limiter`) and notices a server that is gone (`outage`) or never gave a proper
+reply (`beginning`). Jobs of a batch go back to the work after their delay (`tries_again`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PASSING = frozenset(
         "bad_response",
     }
 )
-"""Failures of a batch model that are tried again here. The model has tried the others itself."""
+"""Failures of a batch model that are retried here. The model has retried the others itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class RetryPolicy:
     cap_seconds: float = 60.0
     total_seconds: float = 1800.0
     longest_wait: float = 600.0
-    """The most that a server's Retry-After is obeyed."""
+    """The longest Retry-After of a server that is obeyed."""
     wrong_seconds: float = 30.0
-    """How long a server that gives only wrong replies, from the first on, is asked again."""
+    """How long a server that gives only wrong replies, from the first on, is tried."""
 
     def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
         """Return True if a request that failed `attempts` times within `seconds` is worth another try."""
@@ -64,7 +64,7 @@ class RetryPolicy:
 
 
 class Stopped(Exception):
-    """The run was stopped while a request waited: it is not sent again, and has no answer."""
+    """The run was stopped while a request waited. It is not sent again, and has no answer."""
 
 
 class Decision(Enum):
@@ -74,7 +74,7 @@ class Decision(Enum):
     """Return the output: an answer, or a failure that another try would not change."""
     RETRY = "retry"
     GIVE_UP_ON_SERVER = "give up on server"
-    """Answer this and all other requests with the same failure: the server never gave a proper reply."""
+    """Return the same failure for this and all other requests, because the server never gave a proper reply."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,22 +82,22 @@ class RequestState:
     """One request, from its first attempt to its last."""
 
     attempts: int = 0
-    """Failed attempts that count; those during an outage do not."""
+    """Failed attempts that count. Those during an outage do not."""
     seconds: float = 0.0
     """Time in attempts and between them. Waiting for a slot is not counted."""
     sent_at: float = 0.0
     """When the latest attempt was sent."""
     answers_before: int = -1
-    """Answers the server had given to anyone when this request last failed; -1 before its first failure."""
+    """Number of answers from the server when this request last failed; -1 before its first failure."""
     fails_alone: bool = False
-    """Whether others were answered between its failures: the server is there, and the fault is the request's own."""
+    """True if other requests were answered between its failures, so that the fault is the request's own."""
 
 
 class ServerQueue:
     """Send requests to one server: limit how many are in flight, retry, and detect outages.
 
-    All requests to a server go through the same queue, so one request that learns that the server is gone or throttling
-    protects the others.
+    All requests to a server go through the same queue. If one request learns that the server is gone or throttling,
+    the others are protected.
     """
 
     def __init__(
@@ -114,15 +114,15 @@ class ServerQueue:
         self._rng = random.Random(seed)
         self._say = say
         self._reported: set[str] = set()
-        """Reasons for retries that were reported."""
+        """Reasons for retries that have been reported."""
         self._final_output: Output | None = None
         """The output of all requests once the server is given up."""
         self._is_stopped = False
         self._over = asyncio.Event()
-        """Set when no request is to wait any more."""
+        """Set when requests no longer have to wait."""
 
     def stop(self) -> None:
-        """Release the requests that wait for a slot or a retry; those in flight come back."""
+        """Release the requests that wait for a slot or a retry. Those in flight are finished."""
         self._is_stopped = True
         self._release_all()
 
@@ -152,13 +152,16 @@ class ServerQueue:
             await self._wait_before_retry(output.error, request)
 
     def is_probe_due(self, now: float) -> bool:
-        """Return True if the server is gone and it is time to look whether it is back."""
+        """Return True if the server is gone and should be probed now."""
         return self.outage.is_on and self.outage.look_at <= now
 
     async def _wait_for_slot(
         self, request: RequestState, may_leave: Callable[[], bool]
     ) -> bool:
-        """Wait until the request may be sent; return False if the queue was stopped, or the request leaves."""
+        """Wait until the request may be sent.
+
+        Return False if the queue was stopped, or if the request goes elsewhere.
+        """
         while not self._over.is_set():
             probes = False
             if self.outage.is_on and may_leave() and not self._probes_now(request):
@@ -173,7 +176,7 @@ class ServerQueue:
         return False
 
     def _probes_now(self, request: RequestState) -> bool:
-        """Return True if a request that was not sent yet is to probe a lost server."""
+        """Return True if a request that was not sent yet should probe a server that is gone."""
         return request.sent_at == 0.0 and self.is_probe_due(_now())
 
     async def _try_once(
@@ -189,7 +192,7 @@ class ServerQueue:
             self.beginning.left(request)
 
     def decide(self, output: Output, request: RequestState, now: float) -> Decision:
-        """Return what to do with the result of one attempt, and learn from it about the server."""
+        """Return what to do with the result of one attempt, and update the state of the server."""
         error = output.error
         if error is None:
             self._record_answer(request, now)
@@ -215,7 +218,7 @@ class ServerQueue:
     def _record_failure(
         self, error: ErrorInfo, request: RequestState, now: float
     ) -> bool:
-        """Learn from a failed attempt; return True if the server is to be given up."""
+        """Record a failed attempt. Return True if the server should be given up."""
         outage = self.outage
         if 0 <= request.answers_before < outage.answers:
             request.fails_alone = True
@@ -260,7 +263,7 @@ class ServerQueue:
         raise Stopped
 
     def _give_up(self, error: ErrorInfo, now: float) -> None:
-        """Answer all requests with one failure: the server never gave a proper reply."""
+        """Give all requests the same failure, because the server never gave a proper reply."""
         seconds = now - (self.beginning.since or now)
         problem, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
@@ -272,7 +275,7 @@ class ServerQueue:
         self._release_all()
 
     def _report(self, error: ErrorInfo) -> None:
-        """Say why a run is slow, once for each reason."""
+        """Report why a run is slow, once for each reason."""
         reason = "outage" if self.outage.is_on else error.kind
         if reason in self._reported:
             return
@@ -294,7 +297,7 @@ def _now() -> float:
 
 
 def may_pass(output: Output) -> bool:
-    """Return True if the output of a batch's job is a failure that may pass."""
+    """Return True if the output of a batch's job is a failure that may be temporary."""
     return (
         output.error is not None
         and output.error.retryable
@@ -305,7 +308,7 @@ def may_pass(output: Output) -> bool:
 def tries_again(
     work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random
 ) -> bool:
-    """Schedule another try of a batch's job if its failure may pass; return whether that was done."""
+    """Schedule another try of a batch's job if its failure may be temporary; return whether that was done."""
     error = output.error
     if error is None or not may_pass(output):
         return False

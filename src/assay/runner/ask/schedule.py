@@ -1,8 +1,8 @@
 """The scheduler keeps one model busy.
 
-A model whose `generate` is a coroutine gets single requests, many at once. Any other model works on
-batches in a thread of its own: of its declared `batch_size`, else of as many requests as take about
-20 ms, so that a kill costs no more than that. The next batch is prepared while the model works.
+A model whose `generate` is a coroutine gets single requests, many at once. Any other model works on batches in its
+own thread: of its declared `batch_size`, else of as many requests as take about 20 ms, so that a kill costs no more
+than that. The next batch is prepared while the model works.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ DRAIN_SECONDS = 10.0
 
 
 class Scheduler:
-    """Asks one model for the jobs of one task."""
+    """Sends the jobs of one task to one model."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Scheduler:
         window = declared or (DEFAULT_WINDOW if self.is_async else 1)
         servers = getattr(model, "servers", None) or (model,)
         self.window = window * len(servers)
-        """Requests in flight at all servers."""
+        """Most requests in flight at all servers together."""
         self.servers = ServerGroup(servers, window, self.policy, seed, say)
         self.queue = self.servers.queues[0]
         self._rng = random.Random(seed)
@@ -54,7 +54,7 @@ class Scheduler:
         self._is_instant = False
 
     async def run(self, work: Work, sink: Sink) -> None:
-        """Work until nothing is left, or until the work is stopped and the requests in flight came back."""
+        """Work until no jobs are left, or until the work is stopped and the requests in flight are finished."""
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
         threads = None if self.is_async else Threads(self.window, "model")
         work.when_stopped(self.servers.stop)
@@ -74,8 +74,8 @@ class Scheduler:
     def _workers(self, work: Work) -> int:
         """Return the number of workers: as many as requests may be in flight, and at least two.
 
-        While the request of one worker waits for another try, that of the second shows whether the
-        server answers others.
+        While the request of one worker waits for a retry, that of the second shows whether the server answers
+        others.
         """
         count = (
             max(2, self.window)
@@ -87,9 +87,10 @@ class Scheduler:
     def ask_here(
         self, jobs: Sequence[Job]
     ) -> tuple[list[tuple[Job, Output]], list[Job]]:
-        """Ask the first batch of these jobs in the caller's thread.
+        """Run the first batch of these jobs in the caller's thread.
 
-        Return the finished jobs with their answers, and the jobs whose failure may pass, which `run` tries again.
+        Return the finished jobs with their answers, and the jobs with a failure that may be temporary, which `run`
+        retries.
         """
         some = jobs[: self.sizes.size()]
         pairs = list(
@@ -105,7 +106,7 @@ class Scheduler:
     async def _ask_one_by_one(
         self, work: Work, sink: Sink, threads: Threads | None
     ) -> None:
-        """Ask single requests of an asynchronous model until nothing is left."""
+        """Send single requests to an asynchronous model until no jobs are left."""
         while True:
             jobs = work.take(1)
             if not jobs:
@@ -125,14 +126,14 @@ class Scheduler:
                 work.finished(1)
 
     async def _try(self, request: Request) -> Output:
-        """Ask for one request, with retries."""
+        """Send one request, with retries."""
         self.meter.begun += 1
         return await self.servers.send(lambda server: call_async(server, request))
 
     async def _ask_in_batches(
         self, work: Work, sink: Sink, threads: Threads | None
     ) -> None:
-        """Ask in batches until nothing is left. The next batch is on its way before the last one is scored."""
+        """Send batches until no jobs are left. The next batch is sent before the previous one is scored."""
         assert threads is not None
         sizes = self.sizes
 
@@ -181,7 +182,7 @@ class Scheduler:
                     )  # signals, progress and judges get their turn
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
-        """Ask for a batch, and learn from the time it took."""
+        """Send a batch, and learn from the time it took."""
         if not self._is_metered:
             self._is_metered = True
             if isinstance(

@@ -1,8 +1,8 @@
-"""Send each request to one of a model's servers: the one with the most free room that is not gone.
+"""Send each request to one of a model's servers: the one with the most free slots that is not gone.
 
-Each server has a `ServerQueue`: limits, retries and outages of its own. A request whose server is gone goes to another
-one that is not. A lost server gets a single request whenever its next probe is due, so that it is used again once it
-is back. With one server, everything is left to its queue.
+Each server has a `ServerQueue` with its own limits, retries and outages. A request whose server is gone goes to
+another one. A lost server gets a single request whenever its next probe is due, so that it is used again once it is
+back. With one server, its queue does everything.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ class ServerGroup:
             ServerQueue(window, policy, seed, _with_name(say, name)) for name in names
         )
         self._open = [0] * len(servers)
-        """Requests at each server, waiting ones included."""
+        """Number of requests at each server, including waiting ones."""
         self._abandoned: set[int] = set()
         """Servers that gave only wrong replies."""
 
     def stop(self) -> None:
-        """Release the requests that wait; those in flight come back."""
+        """Release the waiting requests. Those in flight are finished."""
         for queue in self.queues:
             queue.stop()
 
@@ -77,14 +77,14 @@ class ServerGroup:
             self._open[index] -= 1
 
     def _abandon(self, index: int) -> None:
-        """Ask a server no more that gave only wrong replies."""
+        """Stop using a server that gave only wrong replies."""
         if index not in self._abandoned:
             self._abandoned.add(index)
             address = address_of(self.servers[index])
             self._say(f"{address} gave only wrong replies and is not asked again")
 
     def _choose(self, tried: set[int]) -> int:
-        """Return the server for the next request: one to probe, else the one with the most room."""
+        """Return the server for the next request: one to probe, else the one with the most free slots."""
         now = asyncio.get_running_loop().time()
         candidates = [
             index
@@ -104,7 +104,7 @@ class ServerGroup:
         return index not in self._abandoned and not self.queues[index].outage.is_on
 
     def _has_other(self, index: int, tried: set[int]) -> bool:
-        """Return True if another server may answer a request: it is there, and was not tried."""
+        """Return True if another server may answer a request: it is not gone, and was not tried."""
         return any(
             self._is_present(other)
             for other in range(len(self.queues))

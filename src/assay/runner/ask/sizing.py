@@ -11,9 +11,9 @@ LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
 ENOUGH_TIMED = 32
-"""Requests that must have been timed together before a model counts as instant."""
+"""Requests that must have been timed together before a model can count as instant."""
 MOST_WAITING = 0.75
-"""Share of its time that an instant model may spend waiting, as for our own thread.
+"""Largest share of its time that an instant model may spend waiting for the thread of the runner.
 
 A model that asks a server waits longer.
 """
@@ -27,7 +27,7 @@ class BatchSize:
         self.handover = 1
         """Batch size for a model that declares none: as many as take `HANDOVER_SECONDS`."""
         self._fits: int | None = None
-        """The batch size that fit into memory, once a larger one did not; grows by one after each batch."""
+        """The batch size that fits into memory, known once a larger one did not; grows by one after each batch."""
         self._too_large = 0
         """The smallest batch that did not fit into memory. It is tried again after `CLEAN_BATCHES` smaller ones."""
         self._clean = 0
@@ -49,9 +49,9 @@ class BatchSize:
             self.handover = max(1, min(in_time, 2 * self.handover, LARGEST_HANDOVER))
 
     def is_instant(self, count: int, seconds: float, worked: float) -> bool:
-        """Return True if a model is so fast that a thread of its own only costs time.
+        """Return True if a model is so fast that a separate thread only costs time.
 
-        `worked` is its CPU time for the batch. By the clock it may seem slow, since our own work and other programs
+        `worked` is its CPU time for the batch. By the clock it may seem slow, since the runner and other programs
         keep it waiting.
         """
         if self.handover == LARGEST_HANDOVER:

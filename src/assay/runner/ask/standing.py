@@ -1,8 +1,8 @@
-"""A model that is asked by calls, as drivers and judges make them, rather than by rows.
+"""A model that is used by calls, as drivers and judges make them, rather than by rows.
 
-For a server, each call sends its own requests, and all calls share one queue. A model that works in batches stays at
-work between calls: requests that arrive while it works go together into the next batch, which is what makes a local
-judge fast. Replicas split the requests of one call evenly.
+For a server, each call sends its own requests, and all calls share one queue. A model that works in batches stays
+active between calls: requests that arrive while it works form the next batch, which makes a local judge fast.
+Replicas split the requests of one call evenly.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ class Standing:
         self._open: set[Work] = set()
         """The work of calls in progress."""
         self._calls: dict[int, _Call] = {}
-        """By job: the call that waits for it."""
+        """The call that waits for each job."""
         self.stopped = False
 
     async def ask(self, jobs: Sequence[Job], sink: Sink) -> list[Output]:
-        """Return the answers in the order of the jobs, after `sink` kept them.
+        """Return the answers in the order of the jobs, after `sink` has stored them.
 
-        Raise `Stopped` if some will not come.
+        Raise `Stopped` if some will not arrive.
         """
         if self.stopped:
             raise Stopped
@@ -49,25 +49,25 @@ class Standing:
             raise Stopped from None
 
     def stop(self) -> None:
-        """Ask nothing more. Requests in flight still come back."""
+        """Send nothing more. Requests in flight are finished."""
         self.stopped = True
         for work in (*self._open, self._work):
             if work is not None:
                 work.stop()
 
     async def close(self) -> None:
-        """Ask nothing more, and do not wait for requests in flight."""
+        """Send nothing more, and do not wait for requests in flight."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
 
     def keep(self, answers: Answers) -> None:
-        """Keep answers, each through the sink of its call."""
+        """Store answers, each through the sink of its call."""
         for call, answers_of_call in self._by_call(answers):
             call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
-        """Judge answers, and wake the calls that have all of theirs."""
+        """Judge answers, and wake the calls whose answers are complete."""
         for call, answers_of_call in self._by_call(answers):
             call.judge(answers_of_call)
             for job, _ in answers_of_call:
@@ -103,7 +103,7 @@ class Standing:
             running.result()  # raises the error that ended it
 
     def _start(self) -> tuple["asyncio.Task[None]", Work]:
-        """Return the running asker and its work. An asker that has ended, as with its event loop, is started again."""
+        """Return the running asker and its work. If it has ended, for example with its event loop, start it again."""
         running = self._running
         work = self._work
         if work is None or running is None or running.done():
@@ -120,7 +120,7 @@ class Standing:
     def _by_call(
         self, answers: Answers
     ) -> "list[tuple[_Call, list[tuple[Job, Output]]]]":
-        """Group answers by the call that waits for them."""
+        """Group answers by the calls that wait for them."""
         groups: dict[int, tuple[_Call, list[tuple[Job, Output]]]] = {}
         for job, output in answers:
             call = self._calls[id(job)]
@@ -146,17 +146,17 @@ def _heard(running: "asyncio.Task[None]") -> None:
 
 
 class _Call:
-    """One call: a sink that passes answers on, and remembers them."""
+    """One call: a sink that passes answers on and remembers them."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self.outputs: dict[int, Output] = {}
-        """By job id."""
+        """Outputs by job id."""
         self.lacking = 0
         self.done: asyncio.Future[None]
 
     def keep(self, answers: Answers) -> None:
-        """Keep answers through the sink of the caller."""
+        """Store answers through the sink of the caller."""
         self._sink.keep(answers)
         self.outputs.update((id(job), output) for job, output in answers)
 

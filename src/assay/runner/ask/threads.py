@@ -1,7 +1,7 @@
 """Threads for blocking code of users: models, loading, slow scorers.
 
-They are daemons. A call that is in progress cannot be stopped, and a process that was told to end must not wait for
-it, as the interpreter would for the threads of `concurrent.futures`.
+They are daemons. A call in progress cannot be stopped, and a process that was told to end must not wait for it, as
+the interpreter would for the threads of `concurrent.futures`.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Threads:
 
 
 async def in_thread(function: Callable[..., T], *values: Any) -> T:
-    """Call a blocking function in a thread of its own, and return its result."""
+    """Call a blocking function in its own thread, and return its result."""
     threads = Threads(1, "aside")
     future = threads.submit(function, *values)
     threads.close()

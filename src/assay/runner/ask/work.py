@@ -11,7 +11,7 @@ from ...core import Output, Request, Sample
 
 @dataclass(slots=True)
 class Job:
-    """One request to ask, with the sample it belongs to."""
+    """One request, with the sample to which it belongs."""
 
     sample: Sample
     request: Request
@@ -24,19 +24,19 @@ class Job:
     attempts: int = 0
     """Failed attempts, for a model that works in batches."""
     failed_at: float = 0.0
-    """When it first failed."""
+    """The time of the first failure."""
     home: int = 0
-    """The replica that must answer it, because it remembers the earlier rounds; 0 for any."""
+    """The replica that must answer it because it remembers the earlier rounds; 0 for any."""
     died_on: tuple[int, ...] = ()
     """Replicas that died while they worked on it."""
     judged: tuple[str, int] | None = None
-    """The sample and epoch whose score waits for this answer of a helper."""
+    """The sample and epoch whose score needs this answer of a helper."""
     notes: Mapping[str, Any] | None = None
-    """Notes for the details of the answer, such as what was removed from the prompt."""
+    """Notes for the details of the answer, such as parts removed from the prompt."""
     offset: int = 0
     """Offset of the answer's line in the journal, once it is written."""
     known_messages: int = 0
-    """Messages of the prompt that the record of the round before has; the record of this one leaves them out."""
+    """Number of messages that the record of the previous round has; the record of this round leaves them out."""
 
 
 class JobQueue(deque[Job]):
@@ -68,7 +68,7 @@ class Work:
         self._rows = rows
         self._job_of = job_of
         self.most: int | None = None
-        """The largest possible number of jobs, if known."""
+        """The largest possible number of jobs, if it is known."""
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
@@ -81,7 +81,7 @@ class Work:
         self._when_stopped: list[Callable[[], None]] = []
 
     def when_stopped(self, call: Callable[[], None]) -> None:
-        """Register a function to call when the work is stopped. It is called at once if that has happened."""
+        """Register a function to call when the work is stopped. It is called at once if that has already happened."""
         self._when_stopped.append(call)
         if self.stopped:
             call()
@@ -148,25 +148,25 @@ class Work:
         self.finished(1)
 
     def finished(self, count: int) -> None:
-        """Record that `count` jobs came back, and wake those who wait for more."""
+        """Record that `count` jobs are finished, and wake callers that wait for more."""
         self.in_flight -= count
         self._changed.set()
 
     def hold(self) -> None:
-        """Count something besides requests as in flight, such as the calls of a sample. `finished` ends it."""
+        """Count something other than a request as in flight, such as the tool calls of a sample. `finished` ends it."""
         self.in_flight += 1
 
     def look_again(self) -> None:
-        """Wake those who wait for jobs: scoring has caught up a little."""
+        """Wake callers that wait for jobs, because scoring has caught up."""
         self._changed.set()
 
     @property
     def has_unread_rows(self) -> bool:
-        """Whether rows are left. They may have to wait for scoring."""
+        """True if rows are left. They may have to wait for scoring."""
         return not self._is_exhausted
 
     async def changed(self) -> None:
-        """Wait until a job came back, or scoring has caught up a little."""
+        """Wait until a job is finished, or scoring has caught up."""
         await self._changed.wait()
         self._changed.clear()
 
@@ -194,7 +194,7 @@ Answers = Sequence[tuple[Job, Output]]
 
 
 class Asker(Protocol):
-    """Asks a model for the jobs of a work: a scheduler for one model, or a spread for its replicas."""
+    """Sends the jobs of a work to a model: a scheduler for one model, or a spread for its replicas."""
 
     is_async: bool
     """True if many single requests are in flight at once, as at an endpoint."""

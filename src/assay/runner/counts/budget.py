@@ -12,15 +12,15 @@ SMALLEST_BASE = 100
 """A share is taken of at least this many samples: two failures among the first ten are not 20 % yet."""
 AUTH_ERRORS = 3
 ALIKE_ERRORS = 3
-"""If this many first calls fail in the same way, the next would fail too."""
+"""If this many first calls fail in the same way, the next ones would fail too."""
 HOPELESS = frozenset(
     {"http", "exception", "quota", "tls", "bad_response", "connection"}
 )
 """Kinds of failure that further calls do not change, if they are not retryable."""
 _CODE_LINE = re.compile(r"\([^()]+:\d+\)$")
-"""Where an exception was raised, at the end of its message: `(model.py:12)`."""
+"""The place of an exception at the end of its message: `(model.py:12)`."""
 _VARIABLE = re.compile(r"[0-9a-f]{8,}|\d+")
-"""Numbers and ids, which differ from one message to the next."""
+"""Numbers and ids, which differ between messages."""
 GIVEN_UP = "wrong_replies"
 """The kind of failure of all requests to a server that was given up."""
 NOT_COUNTED = frozenset({"data", MISSING})
@@ -33,15 +33,15 @@ class ErrorBudget:
     def __init__(self, policy: str) -> None:
         self.errors = 0
         self.spent: ErrorBudgetExceeded | None = None
-        """The error that was raised when the budget was spent."""
+        """The error that was raised when the budget was used up."""
         self._auth_in_a_row: Counter[str] = Counter()
-        """Refused keys in a row, by model or role: a judge has its own key."""
+        """Number of refused keys in a row, by model or role, because a judge has its own key."""
         self._failed: set[tuple[str, int]] = set()
         """Samples and epochs whose helpers failed."""
         self._answering: set[str] = set()
-        """Models, "" or the role of a helper, that have given an answer."""
+        """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
         self._alike: dict[str, Counter[str]] = {}
-        """By model: how its calls failed so far, as long as it has given no answer."""
+        """How the calls of each model failed so far, as long as it has given no answer."""
         self._scoring: set[str] = set()
         """Scorers that have given a score."""
         self._score_faults: dict[str, Counter[str]] = {}
@@ -130,7 +130,7 @@ class ErrorBudget:
     def _check_first_calls(
         self, error: ErrorInfo, whose: str, expected: int | None
     ) -> None:
-        """Raise if all calls so far failed in one way that further calls cannot change."""
+        """Raise if all calls so far failed in the same way, and further calls cannot change that."""
         if self._share is None or whose in self._answering:
             return
         failures = self._alike.setdefault(whose, Counter())
@@ -176,7 +176,7 @@ class ErrorBudget:
             )
 
     def check(self, attempted: int, expected: int | None) -> None:
-        """Raise if the budget is spent."""
+        """Raise if the budget is used up."""
         if self.spent is not None:
             raise self.spent
         allowed: float | None = None
@@ -192,13 +192,13 @@ class ErrorBudget:
             )
 
     def _stop(self, what: str, *, fix: str) -> NoReturn:
-        """Remember that the budget is spent, and raise."""
+        """Remember that the budget is used up, and raise."""
         self.spent = ErrorBudgetExceeded(what, fix=fix)
         raise self.spent
 
 
 def _signature(error: ErrorInfo) -> str:
-    """Return what failures of one cause have in common: the line of code, or the message without its numbers."""
+    """Return the common part of failures with one cause: the line of code, or the message without its numbers."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return line[0]
@@ -206,7 +206,7 @@ def _signature(error: ErrorInfo) -> str:
 
 
 def _usual_fix(error: ErrorInfo) -> str:
-    """Return the likely fix for a failure whose message names none."""
+    """Return the likely fix for a failure whose message does not name one."""
     line = _CODE_LINE.search(error.message)
     if error.kind == "exception" and line is not None:
         return f"correct {line[0].strip('()')}"

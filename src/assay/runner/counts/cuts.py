@@ -1,7 +1,7 @@
 """Count what was cut: prompts to fit a model's context, answers by the context or by `max_tokens`.
 
-Models report `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason. Answers
-that an earlier run has written count as well.
+Models report `truncated_tokens` and `answer_room` in the details of an output, and `length` as a stop reason.
+Answers from earlier runs count as well.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Cuts:
         """Candidates that ended because of `max_tokens`."""
 
     def count(self, place: Place, output: Output) -> None:
-        """Count an answer that has just come."""
+        """Count a new answer."""
         reasons = [candidate.stop_reason for candidate in output.candidates]
         if output.details or "length" in reasons:
             details = output.details

@@ -1,10 +1,9 @@
-"""Leaked targets: a target that occurs word for word in its own prompt.
+"""Leaked targets: a target that occurs literally in its own prompt.
 
-A model that repeats the prompt would look perfect. A transcript in the prompt of a recording is
-never intended: such a task is refused, and a later sample with the fault is a data error. Elsewhere
-it may be intended, as when the answer is a sentence of a passage; it is counted and reported. Only
-long targets are searched for, since labels and short answers occur in many questions, and texts
-that are nothing but the target.
+A model that repeats the prompt would seem perfect. A transcript in the prompt of a recording is never intended:
+such a task is refused, and a later sample with this fault is a data error. In other tasks it may be intended, for
+example if the answer is a sentence of a passage; it is counted and reported. Only long targets are searched for,
+since labels and short answers occur in many questions. A message that consists only of the target does not count.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ class Leaks:
         self._ids: dict[str, None] = {}
 
     def look(self, sample: Sample, prompt: Prompt) -> None:
-        """Count a target that occurs in its prompt. Raise `DataError` if it is the transcript of a recording."""
+        """Check whether a target occurs in its prompt. Raise `DataError` if it is the transcript of a recording."""
         if not self._looks or sample.target is None:
             return
         is_transcript = self._for_transcripts and self.is_transcript(prompt)
@@ -128,7 +127,7 @@ def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
 
 
 def is_whole(wanted: str, text: str) -> bool:
-    """Return True if the words occur somewhere that they are not part of longer words."""
+    """Return True if the words occur in a text without being part of longer words."""
     offset = text.find(wanted)
     while offset >= 0:
         end = offset + len(wanted)
@@ -143,7 +142,7 @@ def is_whole(wanted: str, text: str) -> bool:
 
 
 def _are_joined(neighbour: str, edge: str) -> bool:
-    """Return True if the character beside a match makes one word with its edge. CJK characters do not."""
+    """Return True if the character next to a match forms one word with its edge. CJK characters do not."""
     if not neighbour or neighbour >= "\u2e80":
         return False
     return (neighbour + edge).isalnum()

@@ -1,6 +1,6 @@
 """Notes about the answers of one task × model besides their scores, counted as answers arrive.
 
-Answers that an earlier run has written count as well.
+Answers from earlier runs count as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from .sameness import Sameness, SameTargets
 from .spelling import Spelling
 
 MOST_NOTES = 50
-"""Different notes that are kept for one task × model."""
+"""Most different notes for one task × model."""
 
 
 class MissingKinds:
-    """Counts, by kind of medium, the answers without it, as of a model that never speaks or draws."""
+    """Counts answers that lack a kind of medium, as those of a model that never speaks or draws."""
 
     def __init__(self, produces: Sequence[str] = ("text",)) -> None:
         media = ("image", "audio", "video")
@@ -50,13 +50,13 @@ class MissingKinds:
 
 
 class ReplyNotes:
-    """Counts, by their text, the notes that models make in the details of their answers."""
+    """Counts the notes of models in the details of their answers, by their text."""
 
     def __init__(self) -> None:
         self._places: dict[str, set[tuple[str, int, int]]] = {}
 
     def count(self, place: tuple[str, int, int], notes: Any) -> None:
-        """Count the notes of one answer; details may hold anything."""
+        """Count the notes of one answer. Its details may contain anything."""
         if not isinstance(notes, (list, tuple)):
             return
         for note in notes:
@@ -107,7 +107,7 @@ class ReasonedAnswers:
 
 
 class Remarks:
-    """All notes: cuts, reasoning, leaked targets, missing media, answers that are all the same, spelling."""
+    """All notes: cuts, reasoning, leaked targets, missing media, identical answers, spelling."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Remarks:
         produces: Sequence[str],
         can_shuffle: Callable[[Sample], bool] | None = None,
     ) -> "Remarks":
-        """Return the notes for given scorers, kinds of media that answers should hold, and option order."""
+        """Return the notes for given scorers, kinds of media that answers should have, and option order."""
         return cls(
             Leaks(scorings, produces),
             MissingKinds(produces),
@@ -147,7 +147,7 @@ class Remarks:
         round: int,
         output: Output,
     ) -> None:
-        """Count an answer that has just come."""
+        """Count a new answer."""
         key = (sample.id, epoch, round)
         self._cuts.count(key, output)
         self._reasoned.count(key, output)
@@ -166,7 +166,7 @@ class Remarks:
         answer: Answered,
         read: Callable[[Answered], Output],
     ) -> None:
-        """Count an answer in the journal. It is read only while its text matters."""
+        """Count an answer in the journal. It is read only as long as its text matters."""
         self._cuts.count_stored(sample.id, epoch, round, answer)
         self._notes.count((sample.id, epoch, round), answer.remarks.notes)
         self._reasoned.count_stored((sample.id, epoch, round), answer)
@@ -189,7 +189,7 @@ class Remarks:
 
     @property
     def reads_answers(self) -> bool:
-        """True if answers in the journal still have to be read: no two of them differed so far."""
+        """True if answers in the journal still have to be read, because no two of them differed so far."""
         return self._sameness.may_be
 
     def to_plain(self) -> dict[str, int]:

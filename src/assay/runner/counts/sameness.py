@@ -1,7 +1,8 @@
-"""Detect a model that gives every sample the same answer, or none at all, as a badly wired model does.
+"""Detect a model that gives the same answer to every sample, or none at all, as a badly configured model does.
 
-Its score may look plausible, above all if a judge or a lenient scorer reads such answers; so the notes of the run say
-it. If all targets are the same, the same answer may be right. Once two answers differ, nothing more is computed.
+Its score may look plausible, especially if a judge or a lenient scorer reads such answers, so the notes of the run
+mention it. If all targets are the same, the same answer may be right. As soon as two answers differ, nothing more
+is computed.
 """
 
 import json
@@ -11,16 +12,16 @@ from typing import Any
 from ...core import Json, Media, Output, Sample, Text, shorten
 
 LEAST = 10
-"""Samples with the same answer that are no coincidence."""
+"""Number of samples with the same answer that cannot be a coincidence."""
 LEAST_EMPTY = 2
 LEAST_TARGETS = 5
-"""Samples with the same target that are worth a note."""
+"""Number of samples with the same target that is worth a note."""
 NOTHING = frozenset({"", "null", "none"})
-"""Texts that mean no answer, without quotes and in lower case."""
+"""Texts that mean "no answer", without quotes and in lower case."""
 
 
 class SameTargets:
-    """The target of all samples of a task, while no two differ: then one answer to everything scores 1."""
+    """The target of all samples of a task, as long as no two differ. One answer to everything then scores 1."""
 
     def __init__(self, can_shuffle: Callable[[Sample], bool] | None = None) -> None:
         self._can_shuffle = can_shuffle
@@ -58,14 +59,14 @@ class SameTargets:
 
 
 class Sameness:
-    """The answer to all samples of one task × model, while no two differ."""
+    """The answer to all samples of one task × model, as long as no two differ."""
 
     def __init__(self) -> None:
         self.may_be = True
         """True if no two answers differed so far."""
         self._answer: tuple[str, ...] | None = None
         self._text: str | None = None
-        """The first answer as it came, if it is only text."""
+        """The first answer unchanged, if it is only text."""
         self._shown = ""
         self._targets: set[str] = set()
         self._ids: set[str] = set()
@@ -111,7 +112,7 @@ class Sameness:
 
     @property
     def answers(self) -> int:
-        """The number of samples with the same answer; 0 if the data can explain that."""
+        """The number of samples with the same answer; 0 if the data can explain it."""
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer

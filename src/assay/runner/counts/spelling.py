@@ -1,8 +1,8 @@
 """Count answers that differ from their target only in spelling, and targets that are lists written as text.
 
-Text scorers ignore invisible characters (`scorers.plain_text`) and nothing else. Where that, case and punctuation, or a
-comparison of numbers decides between right and wrong, the notes of the run say so. Scorers with an official rule, such
-as BLEU and ANLS, compare characters as they are: the notes count answers in another Unicode form than their target.
+Text scorers ignore only invisible characters (`scorers.plain_text`). If case, punctuation or the value of numbers
+decides between right and wrong, the notes of the run mention it. Scorers with an official rule, such as BLEU and
+ANLS, compare characters unchanged: the notes count answers in another Unicode form than their target.
 """
 
 import ast
@@ -36,7 +36,7 @@ class Spelling:
             if getattr(scoring.scorer, "keeps_unicode_form", False)
         ]
         self._official = official[0] if official else ""
-        """The first scorer whose official rule compares characters as they are."""
+        """The first scorer whose official rule compares characters unchanged."""
         self._other_forms = 0
         self._loose = 0
         self._unicode = 0
@@ -55,7 +55,7 @@ class Spelling:
             self._count_equal(sample, output.text.strip())
 
     def _count_form(self, sample: Sample, answer: str) -> None:
-        """Count an answer that is in another Unicode form than its target."""
+        """Count an answer that has another Unicode form than its target."""
         is_plain = plain_text(answer) == answer
         targets = accepted(sample)
         are_plain = all(plain_text(text) == text for text in targets)
@@ -63,7 +63,7 @@ class Spelling:
             self._other_forms += 1
 
     def _count_equal(self, sample: Sample, answer: str) -> None:
-        """Count an answer that equals a target in all but its spelling."""
+        """Count an answer that equals a target except for its spelling."""
         if answer == sample.target or not answer:
             return
         targets = [target.strip() for target in accepted(sample)]
@@ -154,14 +154,14 @@ def are_equal_numbers(answer: str, target: str) -> bool:
 
 
 def _is_loosely_equal(answer: str, targets: Sequence[str]) -> bool:
-    """Return True if an answer equals a target but for case, punctuation and articles."""
+    """Return True if an answer equals a target except for case, punctuation and articles."""
     words = squad_words(answer)
     has_target = any(words == squad_words(target) for target in targets)
     return bool(words) and has_target
 
 
 def is_list_text(target: str) -> bool:
-    """Return True for the text of a list with texts or numbers in it, as `['x', 'y']`."""
+    """Return True for the text of a list of texts or numbers, such as `['x', 'y']`."""
     text = target.strip()
     has_brackets = text.startswith("[") and text.endswith("]")
     if len(text) > 2000 or not has_brackets:

@@ -25,7 +25,7 @@ def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
 
 
 def cost_of(usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
-    """Return the cost that the backend reported, else of its tokens at the run's prices; None if unknown."""
+    """Return the cost that the backend reported, else that of its tokens at the run's prices; None if unknown."""
     if usage.get("cost") is not None:
         return float(usage["cost"])
     cost = 0.0
@@ -40,7 +40,7 @@ def cost_of(usage: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None
 
 
 def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return tokens and cost of all models in one line; empty if no backend counted."""
+    """Return tokens and cost of all models in one line; empty if the backends reported none."""
     totals: dict[str, float] = {}
     for used in usage.values():
         for name in COUNTED:
@@ -75,7 +75,7 @@ def model_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class UsageMeter:
-    """Measures the usage of one task × model: seconds, throughput, tokens and cost. It starts when it is created."""
+    """Measures the usage of one task × model: seconds, throughput, tokens and cost, starting now."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -88,7 +88,7 @@ class UsageMeter:
         remarks: Mapping[str, int],
         prices: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the usage; tokens only if the backend counted them."""
+        """Return the usage; with tokens only if the backend reported them."""
         seconds = time.monotonic() - self._started
         requests = progress.done - progress.reused
         usage: dict[str, Any] = {

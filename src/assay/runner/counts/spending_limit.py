@@ -1,7 +1,7 @@
 """`--budget`: how much money, time or tokens a run may spend before it stops asking.
 
-What a run spent before it was resumed counts too. If backends do not report what an answer cost, the limit cannot be
-checked, and the run stops with its first answer rather than overspend.
+The spending of earlier sessions of a resumed run counts, too. If backends do not report the cost of an answer, the
+limit cannot be checked, and the run stops at its first answer rather than overspend.
 """
 
 import re
@@ -15,7 +15,9 @@ from .spending import PRICES, cost_of
 
 Unit = Literal["usd", "seconds", "tokens"]
 _AMOUNT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(k|m)?[\s_]*(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)",
+    r"(\d+(?:\.\d+)?)\s*"  # "2.5"
+    r"(k|m)?[\s_]*"  # "10 k tokens"
+    r"(usd|seconds|sec|s|minutes|min|hours|h|tokens|token)",
     re.IGNORECASE,
 )
 _UNITS: Mapping[str, tuple[Unit, float]] = {
@@ -65,7 +67,7 @@ class SpendingLimit:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start counting. `before` is what earlier runs in the folder have spent."""
+        """Start counting. `before` is what earlier runs in the folder spent."""
         self._allowances = allowances
         self._spent: dict[Unit, float] = {"usd": 0.0, "tokens": 0.0, **before}
         self._clock = clock
@@ -73,10 +75,10 @@ class SpendingLimit:
         self._unknown = ""
         self._is_said = False
         self.when_reached: Callable[[str], None] = lambda reason: None
-        """Called once, with the sentence of `reached`."""
+        """Called once, with the sentence from `reached`."""
 
     def seconds(self) -> float:
-        """Return the seconds of the run so far, earlier sessions included."""
+        """Return the seconds of the run so far, including earlier sessions."""
         return self._spent.get("seconds", 0.0) + self._clock() - self._started
 
     def add(self, usage: Usage | None, prices: Mapping[str, Any], whose: str) -> None:
@@ -105,7 +107,7 @@ class SpendingLimit:
             self.when_reached(reason)
 
     def reached(self) -> str:
-        """Return why nothing more may be asked; empty if more may be."""
+        """Return why nothing more may be asked; empty if the limit is not reached."""
         for allowance in self._allowances:
             if allowance.unit != "seconds" and self._unknown:
                 return f"--budget {allowance.text}: {self._unknown}"
@@ -121,7 +123,7 @@ class SpendingLimit:
 def spent_of(
     usage: Usage | None, prices: Mapping[str, Any]
 ) -> tuple[float | None, float | None]:
-    """Return tokens and cost of one answer; None for what is unknown."""
+    """Return tokens and cost of one answer; None for an unknown one."""
     if usage is None:
         return None, None
     counts = []

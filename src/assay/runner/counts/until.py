@@ -1,6 +1,6 @@
-"""`--until`: end a run once enough samples were seen.
+"""`--until`: end a run as soon as it has seen enough samples.
 
-The rule uses confidence sequences, which stay valid however often one looks.
+The rule uses confidence sequences, which stay valid however often they are checked.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from ...summarizers.statistics import Estimate, StoppingRule
 
 CI, DECIDED = "ci", "decided"
 NARROWEST = 0.002
-"""A narrower interval is finer than the grid on which sequences are computed."""
+"""Narrower intervals are not allowed, because sequences are computed on a grid."""
 FIX = "ci=0.02, or decided with --baseline RUN"
 
 
@@ -23,7 +23,7 @@ class Until:
     half_width: float | None = None
     """Stop when the value is known to ± this; None if a difference is to be decided."""
     margin: float = 0.0
-    """A difference within ± this is decided too: the two models are alike."""
+    """A difference within ± this is decided as well: the two models are alike."""
 
     @property
     def is_paired(self) -> bool:

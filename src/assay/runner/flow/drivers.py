@@ -1,8 +1,8 @@
 """The recording engine, for evaluators that call the model themselves.
 
-An evaluator may call `engine.generate([...])` at any time. Every call is kept as a request with a
-key: after a kill, finished prompts are not asked again, and the run can be scored again without the
-model. The k-th identical call has repeat index k, and replay follows that order.
+An evaluator may call `engine.generate([...])` at any time. Every call is stored as a request with a key: after a
+kill, finished prompts are not asked again, and the run can be scored again without the model. The k-th identical
+call has repeat index k, and replay follows that order.
 """
 
 import asyncio
@@ -56,20 +56,20 @@ class DriverStopped(BaseException):
 
 @dataclass(eq=False)
 class RecordingEngine:
-    """A model as a driver sees it. Calls block, and come from the driver's own threads."""
+    """A model from the point of view of a driver. Calls block, and come from the driver's own threads."""
 
     planned: PlannedTask
     asking: Asking
     options: RunOptions
     preflight: Preflight
     load: Load | None = None
-    """Loads the model; None if the model may not be asked."""
+    """Loads the model; None if the model must not be asked."""
     spread: Spreading | None = None
     """Starts the replicas of the model; None without replicas."""
     calls: int = field(default=0, init=False)
     """Prompts of the driver, answered from the journal or by the model."""
     failure: AssayError | None = field(default=None, init=False)
-    """Why the run cannot go on. Every later call raises it again, even if the driver swallowed it."""
+    """Why the run cannot continue. Every later call raises it again, even if the driver swallowed it."""
     stopped: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -103,9 +103,8 @@ class RecordingEngine:
     ) -> list[Output]:
         """Return the answers in the order of the prompts. Those in the journal are not asked again.
 
-        `ids` are the samples that the prompts are about, so that `assay show RUN --sample ID` finds
-        them. The prompts of a sample that is asked more than once become rounds. A failed request
-        is an `Output` with `error`.
+        `ids` are the samples to which the prompts belong, so that `assay show RUN --sample ID` finds them. If there
+        are several prompts for a sample, they become rounds. A failed request is an `Output` with `error`.
         """
         if self.failure is not None:
             raise self.failure
@@ -123,7 +122,7 @@ class RecordingEngine:
             raise DriverStopped from None
 
     async def answer(self, job: Job) -> Output:
-        """Return the answer to one request, from the event loop. Raise an error if the run cannot go on."""
+        """Return the answer to one request, from the event loop. Raise an error if the run cannot continue."""
         if self.failure is not None:
             raise self.failure
         if self.stopped:
@@ -139,7 +138,7 @@ class RecordingEngine:
     def call_on_loop(self, function: Callable[[], T]) -> T:
         """Call a function on the thread of the event loop, and return its value.
 
-        That is the main thread in most programs, and code that sets alarms works nowhere else.
+        In most programs that is the main thread, the only one in which code that sets alarms works.
         """
 
         async def call() -> T:
@@ -152,7 +151,7 @@ class RecordingEngine:
         self._progress.expected = prompts
 
     def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
-        """Count a row that could not become a question. `assay show --failures` lists it."""
+        """Count a row that could not be turned into a question. `assay show --failures` lists it."""
         name = self.planned.task.name
         model = self.planned.model_name
         if (id, 0) not in self.asking.index.scores.get(name, {}):
@@ -166,7 +165,7 @@ class RecordingEngine:
         self._count(Outcome.DATA_ERROR, id, message)
 
     def write_score(self, record: ScoreRecord) -> ScoreRecord:
-        """Write the verdict of one sample to the journal, unless it has it, and return it."""
+        """Write the verdict of one sample to the journal, unless it is there already, and return it."""
         scored = self.asking.index.scores.get(record.scorer)
         if scored is None:
             entry = None
@@ -177,19 +176,20 @@ class RecordingEngine:
         return record
 
     def stop(self) -> None:
-        """Send no new requests. Those in flight still come back."""
+        """Send no new requests. Those in flight are finished."""
         self.stopped = True
         self._standing.stop()
 
     async def close(self) -> None:
-        """Take no more questions, and end calls that wait for an answer."""
+        """Accept no more questions, and end calls that wait for an answer."""
         self.stop()
         await self._standing.close()
 
     def _batch_size(self) -> int | None:
         """Return the batch size for a model that works in batches; None for others.
 
-        The option is meant for the driver's own loop. Other models get batches so small that a kill costs little.
+        The user's option is meant for the driver's own loop. Other models get batches so small that a kill costs
+        little.
         """
         declared = getattr(self.model, "batch_size", None)
         if declared is not None and declared > 1:
@@ -241,7 +241,7 @@ class RecordingEngine:
             return jobs
 
     def _round(self, name: str, repeat: int, key: str) -> int:
-        """Return a round that no other prompt of the sample has.
+        """Return a round number that no other prompt of the sample has.
 
         A later line in the journal replaces an earlier one with the same round.
         """
@@ -276,7 +276,7 @@ class RecordingEngine:
         return [outputs[index] for index in range(len(jobs))]
 
     async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
-        """Return the answers, known or asked."""
+        """Return the answers, from the journal or from the model."""
         outputs, unanswered = self._recalled(jobs)
         if unanswered:
             await self._make_ready(unanswered[0])
@@ -284,7 +284,7 @@ class RecordingEngine:
         return [outputs[index] for index in range(len(jobs))]
 
     async def _asked(self, jobs: Sequence[Job]) -> dict[int, Output]:
-        """Ask for jobs, and return the outputs by position."""
+        """Send jobs to the model, and return the outputs by index."""
         outputs = await self._standing.ask(jobs, self)
         return {job.order: output for job, output in zip(jobs, outputs, strict=True)}
 
@@ -350,7 +350,7 @@ class RecordingEngine:
                 self._note(job, output)
 
     def judge(self, answers: Answers) -> None:
-        """Raise if the error budget is spent. A driver scores by itself."""
+        """Raise if the error budget is used up. A driver scores by itself."""
         self.asking.judge(answers)
 
     def _note(self, job: Job, output: Output) -> None:
@@ -399,7 +399,7 @@ async def drive(engine: RecordingEngine) -> list[Result]:
 
 
 def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
-    """Call a driver. A coroutine gets an event loop of its own, since its calls block."""
+    """Call a driver. A coroutine gets its own event loop, since its calls block."""
     returned = driver(engine)
     if inspect.isawaitable(returned):
         return asyncio.run(_awaited(returned))

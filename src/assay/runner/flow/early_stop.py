@@ -1,8 +1,8 @@
-"""Early stopping: check the scores of a task × model as they come, until `--until` is reached.
+"""Early stopping: check the scores of a task × model as they arrive, until `--until` is reached.
 
-Samples are taken in the order in which they were drawn, each after all before it are judged: quick
-answers come first, and may be the easier ones. Scores of an earlier run in the folder count as if
-they came now.
+Samples are used in the order in which they were drawn. Each waits until all samples before it are judged, because
+quick answers arrive first and may be the easier ones. Scores of an earlier run in the folder count as if they
+arrived now.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,26 +38,26 @@ class EarlyStop:
         self._sequence = sequence_of(scoring, is_paired=rule.is_paired)
         self._seed = planned.run.seed or 0
         self._pending: dict[int, int] = {}
-        """By order among all answers: the offset of its score line."""
+        """Offsets of score lines, by order among all answers."""
         self._left_out: set[int] = set()
         """Samples that could not be asked at all."""
         self._read = 0
         self._next = 0
         """The first sample that is not complete."""
         self._ready: list[int] = []
-        """Score lines of complete samples that were not looked at yet."""
+        """Score lines of complete samples that were not used yet."""
         self._count = 0
         self._metric = ""
         self._is_reached = False
         self.fault = ""
-        """Why the rule could not be applied, once that is known."""
+        """Why the rule cannot be applied, once that is known."""
 
     def leave_out(self, sample: int) -> None:
-        """Leave out a bad row, which has one line however many epochs there are."""
+        """Leave out a bad row, which has one line for all epochs."""
         self._left_out.add(sample)
 
     def is_reached(self) -> bool:
-        """Return True if the run has seen enough. Called before each row is read."""
+        """Return True if the run has enough samples. Called before each row is read."""
         if self._is_reached or self.fault or self._read == len(self._tally.order):
             return self._is_reached
         for position in range(self._read, len(self._tally.order)):

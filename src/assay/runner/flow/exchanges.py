@@ -1,7 +1,8 @@
-"""Exchanges of agent programs with the model of the run: each is a request of its sample, and a line of the journal.
+"""Exchanges of agent programs with the model of the run. Each is a request of its sample and a line of the journal.
 
-The lines have the task `TASK#agent`, the id and the epoch of the sample, and the number of the exchange as the round.
-A program that is started again after a kill gets the recorded answers to the same requests, in the same order.
+The lines have the task `TASK#agent`, the id and the epoch of the sample, and the number of the exchange as the
+round. A program that is started again after a kill gets the recorded answers to the same requests, in the same
+order.
 """
 
 from collections import Counter
@@ -9,14 +10,14 @@ from dataclasses import dataclass, field
 
 from ...core import Message, Output, Prompt, Request, Sample, seeds_of
 from ...core.protocols import ConversationStopped
-from ...tooling.limits import Used
+from ...tooling.limits import Unmeasured, Used
 from ..ask.retry import Stopped
 from ..ask.work import Job
 from ..counts.spending_limit import spent_of
 from .drivers import RecordingEngine
 
 ROLE = "agent"
-"""Added to the name of a task for the lines of exchanges."""
+"""Suffix of the name of a task, for the lines of exchanges."""
 
 
 @dataclass(eq=False)
@@ -24,12 +25,21 @@ class RecordedConversations:
     """The conversations of one task × model."""
 
     engine: RecordingEngine
+    unmeasured: Unmeasured
 
     def begin(self, id: str, epoch: int) -> "RecordedConversation":
-        """Begin the conversation of a sample, which knows the exchanges of an earlier run."""
+        """Begin the conversation of a sample, with the exchanges of an earlier run."""
         stored = self.engine.asking.stored(id, epoch)
         keys = [answer.key if answer else "" for answer in stored]
-        return RecordedConversation(self.engine, id, epoch, keys)
+        return RecordedConversation(self.engine, id, epoch, keys, self.unmeasured)
+
+    def notes(self) -> list[str]:
+        """Return notes about limits that could not be checked."""
+        return self.unmeasured.notes(self.engine.planned.task.name)
+
+    async def close(self) -> None:
+        """Close the engine."""
+        await self.engine.close()
 
 
 @dataclass(eq=False)
@@ -41,11 +51,12 @@ class RecordedConversation:
     epoch: int
     keys: list[str]
     """By round: the key of the exchange. Those of an earlier run come first."""
+    unmeasured: Unmeasured
     used: Used = field(default_factory=Used)
     _repeats: Counter[str] = field(default_factory=Counter)
-    """By key: how often the program has sent the same request."""
+    """How often the program has sent the same request, by key."""
     _last: tuple[int, tuple[Message, ...]] = (-1, ())
-    """Round and messages of the exchange before."""
+    """Round and messages of the previous exchange."""
     _number: int = 0
     """The number of the next exchange."""
 
@@ -61,10 +72,12 @@ class RecordedConversation:
         prices = self.engine.asking.prices
         _, cost = spent_of(output.usage, prices)
         self.used.add_answer(output, cost)
+        if output.error is None:
+            self.unmeasured.add_answer(output, cost)
         return number, output
 
     def _job(self, prompt: Prompt) -> Job:
-        """Return the request. Its key holds the sample, and how often the program has sent it before."""
+        """Return the request. Its key contains the sample, and how often the program has sent it before."""
         planned = self.engine.planned
         asking = self.engine.asking
         options = planned.options_for(prompt)
@@ -103,7 +116,7 @@ class RecordedConversation:
         return self.keys.index(key)
 
     def _known(self, round_number: int, messages: tuple[Message, ...]) -> int:
-        """Return how many messages the record of the round before has, so that they are not written again."""
+        """Return how many messages the record of the previous round has, so that they are not written again."""
         last_round, last_messages = self._last
         self._last = (round_number, messages)
         count = len(last_messages)

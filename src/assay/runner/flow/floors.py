@@ -1,11 +1,11 @@
-"""Floors: the score of agents that do nothing, shown beside the number of the model.
+"""Floors: the score of agents that do nothing, shown next to the number of the model.
 
-A task with tools is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. A task
-given to an agent program is run with the program `null`, which ends at once. That run is in the folder `floors` of
-the run, so that it is measured once, is resumed like any other, and can be looked at.
+A task with tools is run once with `null`, which calls nothing, and once with `spam`, which calls each tool once. A
+task for an agent program is run with the program `null`, which ends at once. These runs are in the folder `floors`
+of the run, so that they are measured once, are resumed like any other, and can be inspected.
 
-A floor must cost nothing. So a simulated user is played by `brief_user`, unless `--floors on` asks the real one, and a
-task that needs a judge or another model has no floor.
+A floor must cost nothing. So a simulated user is played by `brief_user`, unless `--floors on` allows the real one,
+and a task that needs a judge or another model has no floor.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -30,13 +30,13 @@ FREE_ROLES = (SANDBOX, USER)
 """Roles that cost nothing in a floor."""
 REACHES_FLOOR = "not above the floor"
 Floors = Mapping[tuple[str, str], Mapping[str, float]]
-"""By task and metric: the value of each agent that does nothing."""
+"""The value of each agent that does nothing, by task and metric."""
 
 
 def tasks_with_floors(
     options: RunOptions, planned_tasks: Sequence[PlannedTask]
 ) -> tuple[list[PlannedTask], list[str]]:
-    """Return the planned tasks whose floors are measured, each task once, and notes on those that are left out."""
+    """Return the planned tasks whose floors are measured, each task once, and notes on tasks that are left out."""
     chosen: dict[str, PlannedTask] = {}
     notes: list[str] = []
     if options.floors == "off" or options.predict_only:
@@ -57,7 +57,7 @@ def tasks_with_floors(
 
 
 def has_floor(planned: PlannedTask) -> bool:
-    """Return True if a task has tools or is given to an agent program, and the agent is not a floor agent itself."""
+    """Return True if a task has tools or an agent program, and the agent is not a floor agent itself."""
     if isinstance(planned.model, AgentModel):
         return not planned.model.program.is_built_in
     return planned.tools is not None and planned.model_name not in AGENTS
@@ -106,7 +106,7 @@ def floor_models(planned: PlannedTask) -> dict[str, Model]:
 
 
 def floor_options(run: RunOptions) -> RunOptions:
-    """Return the options of a run of floors: the same samples and limits, and nothing that is about the model."""
+    """Return the options for measuring floors: the same samples and limits, and none that concern the model."""
     judges: Mapping[str, str] = run.judges
     judge_args: Mapping[str, Any] = run.judge_args
     if run.floors != "on":
@@ -154,7 +154,7 @@ async def measure_floors(
 
 
 def with_floors(results: Sequence[Result], floors: Floors) -> list[Result]:
-    """Return the results with the floor of each number, and a flag on those that do not exceed it."""
+    """Return the results with their floors, and a flag on those that do not exceed their floor."""
     return [_with_floor(result, floors) for result in results]
 
 
@@ -175,7 +175,7 @@ def _with_floor(result: Result, floors: Floors) -> Result:
 
 
 def _reaches(result: Result, floor: float) -> bool:
-    """Return True if the interval of a value, or the value without one, is not wholly on the better side of a floor."""
+    """Return True if the interval of a value (or the value, if it has none) does not lie entirely above its floor."""
     if result.value is None:
         return False
     low, high = result.ci or (result.value, result.value)

@@ -1,6 +1,6 @@
-"""Helper models that scorers ask by role: judges, detectors and the like.
+"""Helper models that scorers ask by role: judges, detectors and so on.
 
-Their calls are requests like any other: they have keys, are kept in the journal, and are never asked twice.
+Their calls are requests like any other: they have keys, are stored in the journal, and are never repeated.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from ..counts.spending_limit import SpendingLimit
 from ..events import TaskProgress
 from ..options import RunOptions
 from ..plan.planned_task import PlannedTask
+from ..resume.spent import canary_role, role_of_canary
 from ..scoring.scoring import Scoring
 from .verdicts import helper_calls, judged
 
-CANARY = "canary"
 """The role under which a judge's answers to canaries are kept."""
 
 
 class Helper(GivenModel):
-    """One helper model. Its answers are kept in the journal."""
+    """One helper model. Its answers are stored in the journal."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Helper(GivenModel):
         self._scheduler = scheduler
         self._standing = Standing(scheduler)
         self._answered: dict[str, Answered] = {}
-        """By key: the answers of this run."""
+        """The answers of this run, by key."""
         self._underway: dict[str, asyncio.Future[Output]] = {}
 
     @property
@@ -69,7 +69,7 @@ class Helper(GivenModel):
     async def answer(
         self, prompt: Prompt, options: GenerateOptions | None = None
     ) -> Output:
-        """Return the answer, from the journal if there is one. Media are sent without their metadata."""
+        """Return the answer, from the journal if it is there. Media are sent without their metadata."""
         job = self._job(*without_metadata(prompt), options)
         key = job.request.key
         calls = helper_calls.get()
@@ -104,7 +104,7 @@ class Helper(GivenModel):
         )
 
     async def _ask(self, job: Job) -> Output:
-        """Ask a question, unless the cache has the answer."""
+        """Send a question, unless the cache has the answer."""
         output = self._asking.cached(job)
         if output is None:
             self._asking.check()
@@ -125,11 +125,11 @@ class Helper(GivenModel):
             done.exception()  # the scorer may have stopped waiting: its error is not reported
 
     def stop(self) -> None:
-        """Stop retrying. Requests in flight still come back."""
+        """Stop retrying. Requests in flight are finished."""
         self._standing.stop()
 
     async def close(self) -> None:
-        """Ask nothing more."""
+        """Send nothing more."""
         for underway in self._underway.values():
             underway.cancel()
         await self._standing.close()
@@ -146,7 +146,7 @@ class Helpers:
     budget: ErrorBudget | None = None
     progress: TaskProgress = field(default_factory=lambda: TaskProgress("", ""))
     built_models: dict[str, Model] = field(default_factory=dict)
-    """By role: the models, including those of earlier tasks, which are not loaded again."""
+    """The models by role, including those of earlier tasks, which are not loaded again."""
     spending: SpendingLimit | None = None
     _built: dict[str, Helper] = field(default_factory=dict, init=False)
     _all: list[Helper] = field(default_factory=list, init=False)
@@ -178,17 +178,18 @@ class Helpers:
     async def canaries(
         self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None
     ) -> list[str]:
-        """Ask each judge to grade answers that demand the best mark. Return a report line for each.
+        """Ask each judge to grade answers that demand the top grade. Return a report line for each judge.
 
-        The calls are kept as `TASK#canary`.
+        The calls are stored as `TASK#canary`.
         """
         lines = []
         for scoring in scorings:
             best = getattr(scoring.scorer, "best_mark", None)
-            if best is None or "judge" not in self._built:
+            role = getattr(scoring.scorer, "role", "judge")
+            if best is None or role not in self._built:
                 continue
-            judge = self._built["judge"]
-            canary = self._helper(CANARY, judge.name, judge.model)
+            judge = self._built[role]
+            canary = self._helper(canary_role(role), judge.name, judge.model)
             if say is not None:
                 say(
                     f"{self.planned.task.name}: trying judge {judge.name!r} on answers that demand the best mark"
@@ -196,7 +197,7 @@ class Helpers:
             first = self.planned.first_sample()
             row = EMPTY if first is None else first.fields
             report = await try_canaries(
-                replace(scoring.scorer, models={"judge": canary}), best, row
+                replace(scoring.scorer, models={role: canary}), best, row
             )
             line = f"{self.planned.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}"
             lines.append(line)
@@ -221,13 +222,13 @@ class Helpers:
 
     def _prices(self, role: str) -> Mapping[str, Any]:
         """Return the prices of a role."""
-        return self.options.judge_args_of("judge" if role == CANARY else role)
+        return self.options.judge_args_of(role_of_canary(role))
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         """Build the helper for a role."""
         task = f"{self.planned.task.name}#{role}"
         budget = (
-            None if role == CANARY else self.budget
+            None if role_of_canary(role) != role else self.budget
         )  # an unjudged canary costs no sample
         think_tags = think_tags_of(
             self.planned.task.protocol, model, self._prices(role)
@@ -254,12 +255,12 @@ class Helpers:
         return helper
 
     def stop(self) -> None:
-        """Stop retrying. Requests in flight still come back."""
+        """Stop retrying. Requests in flight are finished."""
         for helper in self._all:
             helper.stop()
 
     async def close(self, later: Collection[str] = ()) -> None:
-        """Ask nothing more, and close all models except those of the roles in `later`."""
+        """Send nothing more, and close all models except those of the roles in `later`."""
         for helper in self._all:
             await helper.close()
         for role in [role for role in self.built_models if role not in later]:

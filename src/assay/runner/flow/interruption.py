@@ -1,4 +1,4 @@
-"""Interruption by Ctrl-C, SIGTERM or SIGHUP, also while code of the user keeps the event loop waiting."""
+"""Interruption by Ctrl-C, SIGTERM or SIGHUP, even while user code blocks the event loop."""
 
 import asyncio
 import contextlib
@@ -11,16 +11,16 @@ from types import FrameType
 from ..ask.schedule import DRAIN_SECONDS
 
 ANSWERS_WITHIN = 1.0
-"""Seconds in which the event loop answers, unless a scorer or other code of the user is at work in it."""
+"""Seconds within which the event loop answers, unless a scorer or other user code blocks it."""
 
 
 @contextlib.contextmanager
 def interruptible(
     stop: Callable[[], None], stop_at_once: Callable[[], None]
 ) -> Iterator[None]:
-    """Call `stop` at the first signal; at the second, or ten seconds later, cancel the run.
+    """Call `stop` at the first signal. At the second one, or ten seconds later, cancel the run.
 
-    Code that keeps the event loop waiting then, such as a slow scorer, is ended by an exception.
+    Code that still blocks the event loop then, such as a slow scorer, is ended by an exception.
     """
     interruption = _Interruption(stop, stop_at_once)
     interruption.begin()
@@ -34,7 +34,7 @@ def interruptible(
 
 
 class _Interruption:
-    """The signals that came, and the thread that watches whether the event loop answers them."""
+    """The received signals, and the thread that checks whether the event loop answers them."""
 
     def __init__(
         self, stop: Callable[[], None], stop_at_once: Callable[[], None]
@@ -45,7 +45,7 @@ class _Interruption:
         self._loop = asyncio.get_running_loop()
         self._stop, self._stop_at_once = stop, stop_at_once
         self.signals = 0
-        """Signals that the run was stopped for."""
+        """Signals for which the run was stopped."""
         self._sent = 0
         """Signals that arrived."""
         self._is_blocked = False
@@ -67,7 +67,7 @@ class _Interruption:
             self._installed.append(number)
 
     def end(self) -> None:
-        """Leave the signals to Python again."""
+        """Restore Python's own handling of the signals."""
         self._ended.set()
         for number in self._installed:
             self._loop.remove_signal_handler(number)
@@ -83,7 +83,7 @@ class _Interruption:
         self._loop.call_later(DRAIN_SECONDS, self._run.cancel)
 
     def _break_in(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal in the main thread, whatever runs there. Raise in code that blocks the event loop."""
+        """Handle a signal in the main thread, whatever code runs there. Raise in code that blocks the event loop."""
         if not self._is_blocked:
             self._sent += 1
             if self._sent == 1:
@@ -103,7 +103,7 @@ class _Interruption:
         raise asyncio.CancelledError
 
     def _watch(self, number: int) -> None:
-        """Break in where the event loop is blocked at the second signal, or when the run should have ended."""
+        """If the event loop is blocked, interrupt it at the second signal, or when the run should have ended."""
         began = time.monotonic()
         while not self._ended.wait(ANSWERS_WITHIN):
             is_late = time.monotonic() - began > DRAIN_SECONDS

@@ -1,8 +1,8 @@
 """One task × model, from rows to scored records.
 
-`rows` reads the data. `take` turns a row into a request, or scores the answer that the journal has already. The
-scheduler asks the requests and returns their answers: `keep` writes them to disk, `judge` scores them while the model
-works on the next ones.
+`rows` reads the data. `take` turns a row into a request, or scores the answer that is already in the journal. The
+scheduler sends the requests and returns their answers: `keep` writes them to disk, `judge` scores them while the
+model works on the next ones.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ from .verdicts import Verdicts
 
 
 class Row(NamedTuple):
-    """One sample in one epoch, and whether the journal knows it."""
+    """One sample in one epoch, and whether the journal has it."""
 
     item: Sample | BadSample
     epoch: int
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 
 class TaskRun:
-    """One task × model at work, and the sink that receives its answers."""
+    """One task × model in progress, and the sink that receives its answers."""
 
     def __init__(
         self, planned: PlannedTask, asking: Asking, *, known_by_id: bool
@@ -65,11 +65,11 @@ class TaskRun:
         """The number of samples, including bad ones. Epochs are not counted."""
         self.chance = ChanceLevel()
         self.unanswered: list[str] = []
-        """Ids of samples without an answer, in a run that may not ask the model."""
+        """Ids of samples without an answer, in a run that must not ask the model."""
         self.redacted = 0
-        """The number of answers scored from the journal, in which a secret they held was redacted."""
+        """Number of answers that were scored from the journal in a redacted form, because they contained a secret."""
         self.is_spent: Callable[[], bool] = lambda: False
-        """Returns True if nothing more may be asked. Answers in the journal still count."""
+        """Returns True if the budget is used up. Answers in the journal still count."""
         self.early: EarlyStop | None = None
         """The rule of `--until`, if there is one."""
         self._known_by_id = known_by_id
@@ -81,7 +81,7 @@ class TaskRun:
         self.work: Work | None = None
         """The requests of this task × model, while they are asked."""
         self.tool_rounds: ToolRounds | None = None
-        """The samples at work with tools, in a task that has tools."""
+        """The samples in progress with tools, in a task that has tools."""
         self._builds_prompt = getattr(planned.model, "prompt", None)
         self._hints_of = getattr(planned.model, "hints_of", None)
         self._epochs = planned.task.epochs
@@ -95,7 +95,7 @@ class TaskRun:
         )
 
     def use_tools(self, models: Mapping[str, Any], say: Callable[[str], None]) -> None:
-        """Run the calls of answers, if the task has tools. `models` are the helpers of its tools, by role."""
+        """Set up the task's tools, if it has any. `models` are the helpers of its tools, by role."""
         tool_set = self.planned.tools
         if tool_set is not None:
             self.tool_rounds = ToolRounds(self, tool_set, models, say)
@@ -107,7 +107,7 @@ class TaskRun:
         return self.verdicts.is_behind()
 
     async def settle(self) -> None:
-        """Wait for all calls of tools and delayed scores. Raise at once if one broke the run."""
+        """Wait for all tool calls and delayed scores. Raise at once if one of them broke the run."""
         if self.tool_rounds is not None:
             await self.tool_rounds.settle()
         await self.verdicts.settle()
@@ -134,7 +134,7 @@ class TaskRun:
             await self._close()
 
     async def score_only(self) -> None:
-        """Score what the journal holds. The model is not asked."""
+        """Score the answers in the journal. The model is not asked."""
         try:
             await self._take_all(self.rows())
             await self.settle()
@@ -142,7 +142,7 @@ class TaskRun:
             await self._close()
 
     async def _take_all(self, rows: Iterator[Row]) -> None:
-        """Count and score the rows that the journal has answers to. No other row is asked."""
+        """Count and score the rows that have answers in the journal. No other row is asked."""
         for row in rows:
             self.take(row)
             if self.is_behind():
@@ -176,10 +176,10 @@ class TaskRun:
         self.planned.holds_more = count_in_journal < len(self._index.places)
 
     def take(self, row: Row) -> Job | None:
-        """Return the request to ask for a row, or None if there is nothing to ask.
+        """Return the request for a row; None if there is nothing to ask.
 
-        A row that the journal or the cache has an answer to is counted and scored here. A bad row is
-        counted as `data_error`.
+        A row that has an answer in the journal or the cache is counted and scored here. A bad row is counted as
+        `data_error`.
         """
         item = row.item
         if isinstance(item, BadSample):
@@ -220,10 +220,10 @@ class TaskRun:
         return True
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
-        """Return the request of a sample unless it has an answer, which is then scored.
+        """Return the request for a sample unless it has an answer, which is then scored.
 
-        Answers are looked up in this order: by sample id if nothing has changed since the earlier run,
-        by request key in the journal, in the cache.
+        Answers are looked up by sample id if nothing has changed since the earlier run, then by request key in the
+        journal, then in the cache.
         """
         stored = self.asking.stored(sample.id, epoch)
         if stored and self._known_by_id and self.tool_rounds is None:
@@ -267,7 +267,7 @@ class TaskRun:
         stored: Sequence[Answered | None],
         round: int = 0,
     ) -> None:
-        """Take a sample that the model may not be asked: count its earlier failure, or list it as unanswered."""
+        """Handle a sample that must not be asked: count its earlier failure, or list it as unanswered."""
         answers = stored[: round + 1]
         if answers and answers[-1] is not None and answers[-1].failed:
             self._reuse(sample, epoch, order, answers, stored)
@@ -284,7 +284,7 @@ class TaskRun:
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
-        """Return the prompt of the template, or the model's own where it builds one."""
+        """Return the prompt of the template, or the model's own if it builds one."""
         prompt: Prompt = self.planned.template(sample)
         if self._builds_prompt is not None:
             try:
@@ -312,7 +312,7 @@ class TaskRun:
     ) -> Request:
         """Return a request with its seed and its key.
 
-        The key leaves out the first `known_messages` ones, which the key of the round before covers.
+        The key leaves out the first `known_messages` messages, which the key of the previous round covers.
         """
         options = self.planned.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
@@ -360,7 +360,7 @@ class TaskRun:
         answers: Sequence[Answered | None],
         stored: Sequence[Answered | None],
     ) -> None:
-        """Reuse answers of the journal, and their scores unless a scorer or the sample has changed since.
+        """Reuse answers of the journal, and their scores unless a scorer or the sample has changed.
 
         Scores in the journal belong to the answers `stored` for the same sample and epoch, and to no others.
         """
@@ -397,7 +397,7 @@ class TaskRun:
         return self.planned.scorings
 
     def note_rounds(self, id: str, epoch: int, count: int) -> None:
-        """Record that the journal holds more rounds than the sample has now, for readers of the journal."""
+        """Record that the journal has more rounds than the sample has now, for readers of the journal."""
         if len(self.asking.stored(id, epoch)) > count:
             self.planned.rounds[id, epoch] = count
 
@@ -461,12 +461,12 @@ class TaskRun:
         self.verdicts.check()
 
     def _look_again(self) -> None:
-        """Tell the scheduler that a score has come, so that more rows can be read."""
+        """Tell the scheduler that a score has arrived, so that more rows can be read."""
         if self.work is not None:
             self.work.look_again()
 
     def _continues(self, job: Job, output: Output) -> bool:
-        """Return True if the dialogue goes on after this answer. Its next round is then queued."""
+        """Return True if the dialogue continues after this answer. Its next round is then queued."""
         dialogue = self._dialogues.get((job.sample.id, job.epoch))
         if dialogue is None or self.work is None:
             return False
@@ -548,5 +548,5 @@ class TaskRun:
 
 
 def _find_in_empty(id: str, epoch: int) -> int:
-    """Return the number of a sample in an empty journal, which has none."""
+    """Return -1, because a sample has no number in an empty journal."""
     return -1

@@ -85,7 +85,7 @@ async def ask_rows(
 def _batch_asker(
     task_run: TaskRun, options: RunOptions, log: BatchLog, say: Say, whisper: Say
 ) -> BatchAsker:
-    """Return what asks the model through its batch API."""
+    """Return the object that asks the model through its batch API."""
     planned = task_run.planned
     task = planned.task.name
     name = planned.model_name

@@ -11,6 +11,7 @@ from ...core.plural import plural
 from ...core.protocols import AsksThroughRun
 from ...store import RunWriter
 from ...store.cache import ResponseCache
+from ...tooling.limits import Unmeasured
 from ..ask.asking import Asking, think_tags_of
 from ..ask.executors.check import is_spread
 from ..ask.loading import LoadedModels
@@ -40,6 +41,7 @@ from ..summary.ending import (
 )
 from ..summary.suite_scores import overall_rows
 from ..summary.table_rows import with_cut_answers
+from ..tasks.tools import limits_of
 from .drivers import RecordingEngine, drive
 from .early_stop import early_stop
 from .exchanges import ROLE, RecordedConversations
@@ -51,7 +53,7 @@ from .rows_asked import ask_rows
 
 
 class Stoppable(Protocol):
-    """Something that an interruption stops."""
+    """An object that an interruption stops."""
 
     def stop(self) -> None: ...
 
@@ -67,7 +69,7 @@ class Session:
     ask_model: bool
     cache: ResponseCache | None = None
     floors: Floors = field(default_factory=dict)
-    """What agents that do nothing get in the tasks with tools."""
+    """Values of agents that do nothing, for the tasks with tools."""
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -79,13 +81,13 @@ class Session:
         self.usage: dict[str, Any] = {}
         self.stopped = False
         self._under_way: list[Stoppable] = []
-        """What is being asked now: the model and its judges."""
+        """The model and its judges that are in use now."""
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
         self._spending: SpendingLimit | None = None
         self._spent = ""
-        """Why nothing more may be asked, once `--budget` is spent."""
+        """Why nothing more may be asked, once `--budget` is used up."""
         self._models = LoadedModels(self.options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
@@ -162,7 +164,7 @@ class Session:
         return self._finish(manifest)
 
     def _name_own_models(self) -> None:
-        """Say which of a task's own models is asked, if the run names none and there is a choice."""
+        """Report which of a task's own models is asked, if the run names none and there are several."""
         for planned in self.planned_tasks:
             others = [
                 name for name in planned.task.models if name != planned.model_name
@@ -173,26 +175,12 @@ class Session:
                     f"{planned.task.name}: asks {planned.model_name}, as its files say; --model takes another: {listed}"
                 )
 
-    async def _run_planned(
-        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
-    ) -> None:
-        """Ask, score and summarize one task × model."""
-        task = planned.task.name
-        name = planned.model_name
-        if (
-            self.ask_model
-            and (changed := earlier.changes(planned))
-            and earlier.has_answers(planned)
-        ):
-            self._say(
-                f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
-            )
-        think_tags = think_tags_of(
-            planned.task.protocol, planned.model, planned.run.model_args
-        )
+    def _asking(self, planned: PlannedTask, progress: TaskProgress) -> Asking:
+        """Return what asks the model of a task × model, and writes its answers."""
+        model_args = planned.run.model_args
         asking = Asking(
-            task,
-            name,
+            planned.task.name,
+            planned.model_name,
             planned.model,
             self.writer,
             progress,
@@ -200,15 +188,51 @@ class Session:
             ErrorBudget(self.options.on_error),
             may_ask=self.ask_model,
             spending=self._spending,
-            prices=planned.run.model_args,
+            prices=model_args,
             remarks=Remarks.of(
                 planned.scorings,
                 planned.task.produces,
                 can_shuffle=lambda sample: can_shuffle_choices(planned, sample),
             ),
-            think_tags=think_tags,
+            think_tags=think_tags_of(planned.task.protocol, planned.model, model_args),
         )
         progress.tokens = asking.tokens
+        return asking
+
+    def _task_run(
+        self,
+        planned: PlannedTask,
+        asking: Asking,
+        helpers: Helpers,
+        earlier: EarlierRun,
+    ) -> TaskRun:
+        """Return the run of a task by rows, with its tools and its rule to stop early."""
+        is_unknown = planned.unchecked or planned.makes_rows
+        is_known = not is_unknown or not self.ask_model
+        task_run = TaskRun(planned, asking, known_by_id=is_known)
+        task_run.is_spent = lambda: bool(self._spent)
+        roles = () if planned.tools is None else planned.tools.needs
+        task_run.use_tools(helpers.models(roles), self._say)
+        if self.ask_model:
+            tallies = task_run.verdicts.tallies
+            task_run.early = early_stop(planned, tallies, self.writer)
+        elif self.options.until is not None:
+            planned.taken = earlier.taken(planned)
+        return task_run
+
+    async def _run_planned(
+        self, planned: PlannedTask, progress: TaskProgress, earlier: EarlierRun
+    ) -> None:
+        """Ask, score and summarize one task × model."""
+        task = planned.task.name
+        name = planned.model_name
+        if self.ask_model:
+            changed = earlier.changes(planned)
+            if changed and earlier.has_answers(planned):
+                self._say(
+                    f"{task}: {', '.join(changed)} changed: samples whose request differs are asked again"
+                )
+        asking = self._asking(planned, progress)
         meter = UsageMeter()
         helpers = self._helpers(planned, asking)
         task_run: TaskRun | None = None
@@ -217,19 +241,7 @@ class Session:
             if planned.task.driver is not None:
                 self.results += await self._drive(planned, asking)
             else:
-                is_known = (
-                    not (planned.unchecked or planned.makes_rows) or not self.ask_model
-                )
-                task_run = TaskRun(planned, asking, known_by_id=is_known)
-                task_run.is_spent = lambda: bool(self._spent)
-                roles = () if planned.tools is None else planned.tools.needs
-                task_run.use_tools(helpers.models(roles), self._say)
-                if self.ask_model:
-                    task_run.early = early_stop(
-                        planned, task_run.verdicts.tallies, self.writer
-                    )
-                elif self.options.until is not None:
-                    planned.taken = earlier.taken(planned)
+                task_run = self._task_run(planned, asking, helpers, earlier)
                 await self._ask(planned, task_run)
                 if not self.stopped:
                     for line in await helpers.canaries(planned.scorings, self._whisper):
@@ -257,13 +269,15 @@ class Session:
         self.notes += [*asking.remarks.lines(task, name), *planned.notes()]
         if task_run is not None and task_run.tool_rounds is not None:
             self.notes += task_run.tool_rounds.notes()
+        if exchanges is not None:
+            self.notes += exchanges.notes()
         if task_run is not None:
             await self._summarize(planned, task_run)
 
     def _exchanges(
         self, planned: PlannedTask, asking: Asking
-    ) -> RecordingEngine | None:
-        """Return the engine that records the exchanges of an agent; None if the model is asked itself."""
+    ) -> RecordedConversations | None:
+        """Return the recorded conversations of an agent; None if the model is asked itself."""
         if not isinstance(planned.model, AsksThroughRun):
             return None
         inner = replace(planned, model=planned.model.inner)
@@ -282,11 +296,13 @@ class Session:
         )
         recorded.tokens = asking.tokens
         engine = self._recording(inner, recorded)
-        planned.model.use(RecordedConversations(engine))
+        unmeasured = Unmeasured(limits_of(planned.task, planned.run))
+        conversations = RecordedConversations(engine, unmeasured)
+        planned.model.use(conversations)
         for line in planned.model.plan_lines():
             self._whisper(line)
         self._hold(engine)
-        return engine
+        return conversations
 
     def _helpers(self, planned: PlannedTask, asking: Asking) -> Helpers:
         """Return the judges of a task × model, and give them to its scorers."""
@@ -359,7 +375,7 @@ class Session:
             await task_run.score_only()
 
     def _hold(self, under_way: Stoppable) -> None:
-        """Register something that an interruption stops. It is stopped at once if the interruption came first."""
+        """Register an object that an interruption stops. If the interruption came first, it is stopped at once."""
         self._under_way.append(under_way)
         if self.stopped:
             under_way.stop()
@@ -468,30 +484,30 @@ class Session:
             self._say(str(error))
 
     def _whisper(self, line: str) -> None:
-        """Show a line that is of no interest once the run is done."""
+        """Show a line that matters only during the run."""
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:
-        """Stop after an interruption. Requests in flight still come back."""
+        """Stop after an interruption. Requests in flight are finished."""
         self._spent = ""  # an interruption takes precedence over a spent budget
         self.watcher.say(
-            "stopping: waiting for what is in flight (once more to stop at once)"
+            "stopping: waiting for requests in flight (once more to stop at once)"
         )
         self._halt()
         self._models.interrupt()
 
     def _stop_spending(self, reason: str) -> None:
-        """Stop because the budget is spent. Requests in flight still come back."""
+        """Stop because the budget is used up. Requests in flight are finished."""
         self._spent = reason
         self._say(
-            f"{reason}; the same command with a larger --budget goes on"
+            f"{reason}; the same command with a larger --budget continues"
             if "fix: " not in reason
             else reason
         )
         self._halt()
 
     def _halt(self) -> None:
-        """Stop everything that is being asked."""
+        """Stop all requests."""
         self.stopped = True
         for under_way in self._under_way:
             under_way.stop()

@@ -1,15 +1,16 @@
 """Samples with tools: after an answer with calls, run them, record the results, and queue the next round.
 
-The results of one answer are a line of the task `TASK#tools` in the journal, under the key of the request that was
-answered. It is written before the model is asked again, so that a kill loses at most the calls that were running.
+The results of one answer are a line of the task `TASK#tools` in the journal, under the key of the answered request.
+It is written before the model is asked again, so that a kill loses at most the calls that were running.
 
-After a restart, a sample is walked through from its first round: answers come from the journal, and so do the results
-of tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If
-one differs, the sample goes on from there with the new result, and the run says so.
+After a restart, a sample is replayed from its first round: answers come from the journal, and so do the results of
+tools without state. Calls that change a state are repeated, and their results compared with the recorded ones. If
+one differs, the sample continues from there with the new result, and the run reports it.
 """
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ from ...media.checks import check_media
 from ...store import Answered, OutputLine
 from ...templates import Dialogue, rounds
 from ...tooling import SampleContext, SampleTools, ToolSet, Used, result_digest
+from ...tooling.limits import Unmeasured
+from ...tooling.results import LARGEST_RESULT, is_cut
 from ..ask.work import Job, Work
 from ..counts.spending_limit import spent_of
 from ..plan.planned_task import tools_digest
@@ -47,9 +50,9 @@ if TYPE_CHECKING:
     from .rows import TaskRun
 
 TOOLS = "tools"
-"""The role under which results are in the journal."""
+"""The role under which tool results are stored in the journal."""
 MOST_OPEN = 256
-"""Samples with open tools, unless the run limits the requests in flight."""
+"""Most samples with open tools, unless the run limits the requests in flight."""
 Place = tuple[str, int]
 """Sample id and epoch."""
 
@@ -70,7 +73,7 @@ class SampleAtWork:
     """Role and text of each message so far."""
     call_ids: set[str] = field(default_factory=set)
     restarted: bool = False
-    """True once a repeated call gave another result than before."""
+    """True if a repeated call gave another result than before."""
 
     def add_round(self, request: Request, known_messages: int, output: Output) -> None:
         """Keep a round for the scorers."""
@@ -95,7 +98,7 @@ class SampleAtWork:
 
 
 class ToolRounds:
-    """The samples of one task × model that are at work with tools."""
+    """The samples of one task × model that are in progress with tools."""
 
     def __init__(
         self,
@@ -110,6 +113,7 @@ class ToolRounds:
         self._models = models
         self._say = say
         self._limits = run.planned.limits
+        self._unmeasured = Unmeasured(self._limits)
         self._digest = tools_digest(run.planned)
         self._role_task = f"{run.planned.task.name}#{TOOLS}"
         self._recorded = run.writer.cell(self._role_task, run.planned.model_name)
@@ -117,6 +121,8 @@ class ToolRounds:
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._hung: set[str] = set()
+        self._cut: Counter[str] = Counter()
+        """By tool: results whose text was cut."""
 
     def is_behind(self) -> bool:
         """Return True if no other sample may begin before an open one ends."""
@@ -130,7 +136,7 @@ class ToolRounds:
         order: int,
         stored: Sequence[Answered | None],
     ) -> Job | None:
-        """Return the first request of a sample, or None if its rounds are walked through first."""
+        """Return the first request of a sample; None if its rounds are replayed first."""
         at_work = self._at_work(sample, request.prompt, epoch)
         job = Job(sample, request, epoch, order=order)
         asking = self._run.asking
@@ -166,7 +172,7 @@ class ToolRounds:
             raise self._broken
 
     async def close(self) -> None:
-        """Cancel what is running, and close the tools of all samples."""
+        """Cancel everything that is running, and close the tools of all samples."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -176,14 +182,19 @@ class ToolRounds:
         await self._set.close()
 
     def notes(self) -> list[str]:
-        """Return notes about calls that were ended."""
+        """Return notes about calls that were stopped."""
         task = self._run.planned.task.name
         seconds = self._limits.call_seconds
         lines = []
         for name in sorted(self._hung):
             line = f"{task}: the tool {name!r} was ended after {seconds:g} s (--tool_seconds)"
             lines.append(line)
-        return lines
+        for name, count in sorted(self._cut.items()):
+            results = "1 result" if count == 1 else f"{count} results"
+            lines.append(
+                f"{task}: {results} of the tool {name!r} cut to {LARGEST_RESULT:,} bytes"
+            )
+        return lines + self._unmeasured.notes(task)
 
     def _at_work(self, sample: Sample, prompt: Prompt, epoch: int) -> SampleAtWork:
         context = SampleContext(sample, epoch, None, self._models)
@@ -197,7 +208,7 @@ class ToolRounds:
         return at_work
 
     def _start(self, work: Any) -> None:
-        """Run a coroutine beside the requests. The work is not done before it has ended."""
+        """Run a coroutine in parallel to the requests. The work is not done before it has ended."""
         queue = self._run.work
         if queue is not None:
             queue.hold()
@@ -218,7 +229,7 @@ class ToolRounds:
     async def _walk(
         self, at_work: SampleAtWork, job: Job, stored: Sequence[Answered | None]
     ) -> None:
-        """Go through the rounds that the journal has, then ask for the next one or score the sample."""
+        """Replay the rounds in the journal, then ask for the next one or score the sample."""
         judged.set((job.sample.id, job.epoch))
         run = self._run
         answers: list[Answered] = []
@@ -250,7 +261,7 @@ class ToolRounds:
         )
 
     async def _begun(self, at_work: SampleAtWork, job: Job) -> Job:
-        """Return the first request, with the prompt of the session that begins the conversation."""
+        """Return the first request, with the initial prompt of the session."""
         if not self._set.begins:
             return job
         prompt = await at_work.tools.begin(job.request.prompt)
@@ -283,6 +294,7 @@ class ToolRounds:
         at_work.used.add_answer(output, cost)
         if output.error is not None:
             return None
+        self._unmeasured.add_answer(output, cost)
         answer = self._own_message(at_work, job.request, output)
         calls = answer.calls
         history = (*_spoken(job.request.messages), answer)
@@ -299,7 +311,7 @@ class ToolRounds:
         return self._following(at_work, job, output, history, turns)
 
     def _is_left_open(self, at_work: SampleAtWork, calls: Sequence[ToolCall]) -> bool:
-        """Return True if a call is of a tool that the row declares and nothing runs: it is the answer."""
+        """Return True if a call is of a tool that the row declares but nothing runs, so that the call is the answer."""
         declared = {tool.name for tool in at_work.sample.tools}
         if not declared:
             return False
@@ -309,7 +321,7 @@ class ToolRounds:
     def _own_message(
         self, at_work: SampleAtWork, request: Request, output: Output
     ) -> Message:
-        """Return the answer as a turn: with an id of its own for each call, and reasoning that services want back."""
+        """Return the answer as a turn, with an own id for each call, and with reasoning that services require."""
         parts: list[Any] = []
         for part in output.candidates[0].parts if output.candidates else ():
             if isinstance(part, Reasoning) and not part.signature:
@@ -327,7 +339,9 @@ class ToolRounds:
         at_work.used.calls += len(results)
         if at_work.tools.hung:
             self._hung.add(at_work.tools.hung)
-        for result in results:
+        for call, result in zip(calls, results, strict=False):
+            if is_cut(result):
+                self._cut[call.name] += 1
             for part in result.parts:
                 if isinstance(part, Media):
                     check_media(part)
@@ -340,7 +354,7 @@ class ToolRounds:
     async def _results(
         self, at_work: SampleAtWork, job: Job, calls: Sequence[ToolCall]
     ) -> tuple[ToolResult, ...]:
-        """Return the results of calls: the recorded ones, or those of running them now, which are then recorded."""
+        """Return the results of calls: the recorded ones, or new ones, which are then recorded."""
         recorded, seconds = self._recorded_results(job)
         if recorded is not None and not self._set.is_stateful:
             at_work.used.seconds += seconds
@@ -361,7 +375,7 @@ class ToolRounds:
         return results
 
     def _say_differs(self, at_work: SampleAtWork, job: Job) -> None:
-        """Say, once for a sample, that its calls cannot be repeated."""
+        """Report, once for each sample, that its calls cannot be repeated."""
         if at_work.restarted:
             return
         at_work.restarted = True
@@ -444,7 +458,7 @@ class ToolRounds:
         history: tuple[Message, ...],
         turns: tuple[Message, ...],
     ) -> Job:
-        """Return the job of the next round. Its key covers what is new, and the key of the round before."""
+        """Return the job of the next round. Its key covers the new messages, and the key of the previous round."""
         opened = tuple(m for m in at_work.first.messages if m.parts is None)
         messages = (*history, *turns, *opened)
         known_messages = len(history) - 1
@@ -517,7 +531,7 @@ class ToolRounds:
         await at_work.tools.close()
 
     async def _fail(self, at_work: SampleAtWork, job: Job, error: AssayError) -> None:
-        """Give a sample whose tools cannot work no score. The next run tries it again."""
+        """Leave a sample without a score if its tools cannot work. The next run tries it again."""
         run = self._run
         sample = job.sample
         self._open.pop((sample.id, job.epoch), None)
@@ -535,7 +549,7 @@ def _spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _with_own_id(call: ToolCall, used_ids: set[str], round_number: int) -> ToolCall:
-    """Return the call with an id that no earlier call of the sample has, and remember it."""
+    """Return the call with an id that no earlier call of the sample has, and record the id."""
     call_id = call.id
     number = 0
     while not call_id or call_id in used_ids:

@@ -22,9 +22,9 @@ from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
-"""Scores that may be awaited at once, as of judges. More make the reading of rows wait."""
+"""Most pending scores, such as those of judges. If there are more, no rows are read."""
 SLOW_SCORERS = 6
-"""Blocking scorers that run at the same time."""
+"""Most blocking scorers that run at the same time."""
 
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
@@ -60,13 +60,13 @@ class Tally:
 
 @dataclass(eq=False)
 class Verdicts:
-    """The scorers of one task × model at work."""
+    """The scorers of one task × model in progress."""
 
     scorings: Sequence[Scoring]
     writer: RunWriter
     progress: TaskProgress
     scores: Mapping[str, Scored]
-    """By scorer, sample and epoch: the offset of a score in the journal, and its digest."""
+    """Offset and digest of each score in the journal, by scorer, sample and epoch."""
     when_one_came: Callable[[], None]
     budget: ErrorBudget | None = None
     """Stops the run if a scorer of the user fails from the start."""
@@ -83,7 +83,7 @@ class Verdicts:
         return len(self._awaited) >= LARGEST_BACKLOG
 
     def take_known(self, sample: Sample, epoch: int, order: int) -> list[Scoring]:
-        """Count the valid scores that the journal has of a sample.
+        """Count the valid scores of a sample in the journal.
 
         Return the scorers whose score is missing or outdated.
         """
@@ -126,7 +126,7 @@ class Verdicts:
         order: int,
         scorings: Sequence[Scoring],
     ) -> "list[asyncio.Task[None]]":
-        """Score an answer: at once, or later if the scorer is slow or asynchronous. Return what comes later."""
+        """Score an answer: at once, or later if the scorer is slow or asynchronous. Return the pending tasks."""
         late = []
         for scoring in scorings:
             if scoring.is_set_level:
@@ -190,7 +190,7 @@ class Verdicts:
     async def _score_later(
         self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int
     ) -> None:
-        """Score an answer by a slow or asynchronous scorer."""
+        """Score an answer with a slow or asynchronous scorer."""
         judged.set((sample.id, epoch))  # each asyncio task has its own context
         calls: list[tuple[str, str]] = []
         helper_calls.set(calls)
@@ -213,7 +213,7 @@ class Verdicts:
         self.budget.note_score(scoring.name, fault, self.progress.expected)
 
     def _came(self, task: "asyncio.Task[None]") -> None:
-        """Record the end of a delayed score."""
+        """Handle the end of a delayed score."""
         self._awaited.discard(task)
         error = None if task.cancelled() else task.exception()
         self._broken = self._broken or error

@@ -1,4 +1,4 @@
-"""The agent program of a run, put in front of the model of each task."""
+"""Put the agent program of a run between each task and its model."""
 
 from ...agents.agent_model import DEFAULT_CONCURRENCY, AgentModel
 from ...agents.program import CONTAINER_OPTIONS, read_agent
@@ -13,7 +13,10 @@ def with_agent(
     name: str,
     run: RunOptions,
 ) -> Model:
-    """Return the model behind the run's agent; the model itself if there is none. Raise if the task needs another."""
+    """Return the model behind the run's agent; the model itself if there is none.
+
+    Raise if the task needs another agent.
+    """
     where = f"task {task.name!r}"
     if run.agent is None:
         if task.environment is not None:
@@ -45,7 +48,7 @@ def with_agent(
         )
     if task.tools or task.mcp:
         raise UsageError(
-            "the task has tools of its own, which an agent program cannot call",
+            "the task has its own tools, which an agent program cannot call",
             where=where,
             fix="leave --agent out, or the tools",
         )

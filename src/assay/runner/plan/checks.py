@@ -22,11 +22,11 @@ from ..tasks.components import build_summarizer
 from .planned_task import PlannedTask
 
 ROWS_SHUFFLED_ON_TRIAL = 5
-"""Rows whose prompts are compared under two orders of their options before anything is asked."""
+"""Number of rows whose prompts are compared under two orders of their options before anything is asked."""
 
 
 def check_abilities(planned: PlannedTask) -> None:
-    """Raise if a task sends, or expects, something that the model cannot take or produce."""
+    """Raise if a task sends or expects something that the model cannot accept or produce."""
     abilities = planned.model.abilities
     task = planned.task.name
     model = planned.model_name
@@ -109,7 +109,7 @@ def check_repeats(planned: PlannedTask) -> None:
             raise UsageError(
                 f"scorer {scoring.name!r} writes its files for one answer to each sample",
                 where=f"task {planned.task.name!r}",
-                fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
+                fix=f"leave {' and '.join(several)} out, or run each repeat separately with another --seed",
             )
         if several and planned.task.reducer != "mean":
             raise UsageError(
@@ -157,12 +157,12 @@ def can_shuffle_choices(planned: PlannedTask, sample: Sample) -> bool:
 
 
 def _check_shows_order(planned: PlannedTask, sample: Sample, where: str) -> None:
-    """Raise if the model would be shown the old order while the right letter moves."""
+    """Raise if the model would see the old order while the right letter moves."""
     if lists_own_options(sample):
         raise UsageError(
             f"--shuffle_choices: the question of sample {sample.id!r} lists the options itself",
             where=where,
-            fix="keep the options in a column of their own, or leave it out",
+            fix="keep the options in a separate column, or leave it out",
         )
     if not shows_order(planned.template, sample):
         raise UsageError(
@@ -225,7 +225,7 @@ def check_reducer(planned: PlannedTask) -> None:
 
 
 def not_reduced(planned: PlannedTask) -> tuple[str, ...]:
-    """Return a flag for numbers that count every answer by itself, if the run asks for a reducer."""
+    """Return a flag for numbers that count every answer separately, if the run sets a reducer."""
     is_asked = (
         planned.task.reducer != "mean" and planned.task.epochs * planned.options.n > 1
     )
@@ -243,7 +243,7 @@ def pools_answers(summarizer: Any) -> bool:
 
 
 def check_tools(planned: PlannedTask) -> None:
-    """Raise if a task with tools cannot be asked of the model: no tools, several candidates, likelihoods, no helper."""
+    """Raise if a task with tools cannot be run: no tools, several candidates, likelihoods, or no helper."""
     if planned.tools is None:
         return
     where = f"task {planned.task.name!r}"

@@ -1,4 +1,4 @@
-"""Estimate how many samples a run has, for progress bars and for a note about too few samples."""
+"""Estimate the number of samples of a run, for progress bars and for a note about too few samples."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ from .planned_task import PlannedTask
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024
-"""Counting the lines of a larger file would delay the start noticeably."""
+"""Bytes of the largest file whose lines are counted. Counting more would noticeably delay the start."""
 LARGEST_READ = 8 * 1024 * 1024
 MOST_READ = 1000
 TRIAL = 10
-"""So few samples are only a test of the setup: their number is not taken seriously."""
+"""A run with so few samples is only a test of the setup, so their number is not commented."""
 WIDEST = 0.1
-"""An interval of ± 10 points, or a difference of 10 points, is the largest that is worth a run."""
+"""The widest useful result: an interval of ± 10 points, or a difference of 10 points."""
 DIFFER = 0.2
 """The assumed share of samples on which two models differ."""
 ENOUGH = {"value": 400, "difference": 630}
@@ -44,7 +44,7 @@ def expected_requests(planned: PlannedTask) -> int | None:
 def _is_quickly_counted(planned: PlannedTask) -> bool:
     """Return True if reading the samples once more is fast: a few of them, or all of a small file.
 
-    Rows that a user's function makes are not read twice: it may take long, or return something else each time.
+    Rows from a user's function are not read twice: this may take long, or return something else each time.
     """
     if planned.makes_rows or not planned.samples.files:
         return False
@@ -130,7 +130,7 @@ def small_limit_note(
 
 
 def _smallest(n: int) -> float | None:
-    """Return the smallest difference that n samples can show; None if there is none."""
+    """Return the smallest difference that n samples can show; None if they can show none."""
     try:
         return minimum_detectable_paired_binary(n, DIFFER)
     except ValueError:

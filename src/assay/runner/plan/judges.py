@@ -1,4 +1,4 @@
-"""Judges of a run: built and checked before the model is asked. They are part of the digests of their scorers."""
+"""Judges of a run, built and checked before the model is asked. They are part of the digests of their scorers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,9 @@ from ...core import AssayError, Model, Task, UsageError, digest_of
 from ...core.secrets import veiled
 from ...models import build_model
 from ..counts.spending import model_options
-from ..options import RunOptions, check_secrets
+from ..options import RunOptions
 from ..scoring.scoring import Scoring
+from .models import check_secrets
 from .settings import collecting, has_foreign_code
 
 

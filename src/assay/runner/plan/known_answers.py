@@ -12,7 +12,7 @@ SHOWN = 3
 
 
 def check_known_answers(planned: PlannedTask) -> None:
-    """Raise for predictions of other samples and for targets; note samples and predictions that have no partner."""
+    """Raise for predictions of other samples and for targets. Note samples and predictions without a counterpart."""
     model = planned.model
     if not isinstance(model, AnswersById):
         return
@@ -60,7 +60,7 @@ def check_known_answers(planned: PlannedTask) -> None:
 
 
 def _refuse_targets(planned: PlannedTask, model: Predictions, where: str) -> None:
-    """Raise if the predictions are the reference answers themselves: such a score is always perfect."""
+    """Raise if the predictions are the reference answers themselves, because their score is always perfect."""
     if not _is_data(planned, model.path):
         return
     columns = planned.samples.head.columns
@@ -95,7 +95,7 @@ def _is_data(planned: PlannedTask, path: Path) -> bool:
 
 
 def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
-    """Return True if every sample's prediction is one of its targets; stop at the first that is not."""
+    """Return True if every sample's prediction is one of its targets. Stop at the first that is not."""
     count = 0
     for item in planned.view():
         if not isinstance(item, Sample):
@@ -109,7 +109,7 @@ def _are_targets(planned: PlannedTask, model: Predictions) -> bool:
 def _notices(
     planned: PlannedTask, sample_ids: Mapping[str, None], ids: Mapping[str, int]
 ) -> Iterator[str]:
-    """Yield notes about samples and predictions without a partner."""
+    """Yield notes about samples and predictions without a counterpart."""
     missing = [id for id in sample_ids if id not in ids]
     if missing:
         yield _said(

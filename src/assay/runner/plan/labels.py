@@ -1,7 +1,7 @@
-"""Labels: the names of a task's scorers, no two alike.
+"""Labels: unique names of a task's scorers.
 
-A scorer keeps its plain name if no other has it. If two clash, each is named by what differs: its
-file (`a1.py:score`), else its options (`wer(normalize=whisper-en)`), else its number.
+A scorer keeps its plain name if no other scorer has it. If two clash, each is named by the difference: its file
+(`a1.py:score`), else its options (`wer(normalize=whisper-en)`), else a number.
 """
 
 import inspect
@@ -36,9 +36,9 @@ class _Clashing:
 def name_apart(
     entries: Sequence[Any], built: Sequence[Named], where: str, faults: list[AssayError]
 ) -> list[Named]:
-    """Return the scorers under names that no two share. The same scorer twice is an error.
+    """Return the scorers with unique names. The same scorer twice is an error.
 
-    `entries` are what the task named.
+    `entries` are the entries of the task.
     """
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
@@ -95,7 +95,7 @@ def name_apart(
 def metrics_apart(
     results: Iterable[Result], before: Iterable[Result], scorer: str
 ) -> list[Result]:
-    """Return the results of one scorer. A metric that another scorer has too is followed by the scorer's name."""
+    """Return the results of one scorer. A metric that another scorer has, too, is followed by the scorer's name."""
     used = {(result.task, result.model, result.metric) for result in before}
     renamed = []
     for r in results:
@@ -118,7 +118,7 @@ def _name_by_file(clashing: Sequence[_Clashing]) -> None:
 
 
 def _tail(file: str, others: Iterable[str]) -> str:
-    """Return the end of a path, as much as is needed to differ from the others."""
+    """Return the end of a path, as long as necessary to differ from the others."""
     parts = Path(file).parts
     for length in range(1, len(parts)):
         tail = parts[-length:]

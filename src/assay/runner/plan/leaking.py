@@ -1,4 +1,4 @@
-"""Leaks that show before anything is asked: prompts with the transcript, questions that are their own answer."""
+"""Leaks that are visible before anything is asked: prompts with the transcript, questions that are their own answer."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -45,9 +45,9 @@ def _first_prompts(planned: PlannedTask) -> Iterator[tuple[Sample, Prompt]]:
 
 
 def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Return True if each prompt contains its own transcript, even of one word, and none of the other transcripts.
+    """Return True if each prompt contains its own transcript, even of one word, and no other transcript.
 
-    A list of all words that may be said contains those of the others too.
+    A list of all words that may be spoken contains the other transcripts, too.
     """
     transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
     return len(transcripts) > 1 and all(

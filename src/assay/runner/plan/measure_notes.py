@@ -1,4 +1,4 @@
-"""Notes on how a task is measured: which way was taken for choices, and which scorer or normalizer fits the targets."""
+"""Notes on how a task is measured: the way chosen for choices, and the scorer or normalizer that fits the targets."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from .planned_task import PlannedTask
 
 ROWS_LOOKED_AT = 200
 MOST = 0.5
-"""The share of targets from which on they are taken to have a form."""
+"""Minimum share of the targets that must have a form before it counts as theirs."""
 COMPARES_TEXT = frozenset({"exact_match", "includes", "f1", "bleu", "rouge"})
 # "… 48 / 2 = 24 clips.\n#### 24"
 _MARKED_NUMBER = re.compile(r".*####\s*-?[$\d][\d.,]*\s*", re.DOTALL)
@@ -20,7 +20,7 @@ _MARKS = re.compile(r"[A-Z]|[.,;:!?\"“”…-](?:\s|$)")
 
 
 def measure_notes(planned: PlannedTask, task: Task, run: RunOptions) -> Iterator[str]:
-    """Yield how plain choices are measured, where the model could be asked in another way."""
+    """Yield a note on how plain choices are measured, if there is another way to ask the model."""
     if (
         not is_plain(task)
         or run.measure is not None
@@ -46,7 +46,7 @@ def measure_notes(planned: PlannedTask, task: Task, run: RunOptions) -> Iterator
 def scorer_notes(
     samples: Iterable[Sample | BadSample], scorers: Sequence[tuple[str, Any]]
 ) -> Iterator[str]:
-    """Yield advice where the form of the targets asks for another scorer or a normalizer."""
+    """Yield advice if the form of the targets suggests another scorer or a normalizer."""
     looked_at = islice(samples, ROWS_LOOKED_AT)
     rows = [row for row in looked_at if isinstance(row, Sample)]
     targets = [str(row.targets[0]) for row in rows if row.targets]
@@ -81,7 +81,7 @@ def _share(targets: Sequence[str], pattern: re.Pattern[str]) -> float:
 
 
 def _has_marks(targets: Sequence[str]) -> bool:
-    """Return True if most targets have capital letters or punctuation, and are not all in capitals."""
+    """Return True if most targets have capital letters or punctuation, and not only capitals."""
     marked = [target for target in targets if _MARKS.search(target)]
     return len(marked) / len(targets) > MOST
 
@@ -98,7 +98,7 @@ def _are_transcripts(rows: Sequence[Sample], targets: Sequence[str]) -> bool:
 
 
 def _normalizer_for(targets: Sequence[str]) -> str:
-    """Return the normalizer for the language of the targets, told by their script."""
+    """Return the normalizer for the language of the targets, recognised by their script."""
     from ...scorers.speech.chinese_text import HAN
 
     is_han = any(re.search(HAN, target) for target in targets)

@@ -3,23 +3,28 @@
 A replica imports this module and nothing else of the plan, so that it starts fast.
 """
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
 from ...core import AssayError, Model, UsageError
 from ...core.errors import UnknownOption
+from ...core.secrets import left_out
 from ...models import build_model
 from ..counts.spending import model_options
-from ..options import RunOptions, check_secrets
+from ..options import RunOptions
+
+REFERRING = ("base_url", "body", "headers")
+"""Options of endpoints, in which `${env:NAME}` is replaced by the environment variable."""
 
 Refused = dict[str, dict[str, AssayError]]
-"""By option: the errors of the models that do not have it."""
+"""The errors of the models that do not have an option, by option."""
 
 
 def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
-    """Build a model with the run's arguments. Remote code is trusted only by its own flag.
+    """Build a model with the run's arguments. Remote code needs its own flag.
 
-    Of several models, each takes the options it has. Errors for the others are added to `refused`.
+    If there are several models, each takes the options it has. Errors for the others are added to `refused`.
     """
     args = model_options(run.model_args)
     if "trust_remote_code" in args:
@@ -47,3 +52,23 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
         trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
         return cast(Model, trusted)
     return model
+
+
+def check_secrets(args: Mapping[str, Any], flag: str) -> None:
+    """Raise if secret options, which `run.json` does not store, were not given again."""
+    names = list(dict.fromkeys(left_out(args)))
+    if not names:
+        return
+    options = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    typed = " ".join(f"{flag} {option}=…" for option in options)
+    fix = f"give {'them' if len(names) > 1 else 'it'} again: {typed}"
+    if any(option in REFERRING for option in options):
+        fix += (
+            "; ${env:NAME} in place of a secret is read from the environment, and kept"
+        )
+    are_secret = "are secrets" if len(names) > 1 else "is a secret"
+    raise UsageError(
+        f"{', '.join(names)} {are_secret}, which run.json does not keep",
+        where=flag,
+        fix=fix,
+    )

@@ -1,4 +1,4 @@
-"""Translate model names to assay's own, so that a model has one name in a run however it was typed."""
+"""Translate model names to assay's own, so that a model has one name in a run however the user writes it."""
 
 from collections.abc import Container
 from typing import Any
@@ -12,10 +12,10 @@ from ..options import RunOptions
 def name_models(
     run: RunOptions, objects: Container[str] = ()
 ) -> tuple[RunOptions, list[str]]:
-    """Return the options with each model under its own name, and a note for each that was translated.
+    """Return the options with each model under its own name, and a note for each translated name.
 
-    Names in `objects` belong to models that were given as objects. A name that cannot be translated
-    stays: the plan reports what is wrong with it.
+    Names in `objects` belong to models that were given as objects. A name that cannot be translated stays; the plan
+    reports its fault.
     """
     run = run.with_one_spelling(objects)
     notes: list[str] = []

@@ -43,10 +43,10 @@ class PlannedTask:
     run: RunOptions
     shots: Shots | None = None
     measure: str = ""
-    """The measure of the task that was chosen; empty if the task is asked as written."""
+    """The measure that was chosen for the task; empty if the task is asked as written."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
-    """By sample and epoch: how many rounds of a dialogue count, where the journal holds more."""
+    """Number of rounds that count, by sample and epoch, if the journal has more rounds of a dialogue."""
     holds_more: bool = True
     """True if the journal may have samples or epochs that are not part of this run."""
     earlier_values: Mapping[str, float] | None = None
@@ -54,16 +54,16 @@ class PlannedTask:
     taken: int | None = None
     """The number of rows that count, if `--until` ended the run early; None for all."""
     tools: ToolSet | None = None
-    """What the model may call, of a task with tools."""
+    """The tools that the model may call, in a task with tools."""
     limits: SampleLimits = USUAL_LIMITS
-    """What one sample may use, in a task with tools."""
+    """The limits of one sample, in a task with tools."""
     notices: tuple[str, ...] = ()
     """Notes of the plan, besides its errors."""
     _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)
     unchecked: bool = False
-    """True if the journal may hold answers to other questions under the same sample ids.
+    """True if the journal may have answers to other questions under the same sample ids.
 
-    That is so if something has changed and no run has compared all keys since.
+    That is so if something has changed and no run has compared all keys since then.
     """
 
     @property
@@ -87,7 +87,7 @@ class PlannedTask:
     def makes_rows(self) -> bool:
         """True if a user's function yields the rows.
 
-        It may read anything, so rows are known only once they are read.
+        It may read anything, so its rows are known only after reading them.
         """
         return any(
             isinstance(shard, Called) and shard.listed is None
@@ -126,7 +126,7 @@ class PlannedTask:
         if isinstance(self.model, Noting):
             yield from self.model.run_notes()
         if self.run.system and not self.shows_system:
-            yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
+            yield f"{self.task.name}: --system is not shown: its template begins with its own system text"
         if self.shots is not None and self.shots.are_evaluated:
             num = self.shots.fewshot.num
             subject = "1 shot is" if num == 1 else f"{num} shots are"
@@ -147,7 +147,7 @@ class PlannedTask:
         return self._first[0]
 
     def first_prompt(self) -> Prompt | None:
-        """Return the prompt of the first sample; None without a sample, or if its template fails (counted later)."""
+        """Return the prompt of the first sample; None if there is no sample, or if its template fails."""
         sample = self.first_sample()
         try:
             if sample is None:
@@ -158,7 +158,7 @@ class PlannedTask:
 
 
 def digests_of(planned: PlannedTask) -> dict[str, Any]:
-    """Return digests of everything the answers depend on.
+    """Return digests of everything on which the answers depend.
 
     If none changed, finished samples are recognised by id alone.
     """
@@ -232,7 +232,7 @@ def _tool_digests(planned: PlannedTask) -> dict[str, str]:
 
 
 def tools_digest(planned: PlannedTask) -> str:
-    """Return the digest of what the results of calls depend on."""
+    """Return the digest of everything on which the results of calls depend."""
     assert planned.tools is not None
     helpers = {role: planned.run.helper_of(role) for role in planned.tools.needs}
     return code_digest([*planned.tools.identity, helpers])[:16]

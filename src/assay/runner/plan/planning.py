@@ -19,7 +19,8 @@ from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
 from ...templates import build_template
 from ...tooling import ToolSet
-from ..options import DEFAULT_MODEL, PartlyRead, RunOptions
+from ..option_fields import PartlyRead
+from ..options import DEFAULT_MODEL, RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where
@@ -87,9 +88,8 @@ def make_plan(
 ) -> list[PlannedTask]:
     """Return every task × model of a run, checked. Raise `PlanError` with all errors.
 
-    `may_have_unused` allows settings that nothing uses, as when the settings of an earlier run are
-    read. `recorded` holds the measure by which each task was asked of each model, for answers that
-    exist already.
+    `may_have_unused` allows settings that nothing uses, for example in the settings of an earlier run. `recorded`
+    gives the measure by which each task was asked of each model, for answers that exist already.
     """
     faults = run_faults(run)
     tasks = _tasks(run, faults)
@@ -132,7 +132,7 @@ def _plan_task(
     preparing: "_Preparing",
     faults: list[AssayError],
 ) -> list[PlannedTask]:
-    """Return a task with each model that can be asked it. Errors are appended to `faults`."""
+    """Return a task with each model that should answer it. Errors are appended to `faults`."""
     planned_tasks: list[PlannedTask] = []
     if not task.measures:
         preparing.prepare(task)  # lists errors of the task before those of the models
@@ -194,8 +194,8 @@ def _scorings_of(
 ) -> list[tuple[Scoring, str]]:
     """Return the scorers whose judges are checked, each with the name of its task.
 
-    If no model can be asked the task, its scorers are still returned, so that errors of their judges
-    are listed together with the other errors.
+    If no model can answer the task, its scorers are still returned, so that errors of their judges are listed
+    together with the other errors.
     """
     prepared = preparing.prepared_without_model()
     if planned_tasks:
@@ -237,7 +237,7 @@ class _Models:
         self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
-        """Yield the models a task is asked of: those of the run, else the one the task names."""
+        """Yield the models that should answer a task: those of the run, else the one that the task names."""
         own_model = tuple(task.models)[:1]
         names = self._run.models or own_model or (DEFAULT_MODEL,)
         for name in names:
@@ -282,7 +282,7 @@ class _Models:
 
 
 class _Preparing:
-    """One task in each form in which models are asked it. Data and scorers are prepared once for each form."""
+    """One task in each form in which models are asked. Data and scorers are prepared once for each form."""
 
     def __init__(
         self,
@@ -298,12 +298,12 @@ class _Preparing:
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
-        """Return the task as a model is asked it, by the best measure it can serve."""
+        """Return the task in the form for a model, by the best measure that the model supports."""
         result = self._measured(name, model)
         return replace(result, task=without_scores(result.task, self._run))
 
     def _measured(self, name: str, model: Model) -> Measured:
-        """Return the task by the best measure the model can serve. A task without choices stays as it is."""
+        """Return the task by the best measure that the model supports. A task without choices stays unchanged."""
         task = self._task
         measure = self._run.measure
         if self._recorded is not None:
@@ -320,7 +320,7 @@ class _Preparing:
         return measured(task, model.abilities, measure, name, fix)
 
     def _has_plain_choices(self) -> bool:
-        """Return True if the data are text questions with options, and no setting says how they are asked."""
+        """Return True if the data are text questions with options, and no setting says how to ask them."""
         if not is_plain(self._task) or self._asks_for_text():
             return False
         prepared = self.prepare(self._task)
@@ -345,7 +345,7 @@ class _Preparing:
         return self._prepared[task.protocol]
 
     def prepared_without_model(self) -> "Prepared | None":
-        """Return the task as written, prepared now (which lists its errors) if no model could be asked."""
+        """Return the task as written, which is prepared now (and its errors listed) if no model could be asked."""
         if not self._prepared:
             return self.prepare(self._task)
         return self._prepared.get(self._task.protocol)
@@ -496,7 +496,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
 
 
 def _source_of(task: Task, run: RunOptions) -> Any:
-    """Return what `open_dataset` reads: the task's dataset, or the one that `--data` names."""
+    """Return the argument for `open_dataset`: the task's dataset, or the one in `--data`."""
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # the driver reads `--data` itself
     source = task.dataset
@@ -514,7 +514,7 @@ def _source_of(task: Task, run: RunOptions) -> Any:
 def build_scorers(
     task: Task, entries: Sequence[Any], faults: list[AssayError]
 ) -> list[tuple[str, Any]]:
-    """Build the scorers that `entries` name. Return each with a name that no other scorer of the task has."""
+    """Build the scorers in `entries`. Return each with a name that no other scorer of the task has."""
     where = f"task {task.name!r}"
     used_entries: list[Any] = []
     scorers: list[tuple[str, Any]] = []
@@ -528,6 +528,6 @@ def build_scorers(
 
 
 def _check_libraries(name: str, scorer: Any, where: str) -> None:
-    """Raise if a library that a scorer requires is missing: before the model is asked, not after."""
+    """Raise if a library that a scorer requires is missing, before the model is asked."""
     for requirement in getattr(scorer, "requires", ()):
         requirement.check(f"{where}, scorer {name!r}")

@@ -1,11 +1,10 @@
 """Protocol ids: a name for how a result was measured. Equal ids mean equal measurements.
 
-A task that is asked as its author wrote it has its own id. Changes by a run are added: each change
-in a word, then a short digest of all, so that two system texts do not get one name. `gsm8k@5shot-
-chat` without examples and with a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped
-mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The id does not depend on the samples asked
-(`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the model. A model that gets
-tools as text is an exception: its measurement is another one, `mytask+prompted-7be210`.
+A task that runs as its author wrote it has its own id. Changes by a run are added: each change in a word, then a
+short digest of all, so that two system texts do not get the same name. `gsm8k@5shot-chat` without examples and with
+a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. The
+id does not depend on the selected samples (`--limit`, `--sample_id`, `--shuffle`), the location of the data, or the
+model. A model that gets tools as text is an exception: its measurement differs, `mytask+prompted-7be210`.
 """
 
 import re
@@ -42,7 +41,7 @@ class Change:
     """One difference between the run and the task as written."""
 
     label: str
-    """A word for it: `system`, `max_tokens=64`."""
+    """A word for the change: `system`, `max_tokens=64`."""
     value: Any
     """Plain data for the digest, independent of the machine."""
 
@@ -78,29 +77,8 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
     run = planned.run
     base = original(task)
     yield from _shots(planned, base)
-    if _template_source(task, planned.samples) != (
-        source := _template_source(base, planned.samples)
-    ):
-        yield Change("template", [_template_source(task, planned.samples), source])
-    system = system_of(task, run)
-    if system != base.system and planned.shows_system:
-        yield Change("system" if system else "no_system", system)
-    # A generation option of the run overrides those of prompts, whatever the task says.
-    has_own_options = (
-        run.generation
-        and (prompt := planned.first_prompt()) is not None
-        and prompt.options is not None
-    )
-    if _chat_differs(planned):
-        yield Change(
-            "chat" if run.apply_chat_template else "no_chat", run.apply_chat_template
-        )
-    for name in OPTION_NAMES:
-        value = getattr(planned.options, name)
-        if value != getattr(base.options, name) or (
-            has_own_options and name in run.generation
-        ):
-            yield Change(_setting(name, value), value)
+    yield from _prompt_changes(planned, base)
+    yield from _option_changes(planned, base)
     for name in ("epochs", "reducer"):
         if getattr(task, name) != getattr(base, name):
             yield Change(_setting(name, getattr(task, name)), getattr(task, name))
@@ -110,18 +88,7 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
         yield Change("each_epoch", run.shuffle_choices_each_epoch)
     if _prompts_tools(planned):
         yield Change(PROMPTED, INSTRUCTIONS)
-    if _columns_differ(planned, base):
-        yield Change("columns", dict(columns_of(task, run)))
-    if (
-        run.split is not None
-        and isinstance(base.dataset, DataSource)
-        and run.split != base.dataset.split
-    ):
-        yield Change(f"split={run.split}", run.split)
-    if run.data == MINI and isinstance(base.dataset, DataSource) and base.dataset.mini:
-        yield Change(
-            MINI, base.dataset.mini
-        )  # a few rows that ship with assay, not the benchmark's own data
+    yield from _data_changes(planned, base)
     for limit, option in LIMIT_FLAGS.items():
         value = getattr(run, option)
         is_set = planned.tools is not None and value is not None
@@ -136,8 +103,52 @@ def changes_of(planned: PlannedTask, judges: Mapping[str, Any]) -> Iterator[Chan
             yield Change(name, code_digest(getattr(task, name)))
 
 
+def _prompt_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield what the run changes in the template, the system text and the chat."""
+    task = planned.task
+    run = planned.run
+    template = _template_source(task, planned.samples)
+    own_template = _template_source(base, planned.samples)
+    if template != own_template:
+        yield Change("template", [template, own_template])
+    system = system_of(task, run)
+    if system != base.system and planned.shows_system:
+        yield Change("system" if system else "no_system", system)
+    if _chat_differs(planned):
+        label = "chat" if run.apply_chat_template else "no_chat"
+        yield Change(label, run.apply_chat_template)
+
+
+def _option_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield the generation options that the run changes."""
+    generation = planned.run.generation
+    prompt = planned.first_prompt() if generation else None
+    # A generation option of the run overrides those of prompts, whatever the task says.
+    overrides_prompts = prompt is not None and prompt.options is not None
+    for name in OPTION_NAMES:
+        value = getattr(planned.options, name)
+        is_new = value != getattr(base.options, name)
+        if is_new or (overrides_prompts and name in generation):
+            yield Change(_setting(name, value), value)
+
+
+def _data_changes(planned: PlannedTask, base: Task) -> Iterator[Change]:
+    """Yield what the run changes in the columns and the rows."""
+    run = planned.run
+    if _columns_differ(planned, base):
+        yield Change("columns", dict(columns_of(planned.task, run)))
+    source = base.dataset
+    if not isinstance(source, DataSource):
+        return
+    if run.split is not None and run.split != source.split:
+        yield Change(f"split={run.split}", run.split)
+    if run.data == MINI and source.mini:
+        # A few rows that ship with assay, not the benchmark's own data.
+        yield Change(MINI, source.mini)
+
+
 def _prompts_tools(planned: PlannedTask) -> bool:
-    """Return True if tools are written into the prompt, since the model's chat template takes none."""
+    """Return True if tools are written into the prompt, because the model's chat template takes none."""
     prompt = planned.first_prompt()
     if prompt is None or not prompt.tools:
         return False
@@ -203,7 +214,7 @@ def _scoring(
 
 
 def _scorer(entry: Any) -> Any:
-    """Return a shipped scorer by its name and options, the same in every version; a user's one by its code."""
+    """Return a form of a scorer that is the same in every version: name and options, or a user's code."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry)
         if not is_reference(spec.name):
@@ -213,14 +224,14 @@ def _scorer(entry: Any) -> Any:
 
 
 def _template_source(task: Task, samples: Samples) -> str:
-    """Return what the prompts of a task depend on besides the row."""
+    """Return the data other than the row on which the prompts of a task depend."""
     if task.driver is not None or (task.template is None and samples.kind == "unknown"):
         return ""
     return build_template(task.template, kind=samples.kind).source
 
 
 def _columns_differ(planned: PlannedTask, base: Task) -> bool:
-    """Return True if the run reads rows differently. Naming a column that is found anyway changes nothing."""
+    """Return True if the run reads rows differently. Naming a column that would be found anyway changes nothing."""
     columns = columns_of(planned.task, planned.run)
     if dict(columns) == dict(base.columns):
         return False
@@ -241,5 +252,5 @@ def _setting(name: str, value: Any) -> str:
 
 
 def _word(label: str) -> str:
-    """Return a label without characters that end a name for other readers: blanks, commas, bars."""
+    """Return a label without characters that end a name for other programs: blanks, commas, bars."""
     return re.sub(r"[^\w.=:^@%+-]+", "_", label)[:LABEL_CHARACTERS]

@@ -1,8 +1,8 @@
-"""What scorers read: refuse one that would find nothing to read in the answers of a run, before anything is asked.
+"""Refuse a scorer that could not read the answers of a run, before anything is asked.
 
-A scorer declares in `reads` what it needs: `text`, `image`, `audio` or `video` of an answer, an
-`answer` of any kind, `likelihood`s, the `logprobs` of tokens, and the `target` of the sample. One
-that declares nothing is accepted.
+A scorer declares in `reads` what it needs: `text`, `image`, `audio` or `video` of an answer, an `answer` of any
+kind, `likelihood`s, the `logprobs` of tokens, and the `target` of the sample. A scorer that declares nothing is
+accepted.
 """
 
 from ...core import GenerateOptions, Prompt, UsageError
@@ -41,7 +41,7 @@ def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:
 def _unreadable(
     planned: PlannedTask, scoring: Scoring, kind: str, kinds: frozenset[str]
 ) -> UsageError:
-    """Return the error for a scorer that finds nothing to read."""
+    """Return the error for a scorer that has nothing to read."""
     words = " and ".join(
         _WORDS.get(kind_of_content, kind_of_content)
         for kind_of_content in sorted(kinds - {"answer"})

@@ -130,9 +130,9 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
 
 
 def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
-    """Return errors for settings that nothing in the run uses: the user would believe that they took effect.
+    """Return errors for settings that nothing in the run uses, because the user would believe that they took effect.
 
-    Nothing is reported if code written for another system takes part, since it reads the settings in its own way.
+    Nothing is reported if code written for another system is involved, since it reads the settings in its own way.
     """
     if run.dialect is not None or any(task.driver is not None for task in tasks):
         return []
@@ -145,7 +145,10 @@ def unused_judges(
     scorings: Sequence[Scoring],
     needs: Collection[str] = (),
 ) -> Iterator[str]:
-    """Yield a note for each judge that no scorer asks and no tool needs. One command may serve many tasks: no error."""
+    """Yield a note for each judge that no scorer and no tool uses.
+
+    One command may serve many tasks, so it is no error.
+    """
     if has_foreign_code(run, tasks):
         return
     roles = {role for scoring in scorings for role in scoring.roles}
@@ -159,7 +162,7 @@ def unused_judges(
 
 
 def has_foreign_code(run: RunOptions, tasks: Sequence[Task]) -> bool:
-    """Return True if code written for another system takes part. It reads the settings of a run in its own way."""
+    """Return True if code written for another system is involved. It reads the settings of a run in its own way."""
     return run.dialect is not None or any(
         task.foreign or task.driver is not None for task in tasks
     )
@@ -235,7 +238,7 @@ def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageErr
 
 
 def _check_reducer(reducer: str, repeats: int, where: str) -> None:
-    """Raise if a reducer does not exist, or needs more answers per sample than are asked for."""
+    """Raise if a reducer does not exist, or needs more answers per sample than the run requests."""
     match = re.fullmatch(r"pass[@^](\d+)", reducer)
     if match is not None and int(match[1]) > repeats:
         raise UsageError(

@@ -49,13 +49,13 @@ def watched_scoring(planned: PlannedTask) -> Scoring | None:
 def _unfit(planned: PlannedTask, scoring: Scoring | None) -> str:
     """Return why the rule cannot be applied to a task; empty if it can."""
     if planned.task.driver is not None or scoring is None:
-        return "its driver asks and scores by itself"
+        return "its driver asks and scores itself"
     if scoring.is_set_level or "mean" not in (
         planned.task.summarizers or scoring.summarizers
     ):
         return f"the number of {scoring.name!r} is not the mean of its samples"
     if scoring.scale.names:
-        return f"the values of {scoring.name!r} have directions or bounds of their own"
+        return f"the values of {scoring.name!r} have their own directions or bounds"
     if scoring.bounds is None:
         return f"scorer {scoring.name!r} does not declare the bounds of its scores (`bounds`)"
     first = planned.first_sample()

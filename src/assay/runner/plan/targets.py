@@ -1,7 +1,7 @@
-"""Refuse a task that cannot be scored, or cannot be asked at all, before anything is paid for.
+"""Refuse a task that cannot be scored or asked at all, before it costs anything.
 
-A misspelled column leaves every row without a target or without a prompt. A single row without one
-is counted during the run like any other data error.
+A misspelled column leaves every row without a target or without a prompt. A single such row is counted during the
+run like any other data error.
 """
 
 from itertools import islice
@@ -13,9 +13,9 @@ from .planned_task import PlannedTask
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
 """Errors of a template that occur for every row."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
-"""Exceptions of code that is wrong for every row."""
+"""Exceptions that mean a mistake in the code, which fails for every row."""
 ROWS_LOOKED_AT = 2000
-"""The most rows that are read until one has a target. Usually the first does."""
+"""Most rows that are read to find one with a target. Usually the first has one."""
 
 
 def check_targets(planned: PlannedTask) -> None:

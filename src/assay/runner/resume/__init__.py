@@ -1,1 +1,1 @@
-"""What an earlier run left in the folder, and which of it is still valid."""
+"""The contents of a folder from an earlier run, and which of them are still valid."""

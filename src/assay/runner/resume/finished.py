@@ -1,8 +1,7 @@
-"""Resuming: what an earlier run in the folder means for this one.
+"""Resuming: decide what an earlier run in the folder means for this one.
 
-A complete run of the same thing is not run again: its table is printed. Otherwise the digests in
-its `run.json` say whether finished samples are recognised by their ids, or every request must be
-compared by its key first.
+A complete run with the same settings is not repeated: its table is printed. Otherwise the digests in its `run.json`
+say whether finished samples are recognised by their ids, or every request must be compared by its key first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,11 +21,11 @@ class EarlierRun:
         manifest = writer.read_manifest()
         self.manifest: Mapping[str, Any] = manifest if _is_readable(manifest) else {}
         self.damage = writer.damage(self.manifest)
-        """Files that have changed since it wrote them, one line each."""
+        """Files that have changed since that run wrote them, one line each."""
         self._writer = writer
 
     def mark_unchecked(self, planned_tasks: Sequence[PlannedTask]) -> None:
-        """Mark the planned tasks whose answers in the journal may be to other questions."""
+        """Mark the planned tasks whose answers in the journal may belong to other questions."""
         for planned in planned_tasks:
             planned.unchecked = self.has_answers(planned) and self._is_unchecked(
                 planned
@@ -150,7 +149,7 @@ class EarlierRun:
 
 
 def _is_readable(manifest: Mapping[str, Any]) -> bool:
-    """Return True if the manifest has the expected structure. Otherwise it counts as missing."""
+    """Return True if the manifest has the expected structure. Otherwise it is ignored."""
     entries = manifest.get("cells", [])
     if not isinstance(entries, list) or not all(
         isinstance(entry, Mapping) for entry in entries
@@ -162,6 +161,6 @@ def _is_readable(manifest: Mapping[str, Any]) -> bool:
 def _reused(
     usage: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the usage of a run that is not repeated: all its requests are reused."""
+    """Yield the usage of a run that is not repeated, in which all requests are reused."""
     for name, spent in usage.items():
         yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

@@ -1,8 +1,7 @@
-"""What the settings of a run folder from another user may do without the consent of the command.
+"""Permissions for the settings of a run folder from another user, unless the command extends them.
 
-They may name shipped tasks, scorers and models, and data. Code in other files, and options that
-send keys or give data more access, are refused, unless the command names them or says
-`--trust_code`.
+They may name shipped tasks, scorers and models, and data. Code in other files, and options that send keys or give
+data more access, are refused, unless the command names them or has `--trust_code`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ WIDENING = (
     "media_root",
     "cache",
 )
-"""Options that give data more access, or write elsewhere."""
+"""Options that give data more access, or that write elsewhere."""
 
 
 def gate_for(
@@ -30,7 +29,7 @@ def gate_for(
     changes: Mapping[str, Any],
     trust_code: bool,
 ) -> Gate | None:
-    """Return the gate for the settings of a manifest; None if the run is the user's own, or they agreed.
+    """Return the gate for the settings of a manifest; None if the run is the user's own, or if they trust it.
 
     `changes` are the options of the command itself. Code that they name may run.
     """
@@ -71,7 +70,7 @@ def check_settings(
 
 
 def _sending(arguments: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield the options that say where a key is sent, or which environment variable holds it."""
+    """Yield the options that say where a key is sent, or which environment variable has it."""
     for name, value in arguments.items():
         full_name = f"{prefix}{name}"
         if isinstance(value, Mapping):

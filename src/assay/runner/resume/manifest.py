@@ -32,7 +32,7 @@ _LIBRARIES = (
 def make_manifest(
     run: RunOptions, planned_tasks: Sequence[PlannedTask], status: str
 ) -> dict[str, Any]:
-    """Return what is known when a run starts. Status and counts are added at the end."""
+    """Return everything that is known when a run starts. Status and counts are added at the end."""
     return {
         "format": FORMAT,
         "status": status,
@@ -74,7 +74,7 @@ def describe_planned(planned: PlannedTask) -> dict[str, Any]:
 
 
 def _absolute(run: RunOptions) -> RunOptions:
-    """Return the options with absolute paths, which hold when the run is repeated from another folder."""
+    """Return the options with absolute paths, which stay valid if the run is repeated from another folder."""
     tasks = tuple(_absolute_reference(task) for task in run.tasks)
     models = tuple(_absolute_reference(model) for model in run.models)
     scorers = tuple(_absolute_reference(scorer) for scorer in run.scorers)
@@ -134,7 +134,7 @@ def _version_of(library: str) -> str:
 
 
 def _git_state() -> dict[str, Any] | None:
-    """Return commit and cleanliness of the working folder; None outside a repository. No remote is read."""
+    """Return commit and cleanliness of the working folder; None outside a repository. No remote is contacted."""
     try:
         if not _may_be_repository(Path.cwd()):
             return None
@@ -157,7 +157,7 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _may_be_repository(folder: Path) -> bool:
-    """Return True if git is worth asking: its process costs more than the rest of the manifest."""
+    """Return True if git should be called. Its process takes longer than the rest of the manifest."""
     return "GIT_DIR" in os.environ or any(
         (parent / ".git").exists() for parent in (folder, *folder.parents)
     )

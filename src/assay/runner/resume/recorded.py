@@ -1,4 +1,4 @@
-"""A finished run as its manifest describes it, which is enough to score again without weights or keys."""
+"""A finished run as described by its manifest, which is enough to score again without weights or keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Recorded:
     abilities: Abilities
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Return an error for each request: scoring reads the journal."""
+        """Return an error for each request, because scoring reads the journal."""
         return [
             Output.failed(
                 "not_recorded", "the model is not asked while scoring", retryable=False
@@ -74,13 +74,13 @@ def way_of(planned: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A finished run as its `run.json` describes it."""
+    """A finished run as described by its `run.json`."""
 
     options: RunOptions
     models: dict[str, Model]
     ways: RecordedMeasures
     gate: Gate | None
-    """Restricts the code that the run names, if another user made it."""
+    """Restricts the code that the run may name, if another user made it."""
 
 
 def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun:
@@ -88,7 +88,7 @@ def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):
-        raise StoreError("run.json holds no config", where=str(folder))
+        raise StoreError("run.json has no config", where=str(folder))
     fixed = {
         "trust_code": False,
         "output": str(folder),

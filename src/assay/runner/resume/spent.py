@@ -1,4 +1,4 @@
-"""What earlier runs in a folder have spent: tokens and cost of every answer in the journal, and time."""
+"""The spending of earlier runs in a folder: tokens and cost of every answer in the journal, and time."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ from ..options import RunOptions
 SECONDS = "spent_seconds"
 """The key of `run.json` for the time of all runs in the folder."""
 NOT_ASKED = ("cached", "copied_from")
-"""Details that mark answers for which no model was asked."""
+"""Details that mark answers that did not come from a model."""
 CANARY = "canary"
 TOKENS = ("input_tokens", "output_tokens")
 
@@ -80,7 +80,7 @@ def tokens_in_journal(journal: Path) -> dict[str, float]:
 
 
 def _usages(journal: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the usage of each answer in the journal for which a model was asked."""
+    """Yield the usage of each answer in the journal that came from a model."""
     decoder = msgspec.json.Decoder(_Line)
     for _, line in read_lines(journal):
         if line is None or not line.startswith(b'{"kind":"output"'):
@@ -95,8 +95,20 @@ def _prices(task: str, options: RunOptions) -> Mapping[str, Any]:
     """Return the prices of the model that answered. Calls of helpers have the task `TASK#ROLE`."""
     role = task.rpartition("#")[2] if "#" in task else ""
     if role:
-        return options.judge_args_of("judge" if role == CANARY else role)
+        return options.judge_args_of(role_of_canary(role))
     return options.model_args
+
+
+def canary_role(role: str) -> str:
+    """Return the role under which the judge of a role is tried on answers that demand the best mark."""
+    return CANARY if role == "judge" else f"{CANARY}-{role}"
+
+
+def role_of_canary(role: str) -> str:
+    """Return the role whose judge is tried under a canary's role; any other role unchanged."""
+    if role == CANARY:
+        return "judge"
+    return role.removeprefix(f"{CANARY}-")
 
 
 def seconds_before(writer: RunWriter, manifest: Mapping[str, Any]) -> float:

@@ -1,1 +1,1 @@
-"""One scorer on one answer: what it says, what became of it, how long it may take."""
+"""One scorer on one answer: its score, the outcome, and the time limit."""

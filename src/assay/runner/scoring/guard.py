@@ -31,10 +31,10 @@ class Guard:
     def __init__(self) -> None:
         self.seconds: float = 0.0
         self.serial = 0
-        """The number of the scoring in progress; each has its own."""
+        """The number of the scoring in progress, different for each."""
         self.is_scoring = False
         self.thread = 0
-        """The thread whose scorers are watched; 0 if none is."""
+        """The thread whose scorers are watched; 0 if there is none."""
         self._seen = 0
         self._began = 0.0
 
@@ -71,4 +71,4 @@ class Guard:
 
 
 GUARD = Guard()
-"""One for the process, since there is one main thread."""
+"""The guard of the process, which has only one main thread."""

@@ -1,12 +1,12 @@
 """One scorer applied to one sample's output.
 
-A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or gives no number for an
-answer that it calls scored, is `judge_error`. An unreadable answer that was cut by the token limit is `truncated`. An
-answer of which a content filter left nothing is `refused`, whatever the scorer says. Reasoning without an answer is
-`truncated` if it was cut and `unparsed` otherwise.
+A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or that gives no number
+for an answer with the outcome `scored`, is `judge_error`. An unreadable answer that was cut by the token limit is
+`truncated`. An answer that a content filter removed completely is `refused`, whatever the scorer returns. Reasoning
+without an answer is `truncated` if it was cut and `unparsed` otherwise.
 
-Several candidates are judged one by one and kept in one record; `summarizers.attempts` explains how they count. If
-the score of one candidate failed, the next run judges the record again.
+Several candidates are judged one by one and stored in one record; `summarizers.attempts` explains how they count.
+If the score of one candidate failed, the next run judges the record again.
 """
 
 import inspect
@@ -59,7 +59,7 @@ class Scoring:
     digest: str = ""
     is_async: bool = False
     is_slow: bool = False
-    """True if it blocks for long. It then runs in a thread."""
+    """True if it blocks for long and therefore runs in a thread."""
     is_set_level: bool = False
     whole_output: bool = False
     summarizers: tuple[Any, ...] = ("mean",)
@@ -164,7 +164,7 @@ class Scoring:
         return self._without_tools(score, sample, output)
 
     def _limited(self, score: Score, limit: Outcome) -> Score:
-        """Return the score of a sample that ended at a limit: what was there is scored, and its value counts."""
+        """Return the score of a sample that ended at a limit. What it has is scored, and the value counts."""
         if score.outcome in UNRESOLVED:
             return score
         value: Any = _counted(score, self.scale)
@@ -303,9 +303,10 @@ class NoHelper(GivenModel):
 
 
 def outcome_without_answer(output: Output) -> Outcome | None:
-    """Return why an output has no answer, or `None` if it has one.
+    """Return why an output has no answer; `None` if it has one.
 
-    A content filter may have left nothing of it, or the model may have reasoned only. Silence alone is an answer.
+    A content filter may have removed all of it, or the model may only have reasoned. An empty text alone is an
+    answer.
     """
     if was_filtered(output):
         return Outcome.REFUSED
@@ -316,10 +317,10 @@ def outcome_without_answer(output: Output) -> Outcome | None:
 
 
 def score_without_answer(score: Score, outcome: Outcome) -> Score:
-    """Return the score of an output without an answer, with the counts that its scorer kept.
+    """Return the score of an output without an answer, with the counts that its scorer returned.
 
-    A `data_error` stays one. A value stays only if the scorer itself saw that nothing was said: it then has the names
-    of all its metrics.
+    A `data_error` stays one. A value stays only if the scorer itself noticed that there is no answer: the value
+    then has the names of all its metrics.
     """
     if score.outcome is Outcome.DATA_ERROR:
         return score
@@ -371,8 +372,8 @@ def reduce_candidates(
 ) -> Score:
     """Combine the scores of the candidates of one request: the mean of their values, with the details of each.
 
-    If one has no score, the result has none, so that it is judged again; the scores of the others are kept in the
-    details. `answer` is set only if all candidates gave the same.
+    If one has no score, the result has none, so that it is judged again; the scores of the others are stored in the
+    details. `answer` is set only if it is the same for all candidates.
     """
     # A failed judge is asked again, so its outcome takes precedence.
     lost = sorted(
@@ -426,7 +427,7 @@ def _counted(
 ) -> float | Mapping[str, float | None] | None:
     """Return the value of a candidate for the mean of its request: the worst possible if it could not be read.
 
-    Of several named values, those that are not 0 stay: their rule did read the answer.
+    Of several named values, those other than 0 stay, because their rule was able to read the answer.
     """
     if score.outcome not in COUNTED_AS_ZERO:
         return score.value

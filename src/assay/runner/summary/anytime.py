@@ -1,8 +1,8 @@
-"""Numbers of a run that may have stopped early, with intervals that stay valid however often one looked.
+"""Numbers of a run that may have stopped early, with intervals that stay valid however often it checked.
 
-A fixed-n interval, after a look that could have stopped the run, excludes the truth more often than
-it says. It is replaced by the betting confidence sequence over the samples in the order they were
-asked. If that is not possible, the row says that its interval does not allow for stopping.
+If a run may stop after a check, a fixed-n interval misses the true value more often than stated. It is replaced by
+the betting confidence sequence over the samples in the order they were asked. If that is not possible, the row says
+that its interval does not allow for stopping.
 """
 
 from collections.abc import Mapping, Sequence
@@ -165,7 +165,7 @@ def _values(
 def _estimate(
     values: Sequence[float], scoring: Scoring, *, is_paired: bool
 ) -> Estimate | None:
-    """Return the estimate of the confidence sequence, with the same looks as in the run."""
+    """Return the estimate of the confidence sequence, with the same checks as in the run."""
     if not values or scoring.bounds is None:
         return None
     sequence = sequence_of(scoring, is_paired=is_paired)

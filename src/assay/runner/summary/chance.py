@@ -1,4 +1,4 @@
-"""The chance level of multiple choice: what guessing gets, shown beside the score."""
+"""The chance level of multiple choice: the expected score of guessing, shown next to the score."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from ..scoring.scoring import Scoring
 
 CHANCE = "chance"
 CHOICE_SCORERS = "assay.scorers.choice"
-"""The package of the scorers that are right for one option."""
+"""The package of the scorers for which one option is right."""
 
 
 @dataclass(slots=True)
@@ -18,10 +18,10 @@ class ChanceLevel:
     """Counts the options of the samples of a run."""
 
     guesses: float = 0.0
-    """The sum of what a guess gets in each sample."""
+    """The sum over samples of the expected score of a guess."""
     count: int = 0
     has_others: bool = False
-    """True if a sample has no options, or several right ones. The task has no chance level then."""
+    """True if a sample has no options, or several right ones. The task then has no chance level."""
 
     def add(self, item: Sample | BadSample) -> None:
         """Count a sample."""
@@ -66,7 +66,7 @@ def with_chance(
 
 
 def _is_choice(scorer: Any) -> bool:
-    """Return True if a scorer that ships reads one option in an answer."""
+    """Return True if a shipped scorer reads one option in an answer."""
     if isinstance(scorer, type) or callable(scorer):
         kind = scorer
     else:

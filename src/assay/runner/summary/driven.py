@@ -1,8 +1,8 @@
 """Results of drivers, as rows of the table.
 
-Such numbers are set-level: the scores of single samples are not known, so they have no interval.
-The exception is a share with its counts: `accuracy` with `correct` and `total` has the interval of
-a share, and bounds for the samples that could not be judged.
+Such numbers are set-level: the scores of single samples are not known, so they have no interval. The exception is a
+share with its counts: `accuracy` with `correct` and `total` has the interval of a share, and bounds for the samples
+that could not be judged.
 """
 
 import math
@@ -20,27 +20,27 @@ from .results import flatten
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """What a driver may return to say more than numbers."""
+    """The return value of a driver that reports more than numbers."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     n: int | None = None
-    """Samples behind the numbers; by default the number of prompts."""
+    """Number of samples behind the numbers; by default the number of prompts."""
     n_expected: int | None = None
     """All samples, including those that could not be asked."""
     protocol: str = ""
     """How it was measured, if the driver has several ways."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Further details, kept with the first number."""
+    """Further details, stored with the first number."""
     results: Sequence[Result] = ()
-    """Rows that are results already."""
+    """Rows that are already results."""
     lower_is_better: frozenset[str] = frozenset()
-    """Numbers of which less is better."""
+    """Names of numbers for which lower is better."""
 
 
 def driven_results(
     planned: PlannedTask, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY
 ) -> list[Result]:
-    """Return the numbers of a driver as results. Values that are not numbers are left out."""
+    """Return the return value of a driver as results. Values that are not numbers are left out."""
     values = returned if isinstance(returned, Mapping) else {"value": returned}
     driven = returned if isinstance(returned, Driven) else Driven(values=values)
     with blame(ScorerError, f"driver of task {planned.task.name!r}"):

@@ -60,11 +60,16 @@ async def task_results(
 def headline_first(
     results: list[Result], planned: PlannedTask, say_fault: Callable[[AssayError], None]
 ) -> list[Result]:
-    """Return the results with the task's headline first. Report an error if no summarizer gives it."""
+    """Return the results with the task's headline first. Report an error if no summarizer computes it."""
     task = planned.task
     if not task.headline or not results:
         return results
     first = [result for result in results if result.metric == task.headline]
+    if not first:
+        # The short name of one of a scorer's several values, as summarizers know it.
+        first = [r for r in results if r.metric.endswith(f".{task.headline}")]
+        if len(first) > 1:
+            first = []
     if not first and not planned.run.scorers:
         names = ", ".join(result.metric for result in results)
         say_fault(
@@ -103,7 +108,7 @@ def first_errors(
 
 
 def _count(results: Sequence[Result], progress: TaskProgress, outcome: str) -> int:
-    """Return how many samples have an outcome, as in the table: not once for each scorer."""
+    """Return how many samples have an outcome: each counts once, not once for each scorer."""
     rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
     return max(
         (r.outcomes.get(outcome, 0) for r in rows), default=0
@@ -137,8 +142,8 @@ def counted_samples(
 ) -> dict[str, Any]:
     """Return the entry `counted` of `summary.json`: the samples of its table, for readers of the journal.
 
-    It is empty if every sample of the journal was counted. The journal holds more after a run of
-    the same folder with a smaller limit.
+    It is empty if every sample of the journal was counted. The journal has more samples if the folder was run again
+    with a smaller limit.
     """
     entries = list(_counted(planned_tasks, writer))
     return {"counted": entries} if entries else {}
@@ -147,7 +152,7 @@ def counted_samples(
 def _counted(
     planned_tasks: Sequence[PlannedTask], writer: RunWriter
 ) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each task × model whose journal holds more than was counted."""
+    """Yield an entry for each task × model whose journal has more samples than were counted."""
     for planned in planned_tasks:
         places = writer.cell(planned.task.name, planned.model_name).places
         # A driver reads its data itself, and all it wrote belongs to this run.

@@ -41,7 +41,7 @@ from ..tasks.components import build_summarizer
 from .table_rows import Made, rows_apart
 
 INSTEAD = "mean"
-"""The summarizer that is used if all others failed."""
+"""The summarizer to use if all others failed."""
 
 
 def summarize(
@@ -54,8 +54,8 @@ def summarize(
 ) -> list[Result]:
     """Return the results of one scorer on one task × model. Its summarizers get one record for each answer.
 
-    An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used.
-    `beside` has the records of all scorers, for numbers that need several of them.
+    An error of a summarizer is passed to `say_fault`; if no result is left, the mean is used. `beside` has the
+    records of all scorers, for numbers that need several of them.
     """
     candidates = 1 if scoring.whole_output else planned.options.n
     seed = _seed_of(f"{planned.task.protocol}/{planned.model_name}")
@@ -104,7 +104,7 @@ def summarize(
 
 
 def _of_repeats(planned: PlannedTask, scoring: Scoring) -> list[Any]:
-    """Return pass@k and pass^k for a task with tools whose samples are run k times: one of them, or each, succeeds."""
+    """Return pass@k and pass^k for a task with tools and k epochs: at least one of k succeeds, or all of them."""
     k = planned.task.epochs
     is_usual = scoring.summarizers == ("mean",) and not planned.task.summarizers
     is_share = scoring.bounds == (0.0, 1.0) and scoring.higher_is_better
@@ -134,7 +134,7 @@ async def set_level(
 ) -> list[Result]:
     """Return the results of a scorer that judges all samples at once. `faults` are rows that were not asked.
 
-    Each candidate of each epoch makes a set of its own, unless the scorer takes the whole output.
+    Each candidate of each epoch belongs to a separate set, unless the scorer takes the whole output.
     """
     writer.reload()
     outcomes = Counter(str(fault.outcome) for fault in faults)

@@ -1,4 +1,4 @@
-"""The overall score of a suite that weighs its tasks, as a row of its own below those of the tasks."""
+"""The overall score of a suite that weights its tasks, as a separate row below those of the tasks."""
 
 import math
 from collections import Counter
@@ -24,9 +24,9 @@ def overall_rows(references: Sequence[Any], results: Sequence[Result]) -> list[R
 
 
 def _weighing_suites(references: Sequence[Any]) -> Iterator[Suite]:
-    """Yield the suites that are named among the tasks of a run and that have an overall score.
+    """Yield the suites among the tasks of a run that have an overall score.
 
-    A task that was given as an object belongs to no suite; it may not be hashable.
+    A task that was given as an object belongs to no suite. It may not be hashable.
     """
     names = [reference for reference in references if isinstance(reference, str)]
     for reference in dict.fromkeys(names):
@@ -100,7 +100,7 @@ def _interval(
 
 
 def _standard_error(weighed: Sequence[tuple[float, Result]]) -> float | None:
-    """Return the standard error of a weighted sum of independent numbers; None if one has none."""
+    """Return the standard error of a weighted sum of independent numbers; None if a number has none."""
     variance = 0.0
     for weight, result in weighed:
         if result.stderr is None:
@@ -110,7 +110,7 @@ def _standard_error(weighed: Sequence[tuple[float, Result]]) -> float | None:
 
 
 def _protocol(suite: Suite, by_task: dict[str, Result]) -> str:
-    """Return the name of the suite with what the protocols of its tasks have in common behind their names."""
+    """Return the name of the suite with the ending that the protocol ids of all its tasks share."""
     endings = {result.protocol.partition("@")[2] for result in by_task.values()}
     if len(endings) != 1:
         return suite.name

@@ -1,8 +1,8 @@
 """Rows of the table: rules for the results of every summarizer.
 
-A number is finite or missing, and then the row says what it was. Samples without a score are
-flagged. Two results with the same name are named apart by what their summarizers differ in. The
-same result twice is one row.
+A number is finite or missing; if it is missing, the row says what it was. Samples without a score are flagged. Two
+results with the same name are distinguished by the differing options of their summarizers. The same result twice is
+one row.
 """
 
 import math
@@ -18,7 +18,7 @@ from ..plan.labels import differing_options
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result and the summarizer that made it."""
+    """A result and the summarizer that computed it."""
 
     summarizer: str
     options: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Made:
         summarizer: Any,
         result: Result,
     ) -> "Made":
-        """Build from the name and the entry under which a task has the summarizer."""
+        """Create it from the name and the entry under which a task has the summarizer."""
         if isinstance(entry, (str, Mapping, Spec)):
             options = dict(Spec.of(entry).options)
         else:
@@ -104,7 +104,7 @@ def checked_result(result: Result) -> Result:
 
 
 def with_cut_answers(results: Sequence[Result], cut: int) -> list[Result]:
-    """Return the results with the number of answers that were cut by `max_tokens` and scored all the same."""
+    """Return the results with the number of answers that were cut by `max_tokens` but still scored."""
     counted = []
     for result in results:
         scored = cut - result.outcomes.get("truncated", 0)

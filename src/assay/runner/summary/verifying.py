@@ -1,7 +1,7 @@
 """Compute the table of a finished run again from the scores in its journal, and compare it with its summary.
 
-Nothing is asked, scored or written. Numbers of drivers and of set-level scorers cannot be computed
-again from the scores of single samples, and are listed as unchecked.
+Nothing is asked, scored or written. Numbers of drivers and of set-level scorers cannot be computed again from the
+scores of single samples, and are listed as unchecked.
 """
 
 import math
@@ -30,7 +30,7 @@ class Recomputed:
 
     results: list[Result] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """Numbers that could not be computed again, and why."""
+    """Numbers that could not be computed again, and the reasons."""
 
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Yield a line for each number that differs from the summary."""
@@ -135,7 +135,7 @@ def _expected(reader: RunReader, planned: PlannedTask) -> int | None:
 
 
 def _name(result: Result) -> tuple[str, str, str]:
-    """Return what identifies a row of the table."""
+    """Return the fields that identify a row of the table."""
     return result.task, result.model, result.metric
 
 

@@ -1,1 +1,1 @@
-"""From what was typed to tasks: names, files, subsets, data, measures, shots, and what a run changes of them."""
+"""Turn the user's input into tasks: names, files, subsets, data, measures, shots, and changes by a run."""

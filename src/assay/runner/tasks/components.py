@@ -1,4 +1,4 @@
-"""Scorers and summarizers as a task names them: by a registered name, a spec, `file.py:function`, or themselves."""
+"""Build the scorers and summarizers of a task from a registered name, a spec, `file.py:function`, or an object."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ...summarizers.adapt import adapt_summarizer
 
 
 def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
-    """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Return its name and it."""
+    """Build a summarizer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
         if not is_reference(spec.name):
@@ -32,7 +32,7 @@ def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
 
 
 def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
-    """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Return its name and it."""
+    """Build a scorer from a registered name, a spec, `file.py:function`, or an object. Return its name, too."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
         options = dict(spec.options)
@@ -60,7 +60,7 @@ def default_scorers(
 ) -> tuple[Any, ...]:
     """Return the scorers for data of a kind, if the task names none.
 
-    Likelihoods of options have a scorer of their own.
+    Likelihoods of options have their own scorer.
     """
     if (
         sample is not None

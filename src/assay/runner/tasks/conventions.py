@@ -1,7 +1,7 @@
-"""Benchmarks as plain Python files: module-level names that are fields of a `Task` make one.
+"""Benchmarks as plain Python files: module-level names that are fields of a `Task` define it.
 
-`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name
-that is nearly a field's is reported as a misspelling. Every other name is the author's own.
+`prompt`, `score` and `summarize` are short for template, scorers and summarizers. An unused name that nearly equals
+a field is reported as a misspelling. Every other name is the author's own.
 """
 
 import ast
@@ -34,10 +34,10 @@ CALLABLE = frozenset(
         "state",
     }
 )
-"""Fields that may be a function or a class. Under the name of another field, it is a helper of the file."""
+"""Fields that may be a function or a class. With the name of another field, it is a helper of the file."""
 MAPPINGS = frozenset({"models", "hints"})
 COMMON_NAMES = frozenset({"tools", "mcp", "limits", "user"})
-"""Fields with names that other code uses, too: a function or a module of that name is a helper."""
+"""Fields with names that other code uses, too. A function or a module of that name is a helper."""
 FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
 SYNONYMS = {
     "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
@@ -61,14 +61,14 @@ EVERYDAY = frozenset(
         "limits",
     }
 )
-"""Fields with such common names that similar names are the author's own."""
+"""Fields with such common names that similar names are assumed to be the author's own."""
 FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
 """First parameters that show that a function is meant for assay."""
 
 
 def from_conventions(module: ModuleType, path: Path) -> Task:
-    """Return the task of a file. Raise `PlanError` with everything that is wrong with its names."""
+    """Return the task of a file. Raise `PlanError` with all errors in its names."""
     values: dict[str, Any] = {}
     faults: list[AssayError] = [*_slips(module, path)]
     for name in (*FIELDS, *SHORT):
@@ -111,7 +111,7 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
 
 
 def _is_helper(field: str, value: Any) -> bool:
-    """Return True if a function, class or module with a field's name is something else that the file needs."""
+    """Return True if a function, class or module with a field's name is a helper of the file."""
     if field in MAPPINGS:
         return not isinstance(value, Mapping)
     if field in ("driver", "state"):
@@ -199,7 +199,7 @@ def _beside(source: Any, path: Path) -> Any:
 
 
 def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
-    """Yield an error for each name that was probably meant for assay and is unknown."""
+    """Yield an error for each unknown name that was probably meant as a field."""
     names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
         value = getattr(module, name, None)
@@ -240,7 +240,7 @@ def _meant(name: str, value: Any) -> str | None:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """Return the known name that differs in a letter or two. Misspellings seldom change the first letter."""
+    """Return the known name that differs in one or two letters. Misspellings seldom change the first letter."""
     alike = []
     for candidate in names:
         is_similar_length = abs(len(candidate) - len(name)) <= 2
@@ -253,7 +253,7 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
 
 
 def _has(module: ModuleType, meant: str) -> bool:
-    """Return True if the file has the field under one of its names: a similar name is then not a misspelling."""
+    """Return True if the file has the field under one of its names, so that a similar name is no misspelling."""
     field = SHORT.get(meant, meant)
     return meant != "options" and any(
         hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))

@@ -11,7 +11,7 @@ from ...datasets.hub import refuse_url
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
-"""Environment variables that name a folder of data files. VLMEvalKit's users have set the second."""
+"""Environment variables that name a folder of data files. The second one comes from VLMEvalKit."""
 PACKAGE = Path(__file__).parents[2]
 
 
@@ -48,7 +48,7 @@ def find_data(task: Task, data: str | None) -> str | Path:
 
 @contextmanager
 def saying_where(task: Task, data: str | None) -> Iterator[None]:
-    """Add to errors of data from the hub which local folders were searched before, and for which file."""
+    """For errors about data from the hub, add which local folders were searched before, and for which file."""
     try:
         yield
     except AssayError as error:
@@ -72,7 +72,7 @@ def saying_where(task: Task, data: str | None) -> Iterator[None]:
 
 
 def _looked_into(variable: str, source: DataSource) -> str:
-    """Return where a variable points, and why no data was found there."""
+    """Return the folder in a variable, and why no data was found there."""
     root = os.environ.get(variable)
     if not root:
         return ""

@@ -1,8 +1,8 @@
-"""Measures: how a task is asked of a model, chosen before the run and never changed within it.
+"""Measures: how a task is asked of a model. A measure is chosen before the run and does not change during it.
 
-A task of choices can be measured by the likelihood of each option's letter, by the likelihood of each option's text,
-by the log-probabilities of the first token, or by the letter a model writes. These are four different numbers, so the
-chosen measure becomes part of the protocol id.
+A task with choices can be measured by the likelihood of each option's letter, by the likelihood of each option's
+text, by the log-probabilities of the first token, or by the letter that a model writes. These give four different
+numbers, so the chosen measure becomes part of the protocol id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,16 +14,16 @@ from ...templates.weighed import WeighedLetters
 from .overrides import original
 
 RecordedMeasures = Mapping[tuple[str, str], str]
-"""By task and model: the measure by which they were asked; empty if the task was asked as written."""
+"""The measure by which a task was asked, by task and model; empty if it was asked as written."""
 LIKELIHOOD = "likelihood"
 """The old name for both measures by likelihood.
 
-It means the one a task has; among the standard ones, that of letters.
+It means the one that a task has; among the standard ones, that of letters.
 """
 
 
 def _by_likelihood(continuation: str) -> Measure:
-    """Return a measure by likelihood: of letters after the task's own prompt, or of texts after the bare question."""
+    """Return a measure by likelihood: of letters after the task's own prompt, or of texts after only the question."""
     how = {"name": "choice_likelihood", "continuation": continuation}
     template = WeighedLetters() if continuation == "letter" else how
     return Measure(
@@ -48,7 +48,7 @@ STANDARD: Mapping[str, Measure] = {
         Measure("letter", scorers=("choice",)),
     )
 }
-"""Measures for questions with lettered options, the best first.
+"""Measures for questions with lettered options, the best one first.
 
 All but `text_likelihood` keep the task's own prompt.
 """
@@ -56,7 +56,7 @@ All but `text_likelihood` keep the task's own prompt.
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A task as it will be asked, and the chosen measure; empty if it is asked as written."""
+    """A task in the form in which it will be asked, and the chosen measure; empty if it is asked as written."""
 
     task: Task
     measure: str = ""
@@ -69,9 +69,9 @@ def measured(
     model: str = "",
     likelihood_fix: str = "",
 ) -> Measured:
-    """Return the task by the first of its measures that the model can serve, or by the one named `wanted`.
+    """Return the task by the first of its measures that the model supports, or by the one named `wanted`.
 
-    `likelihood_fix` is for the error if the model has no likelihoods: how it can be made to report them.
+    `likelihood_fix` is the advice in the error for a model without likelihoods.
     """
     if wanted is None:
         ways = list(_ways(task))
@@ -108,16 +108,16 @@ def measured(
         and task.template != original(task).template
     ):
         raise UsageError(
-            f"--measure {name} asks task {task.name!r} by a template of its own, and --template gives another",
+            f"--measure {name} asks task {task.name!r} with its own template, and --template sets another one",
             fix=f"leave one of them out, or write the task with Measure({name!r}, template=…)",
         )
     return _taken(task, way)
 
 
 def usual_measure(abilities: Abilities) -> str | None:
-    """Return the measure of plain choices if neither task nor run names one; None means the letter the model writes.
+    """Return the measure of plain choices if neither task nor run names one; None means the letter in the answer.
 
-    A base model has not learned to write a letter, so its likelihoods decide.
+    A base model has not learned to write a letter, so likelihoods are used.
     """
     is_sure = "likelihood" not in abilities.unsure
     is_base = abilities.chat is not True
@@ -127,7 +127,7 @@ def usual_measure(abilities: Abilities) -> str | None:
 
 
 def is_plain(task: Task) -> bool:
-    """Return True if a task says neither what is asked nor how it is scored."""
+    """Return True if a task defines neither its prompt nor its scorers."""
     return task.template is None and not task.scorers and not task.measures
 
 
@@ -185,7 +185,7 @@ def _taken(task: Task, way: Measure) -> Measured:
 
 
 def _changes(task: Task, way: Measure) -> dict[str, Any]:
-    """Return the fields of a task that a measure replaces."""
+    """Return the fields of a task that a measure changes, with their new values."""
     changes: dict[str, Any] = {
         "measures": (),
         "protocol": _named(task.protocol, way.name),

@@ -1,6 +1,6 @@
 """Overrides: the settings of a task that a run changes.
 
-Each setting is in one place, so that the run can be compared with what the task's author wrote.
+Each setting is handled in one place, so that the run can be compared with what the task's author wrote.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
 
 
 def without_scores(task: Task, run: RunOptions) -> Task:
-    """Return the task with only its answers counted under `--predict_only`; else as it is."""
+    """Return the task; under `--predict_only` with a scorer that only counts its answers."""
     if not run.predict_only:
         return task
     if task.driver is not None:
@@ -57,7 +57,7 @@ def with_shots(task: Task, shots: int | None) -> Task:
 
 
 def changed(task: Task, **changes: Any) -> Task:
-    """Return a copy with some fields changed by a run. `origin` stays what the author wrote."""
+    """Return a copy with fields changed by a run. `origin` stays as the author wrote it."""
     origin = original(task)
     return task.but(**changes, origin=origin)
 

@@ -1,8 +1,8 @@
-"""From what a user typed to `Task`s.
+"""Turn a user's reference into `Task`s.
 
-A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a
-data file, a folder of shards, a YAML task, or a Python file. Other files are passed to the
-recognisers that other packages register.
+A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a
+folder of shards, a YAML task, or a Python file. Other files are passed to the recognisers that other packages
+register.
 """
 
 import inspect
@@ -32,7 +32,8 @@ from ...core import (
 from ...datasets import is_data_path
 from ...datasets.files import why_no_data
 from ...datasets.hub import is_hub_name, refuse_url
-from ..options import PartlyRead, RunOptions
+from ..option_fields import PartlyRead
+from ..options import RunOptions
 from .conventions import from_conventions
 from .overrides import with_overrides, with_shots
 from .subsets import find_subset
@@ -70,10 +71,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     name, shots = _split_shots(reference)
     task_name = registry.tasks.resolve(name)
     if task_name is not None and not _may_mean_another(reference, run):
-        return [
-            with_shots(task, shots)
-            for task in _expand(registry.tasks.get(task_name), task_name, run)
-        ]
+        return _registered(task_name, shots, run)
     with_own_shots = run
     if shots is not None and run.num_fewshot is None:
         with_own_shots = run.but(num_fewshot=shots)
@@ -82,49 +80,61 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         if tasks is not None:
             return list(tasks)
     if task_name is not None:
-        return [
-            with_shots(task, shots)
-            for task in _expand(registry.tasks.get(task_name), task_name, run)
-        ]
+        return _registered(task_name, shots, run)
     if is_reference(name):
         return [with_shots(task, shots) for task in _from_python(name, run)]
     refuse_url(name)
+    task = _from_file(name)
+    if task is not None:
+        return [with_shots(task, shots)]
     path = Path(name).expanduser()
-    if path.suffix in (".yaml", ".yml") and path.is_file():
-        return [with_shots(read_task_file(path), shots)]
-    if is_data_path(path):
-        by_columns = Task(
-            name=_stem(path), dataset=path, description=f"by the columns of {path.name}"
-        )
-        return [with_shots(by_columns, shots)]
-    if is_hub_name(name):
-        last = re.split("[@?#]", name)[0].rpartition("/")[2]
-        return [
-            with_shots(
-                Task(name=last, dataset=name, description=f"by the columns of {name}"),
-                shots,
-            )
-        ]
     if path.exists() or path.is_symlink():
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
     part = find_subset(name)
     if part is not None:
         return [with_shots(part, shots)]
-    for signpost in registry.signposts():
-        answer = signpost(name)
-        if answer is not None:
-            raise answer
+    _refuse_name_of_another_tool(name)
     if path.suffix or "/" in name:
         problem, fix = why_no_data(path)
         raise UsageError(problem, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
 
 
+def _registered(task_name: str, shots: int | None, run: RunOptions) -> list[Task]:
+    """Return the tasks of a registered name."""
+    tasks = _expand(registry.tasks.get(task_name), task_name, run)
+    return [with_shots(task, shots) for task in tasks]
+
+
+def _from_file(name: str) -> Task | None:
+    """Return the task of a YAML file, of a data file, or of a dataset of the hub; None if it is none of these."""
+    path = Path(name).expanduser()
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        _refuse_name_of_another_tool(name)
+        return read_task_file(path)
+    if is_data_path(path):
+        description = f"by the columns of {path.name}"
+        return Task(name=_stem(path), dataset=path, description=description)
+    if is_hub_name(name):
+        last = re.split("[@?#]", name)[0].rpartition("/")[2]
+        description = f"by the columns of {name}"
+        return Task(name=last, dataset=name, description=description)
+    return None
+
+
+def _refuse_name_of_another_tool(name: str) -> None:
+    """Raise with what to do for a name or a file that belongs to another tool."""
+    for signpost in registry.signposts():
+        answer = signpost(name)
+        if answer is not None:
+            raise answer
+
+
 def _may_mean_another(reference: str, run: RunOptions) -> bool:
     """Return True if a shipped name may mean a task of a toolkit.
 
-    That is so with `--dialect`, or if a folder is among the tasks.
+    That is possible with `--dialect`, or if a folder is among the tasks.
     """
     others = (
         task.partition("@")[0]
@@ -168,7 +178,7 @@ def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
 
 
 def _call(function: Callable[[], Any], where: str) -> Any:
-    """Call a function that makes tasks. Its errors name the file it is in."""
+    """Call a function that makes tasks. Its errors name its file."""
     try:
         return function()
     except AssayError:

@@ -1,4 +1,4 @@
-"""Few-shot examples of a task, and where they are drawn from."""
+"""Few-shot examples of a task, and the rows from which they are drawn."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .overrides import columns_of, fewshot_of
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """Where the few-shot examples of a task come from."""
+    """The source of a task's few-shot examples."""
 
     fewshot: Fewshot
     pool: Samples
@@ -23,7 +23,7 @@ class Shots:
     """True if they are drawn from the samples that are asked."""
 
     def to_plain(self) -> list[Any]:
-        """Return what a resumed run compares."""
+        """Return the data that a resumed run compares."""
         return [
             self.fewshot.num,
             self.fewshot.seed,
@@ -80,7 +80,7 @@ def _is_same_data(pool: Samples, samples: Samples) -> bool:
 
 
 def _place(shard: Shard) -> Any:
-    """Return what identifies the source of rows: their file, or the list or function in memory."""
+    """Return an identifier for the source of rows: their file, or the list or function in memory."""
     if shard.path is not None:
         return shard.path.resolve()
     in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)

@@ -1,7 +1,7 @@
-"""Subsets of a shipped benchmark as tasks of their own: `mmlu_anatomy`, `bbh_navigate`, `mmlu_pro_law`.
+"""Subsets of a shipped benchmark as separate tasks: `mmlu_anatomy`, `bbh_navigate`, `mmlu_pro_law`.
 
-A subset is the samples with that value in one of their tags. Its name and its protocol id say which
-it is, so that its number is never mistaken for that of the whole.
+A subset consists of the samples with that value in one of their tags. Its name and its protocol id name it, so that
+its number is never mistaken for that of the whole benchmark.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ MOST_LISTED = 8
 
 
 def find_subset(name: str) -> Task | None:
-    """Return the task of a subset, by the longest shipped name it begins with; None if no such task has tags."""
+    """Return the task of a subset, by the longest shipped name with which it begins; None if no such task has tags."""
     folded = folded_value(name)
     for alias, task in OTHER_NAMES.items():
         if folded.startswith(f"{alias}_"):

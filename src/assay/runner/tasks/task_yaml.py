@@ -1,4 +1,7 @@
-"""Tasks as YAML: data, never code. Names are looked up in the registries; errors name the nearest known key."""
+"""Tasks in YAML, which contains data, never code. Names are looked up in the registries.
+
+Errors name the nearest known key.
+"""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,7 +22,7 @@ from ...core import (
     suggest,
 )
 from ...core.spec import is_prompt_file
-from ..options import PartlyRead
+from ..option_fields import PartlyRead
 
 ALIASES = {
     "scorer": "scorers",
@@ -57,9 +60,9 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 }
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints", "state"})
-"""Fields that only Python can give, since a task file is data."""
+"""Fields that only Python can set, since a task file is data."""
 OF_THE_RUN = frozenset({"foreign", "origin"})
-"""Fields that a run sets, and no author."""
+"""Fields that are set by a run and not by an author."""
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -150,7 +153,7 @@ def _depths(text: str) -> Any:
 
 
 def read_task_file(path: Path) -> Task:
-    """Read a task from a YAML file. Relative data paths start at the file. Raise `PartlyRead` with all errors."""
+    """Return the task in a YAML file. Relative data paths start at the file. Raise `PartlyRead` with all errors."""
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
@@ -256,7 +259,7 @@ def _fewshot(
 
 
 class WrittenRows(list[Any]):
-    """Rows that are written in a task file. Files that they name are in its folder."""
+    """Rows that are written in a task file. Files that they name are relative to its folder."""
 
     folder: Path
 

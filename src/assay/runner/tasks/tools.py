@@ -1,4 +1,4 @@
-"""The tools of a task, and what one of its samples may use."""
+"""The tools of a task, and the limits of its samples."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def build_tools(task: Task) -> ToolSet | None:
 
 
 def limits_of(task: Task, run: RunOptions) -> SampleLimits:
-    """Return what one sample may use: the limits of the run, else those of the task, else the usual ones."""
+    """Return the limits of one sample: those of the run, else those of the task, else the default ones."""
     where = f"task {task.name!r}"
     values: dict[str, Any] = {}
     for name, value in task.limits.items():

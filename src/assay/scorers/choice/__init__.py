@@ -1,1 +1,1 @@
-"""Scorers of one answer among several: by what was written, by the first token, by likelihood; yes or no."""
+"""Scorers of one answer among several: by generated text, by the first token, by likelihood; yes or no."""

@@ -1,7 +1,7 @@
 """Score multiple choice from generated text.
 
-The rules that read the answer are in `choice_rules`; the rule that applied is kept with every score. With `extractor:
-judge` a model reads the answer instead (`read_by_judge`).
+The rules that read the answer are in `choice_rules`; the rule that was used is stored with every score. With
+`extractor: judge` a model reads the answer instead (`read_by_judge`).
 """
 
 import string
@@ -21,7 +21,8 @@ from ...registry import scorers
 from ..answers import gold_letters, no_answer, no_target
 from ..spans import evidence_span, with_span
 from ..text.match import Includes
-from .choice_rules import BEFORE_LETTER, Extraction, extract_choice
+from .choice_answer import BEFORE_LETTER, Extraction
+from .choice_rules import extract_choice
 
 LETTERS = string.ascii_uppercase
 SHORT_ANSWER = 8
@@ -31,19 +32,19 @@ SHORT_ANSWER = 8
 @scorers.register("choice")
 @dataclass(frozen=True)
 class Choice:
-    """1 if the option the answer takes is the target's letter; an answer that cannot be read is `unparsed`."""
+    """1 if the answer chooses the option of the target's letter; an answer that cannot be read is `unparsed`."""
 
     letters: str = ""
-    """The letters to choose from where only the question lists the options: `ABCD`."""
+    """The letters to choose from if only the question lists the options: `ABCD`."""
     extractor: str = "rules"
-    """What reads the answer: `rules`, or `judge`, a model named with `--judge`."""
+    """The reader of the answer: `rules`, or `judge`, a model named with `--judge`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __new__(
         cls, letters: str = "", extractor: str = "rules", **_options: Any
     ) -> "Choice":
-        """Return a `JudgedChoice` if a model reads the answers: a scorer that asks a model is asynchronous."""
+        """Return a `JudgedChoice` if a model reads the answers, because such a scorer is asynchronous."""
         from .read_by_judge import JudgedChoice
 
         if extractor not in ("rules", "judge"):
@@ -79,7 +80,7 @@ class Choice:
         return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
     def score(self, sample: Sample, output: Output, extraction: Extraction) -> Score:
-        """Return the score of an answer that was read; without a letter the outcome says why."""
+        """Return the score of an answer that was read. Without a letter, the outcome gives the reason."""
         letter = extraction.answer
         details: dict[str, Any] = {
             "rule": extraction.rule,
@@ -110,7 +111,7 @@ def _outcome_without_letter(output: Output, extraction: Extraction) -> Outcome:
 def _add_span(
     details: dict[str, Any], text: str, extraction: Extraction, letter: str
 ) -> None:
-    """Note where in the answer its letter was read."""
+    """Record where in the answer its letter was read."""
     comes_first = extraction.rule not in BEFORE_LETTER
     span = evidence_span(text, extraction.evidence, letter, comes_first=comes_first)
     with_span(details, span)
@@ -119,7 +120,7 @@ def _add_span(
 @scorers.register("choice_or_match")
 @dataclass(frozen=True)
 class ChoiceOrMatch:
-    """As `choice` for rows with options, as `includes` for the others; `details` says which of the two applied."""
+    """Like `choice` for rows with options, and like `includes` for others. `details` says which of the two was used."""
 
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 

@@ -2,14 +2,29 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 from .choice_grammar import ENTRY, LETTER, SENTENCE_END, SUPPOSITION_BEFORE, WOULD
 from .choice_mentions import FIRST_LETTER_MARK, OWN_TEXT, mark
 from .choice_words import classify
 
+BEFORE_LETTER = (
+    *("declared", "chosen", "boxed"),
+    *("concluded", "leading-text", "option-text"),
+)
+"""Rules whose evidence ends with the option; that of the others begins with it."""
 EVIDENCE_CHARS = 160
 SENTENCE_WORDS = 400
-"""Words on either side that a sentence is looked for in."""
+"""Words on either side in which the sentence around a word is searched."""
+
+
+class Extraction(NamedTuple):
+    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
+
+    answer: str | None
+    rule: str
+    outcome: Literal["scored", "unparsed", "refused"]
+    evidence: str = ""
 
 
 class AnswerWords:
@@ -26,7 +41,7 @@ class AnswerWords:
         self.classes, self.starts = classify(self.marked)
 
     def letter_at(self, index: int) -> str | None:
-        """Return the letter of the option that a word names, None if the options lack it."""
+        """Return the letter of the option that a word names; None if it names no option."""
         mark_char = self.marked[self.starts[index]]
         # Marks of texts follow 64 behind those of letters.
         number = (ord(mark_char) - ord(FIRST_LETTER_MARK)) % 64
@@ -49,7 +64,7 @@ class AnswerWords:
         return SENTENCE_END.split(words, maxsplit=1)[0]
 
     def is_supposed(self, start: int, end: int) -> bool:
-        """Return True if words say what would be, and the sentence before them supposes it."""
+        """Return True if words say what would be the case, and the sentence before them supposes it."""
         if WOULD not in self.classes[max(0, start - 3) : end]:
             return False
         words_before = self.classes[max(0, start - 200) : start]
@@ -57,7 +72,7 @@ class AnswerWords:
 
     @cached_property
     def entries(self) -> dict[int, str | None]:
-        """The entries of a list: by index, the option that a line or sentence opens with."""
+        """The entries of a list: the option with which a line or sentence opens, by index."""
         ends = (entry.end() - 1 for entry in ENTRY.finditer(self.classes))
         return {index: self.letter_at(index) for index in ends}
 
@@ -73,3 +88,20 @@ class AnswerWords:
     def evidence_from(self, index: int) -> str:
         """Return the plain text from a word on, shortened."""
         return self.plain[self.starts[index] :][:EVIDENCE_CHARS]
+
+    def result(
+        self, letter: str | None, rule: str, first: int, option: int
+    ) -> Extraction:
+        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
+        begin = self.starts[first]
+        if rule not in BEFORE_LETTER:
+            end = self.starts[option] + 40
+        elif option + 1 < len(self.starts):
+            end = self.starts[option + 1]
+        else:
+            end = len(self.plain)
+        words = self.plain[begin:end]
+        evidence = words[:EVIDENCE_CHARS].strip()
+        if letter is None:
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        return Extraction(letter, rule, "scored", evidence)

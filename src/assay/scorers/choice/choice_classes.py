@@ -1,14 +1,14 @@
-"""The word classes that an answer is read by, and the parts from which patterns over them are assembled.
+"""The word classes for reading an answer, and the parts from which patterns over them are assembled.
 
-An answer becomes a string with one letter for each word: "So the answer is (B)." is `kfaim.`, for concludes, filler,
-answer, is, letter, stop.
+An answer becomes a string with one letter for each word: "So the answer is (B)." is `kfaim.`, for concludes,
+filler, answer, is, letter, stop.
 """
 
 from enum import StrEnum
 
 
 class WordClass(StrEnum):
-    """What a word does in an answer; the value is its letter in the string of classes."""
+    """The function of a word in an answer. The value is its letter in the string of classes."""
 
     ANSWER = "a"
     """answer, solution, verdict, 答案"""
@@ -23,7 +23,7 @@ class WordClass(StrEnum):
     FITS = "v"
     """fits, matches, remains"""
     FILLER = "f"
-    """Says nothing about which option is taken: the, I, think, overall."""
+    """A word that does not affect which option is chosen: the, I, think, overall."""
     CONCLUDES = "k"
     """so, therefore, →"""
     BECAUSE = "r"
@@ -37,7 +37,7 @@ class WordClass(StrEnum):
     DENIES = "n"
     """not, wrong, except, isn't"""
     IS_NOT_BUT = "x"
-    """ではなく: the option before it is denied, the one behind it taken."""
+    """ではなく: the option before it is denied, the one after it is chosen."""
     SUPPOSES = "s"
     """if, suppose, perhaps, might"""
     REPORTS = "h"
@@ -51,14 +51,14 @@ class WordClass(StrEnum):
     DECLINES = "z"
     """I cannot, I don't know, as an AI"""
     LETTER = "m"
-    """The letter of an option, with its own text where that follows."""
+    """The letter of an option, with the option's own text if that follows."""
     TEXT = "t"
     """The text of an option without its letter."""
     BOX = "b"
-    """What opens a box, an answer tag or the value of a JSON key."""
+    """The beginning of a box, an answer tag or the value of a JSON key."""
     NUMBER = "d"
     UNKNOWN = "u"
-    """A word that no file has."""
+    """A word that is in no word file."""
     COLON = ":"
     COMMA = ","
     DASH = "-"
@@ -104,22 +104,22 @@ def named(name: str, part: str) -> str:
 
 
 def before(part: str) -> str:
-    """Return a condition: the part follows."""
+    """Return a condition: the part follows here."""
     return f"(?={part})"
 
 
 def not_before(part: str) -> str:
-    """Return a condition: the part does not follow."""
+    """Return a condition: the part does not follow here."""
     return f"(?!{part})"
 
 
 def after(part: str) -> str:
-    """Return a condition: the part comes before."""
+    """Return a condition: the part precedes this position."""
     return f"(?<={part})"
 
 
 def not_after(part: str) -> str:
-    """Return a condition: the part does not come before."""
+    """Return a condition: the part does not precede this position."""
     return f"(?<!{part})"
 
 
@@ -129,4 +129,4 @@ SAME_SENTENCE = none_of(ENDS)
 SENTENCE_BEGINS = not_after(SAME_SENTENCE)
 SENTENCE_ENDS = not_before(SAME_SENTENCE)
 STATEMENT_ENDS = not_before(none_of("STOP LINE PARAGRAPH"))
-"""A sentence ends here without a question mark."""
+"""The end of a sentence without a question mark."""

@@ -27,7 +27,7 @@ from .choice_classes import (
 from .choice_mentions import LETTER_MARKS, OWN_TEXT
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
-"""By pattern: sentences that it matches, with the options A cat, B dog, C bird, D a fish."""
+"""Sentences that each pattern matches, with the options A cat, B dog, C bird, D a fish."""
 
 
 def pattern(regex: str, *examples: str, flags: int = 0) -> re.Pattern[str]:
@@ -49,6 +49,7 @@ DENIES = word("DENIES")
 IS_NOT_BUT = word("IS_NOT_BUT")
 CONTRASTS = word("CONTRASTS")
 SUPPOSES = word("SUPPOSES")
+REPORTS = word("REPORTS")
 WOULD = word("WOULD")
 DECLINES = word("DECLINES")
 CORRECTS = word("CORRECTS")
@@ -156,7 +157,7 @@ CLAIM = pattern(
     "The answer is not A but B.",
     "\\boxed{B}",
 )
-"""A cue ("the answer is", "I choose", a box), then an option; the sentence does not ask."""
+"""A cue ("the answer is", "I choose", a box), then an option, in a sentence that is not a question."""
 
 LEAD = pattern(
     rf"(?:\"|{named('opener', '.*')}{any_of('COMMA COLON DASH')})?"
@@ -165,25 +166,26 @@ LEAD = pattern(
             "FILLER RIGHT OPTION_WORD JOINS WOULD CONCLUDES NUMBER ANSWER BECAUSE TEXT"
         ),
         after(RIGHT) + UNKNOWN + not_before(none_of("ANSWER OPTION_WORD")),
+        after(RIGHT + FILLER) + UNKNOWN + before("$"),
         IS + before(any_of("FILLER RIGHT") + "*" + FILLER),
     )
     + "*",
     "In the short run,",
     "So it is clear that",
 )
-"""What may come before a cue: a clause that ends with a comma (`opener`), then words that say nothing."""
+"""What may come before a cue: a clause that ends with a comma (`opener`), then filler words."""
 NEW_THOUGHT = pattern(
     any_of("CONTRASTS CORRECTS CONCLUDES"), "At first I thought A, but", "Wait, the"
 )
-"""Where a sentence begins anew: the lead starts behind it."""
+"""A word that begins a new thought. The lead starts after it."""
 DOUBTS = pattern(any_of("SUPPOSES REPORTS"), "If it barks", "Many students think")
-"""A clause that supposes or reports: what follows is not declared."""
+"""A clause that supposes or reports, so that the rest is not a declaration."""
 LIMITS_OR_DOUBTS = pattern(
     f"^{word('LIMITS')}{not_before(f'{FILLERS}$')}|{any_of('SUPPOSES REPORTS')}",
     "In the short run",
     "If it barks",
 )
-"""A clause that supposes or reports, or that limits what follows to a case."""
+"""A clause that supposes or reports, or that limits the rest to a case."""
 SUPPOSITION_BEFORE = pattern(
     any_of("SUPPOSES REPORTS") + f"{SAME_SENTENCE}*{any_of(ENDS)}+{SAME_SENTENCE}*$",
     "Suppose it barks. Then the answer",
@@ -217,7 +219,7 @@ AGAIN = pattern(
     "The answer is B‸, option B.",
     "The answer is B‸\nB",
 )
-"""Another mention follows; the caller checks that it names the same option."""
+"""Another mention of an option. The caller checks that it is the same option."""
 JOINED = pattern(
     "|".join(
         (
@@ -233,14 +235,14 @@ JOINED = pattern(
     "The answer is B‸ and C.",
     "The answer is B‸, C.",
 )
-"""Another option is named together with the first: then none is taken."""
+"""Another option is named together with the first one, so that neither is chosen."""
 ROW = pattern(
     f"{any_of('CONCLUDES COMMA STOP COLON DASH')}*{FILLER}?"
     f"|{any_of('STOP LINE')}?{none_of(f'LETTER {ENDS} COMPARES')}*{JOINS}{none_of(f'LETTER {ENDS} COMPARES')}*",
     "The answer is B‸. The answer is C.",
     "I pick B‸. I also pick C.",
 )
-"""What is between two declarations that are made in a row."""
+"""The text between two declarations in a row."""
 NUMBERED_HEADING = pattern(
     f"{SENTENCE_BEGINS}{any_of('DASH COMMA')}?{any_of('NUMBER OPTION_WORD')}*{ANSWER}{FILLERS}{LETTER}"
     + any_of("COLON DASH"),
@@ -260,7 +262,7 @@ DENIED = pattern(
     "The closest option is B‸, which is not the correct answer.",
     "The best match is B‸. However, this is not correct.",
 )
-"""What was declared is denied in the same breath."""
+"""The declaration is denied at once."""
 DENIED_BOX = pattern(
     f"{IS}{FILLER}*{DENIES}", "\\boxed{A‸} is not it", "\\boxed{B‸} is the wrong one"
 )
@@ -345,6 +347,7 @@ OPTION_TEXT = pattern(
         + "*",
         f"{COMMA}?{OPTION_WORD}?{LETTER}",
         f"{COMMA}?{FILLER}+",
+        f"{COMMA}?{BECAUSE}{none_of(f'LETTER TEXT SUPPOSES DENIES {ENDS}')}*",
     )
     + f"?{STATEMENT_ENDS}",
     "It is a dog.",
@@ -358,22 +361,65 @@ TEXT_AND_LETTER = pattern(
     + any_of("FILLER OPTION_WORD")
     + "{0,3}"
     + named("letter", LETTER)
-    + STATEMENT_ENDS,
+    + either(STATEMENT_ENDS, f"{COMMA}?{BECAUSE}"),
     "The animal in it seems to be a dog (B).",
     "What barks is a dog: option B",
 )
 """An option's text with a letter behind it; the caller checks that they name the same option."""
+_SAYS_NO_MORE = none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
 CONCLUDED_TEXT = pattern(
-    CONCLUDES
-    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS CONCLUDES {ENDS}")
-    + "{0,20}"
+    either(
+        CONCLUDES + _SAYS_NO_MORE + "{0,20}",
+        # "It has to be", "The most likely diagnosis is"
+        SENTENCE_BEGINS
+        + any_of("FILLER CONCLUDES CORRECTS COMMA")
+        + "*"
+        + either(
+            f"{RIGHT}{any_of('FILLER RIGHT UNKNOWN')}{{1,5}}{any_of('IS COLON')}+",
+            f"{FILLER}{any_of('IS COLON')}*",
+        )
+        + FILLER
+        + "*",
+    )
     + named("text", TEXT)
     + any_of("STOP LINE")
     + "*$",
     "It barks. Therefore the animal is a dog.",
     "So what you hear is a bird",
+    "Not a cat, not a bird. It has to be a dog.",
+    "A cat is unlikely. The most likely animal is a dog.",
 )
 """A last sentence that concludes and ends in an option's text."""
+CONCLUDED_SUBJECT = pattern(
+    f"{CONCLUDES}{COMMA}?{FILLER}*"
+    + named("text", TEXT)
+    + none_of(f"LETTER TEXT DENIES SUPPOSES REPORTS COMPARES CONTRASTS JOINS {ENDS}")
+    + "{1,8}"
+    + any_of("STOP LINE")
+    + "*$",
+    "The cat was away. Therefore the dog ate it.",
+    "So a bird sings here",
+)
+"""A last sentence that concludes and opens with an option's text."""
+LEAVES_OPEN = pattern(
+    any_of("TEXT QUESTION SUPPOSES REPORTS DECLINES CONTRASTS"),
+    "If it barks",
+    "It is a dog, but",
+)
+"""The sentence behind "yes" or "no" does not settle it."""
+MAY_NOT_ANSWER = pattern(
+    "|".join(
+        (
+            any_of("QUESTION DENIES SUPPOSES DECLINES CORRECTS WOULD OPTION_WORD"),
+            f"{any_of('JOINS COMPARES')}{FILLER}*{TEXT}",
+            f"{TEXT}{COMMA}?{JOINS}",
+        )
+    ),
+    "Is it a dog?",
+    "It is smaller, unlike a dog",
+    "A dog and others",
+)
+"""Words by which an answer that names one option may still not take it."""
 DENIES_OR_DOUBTS = pattern(
     any_of("DENIES SUPPOSES REPORTS"), "It is not", "If it barks, it may be"
 )
@@ -392,6 +438,8 @@ VERDICT = pattern(
     )
     + LETTER
     + not_before(none_of(f"{ENDS} COLON COMMA DASH"))
+    # "Daher ist C richtig"
+    + f"|{after(any_of('IS CONCLUDES'))}{LETTER}{RIGHT}{STATEMENT_ENDS}"
     + f"|{OPTION}{OPTION_WORD}?"
     + either(
         # "B is the correct answer"
@@ -430,7 +478,7 @@ LAST = pattern(
     "So it must be C‸.",
     "So it must be C‸, not A.\n\nI hope this helps!",
 )
-"""The sentence ends behind its option, and the paragraph with it."""
+"""The sentence and the paragraph end after the option."""
 BESIDE_ANOTHER = pattern(
     f"{not_after(COMMA)}{JOINS}$"
     f"|(?:^|{none_of('DENIES COMPARES IS FILLER OPTION_WORD')})"
@@ -438,7 +486,7 @@ BESIDE_ANOTHER = pattern(
     "A and",
     "So it is A,",
 )
-"""What comes before an option names another one together with it."""
+"""The words before an option name another option together with it."""
 REST_AFTER_LAST_LETTER = pattern(
     f"{LETTER}{any_of('FILLER COMMA')}*{JOINS}?{FILLERS}"
     + either(f"{DENIES}{FILLERS}{LETTER}", f"{COMPARES}.*")
@@ -487,7 +535,7 @@ ENDS_ON_LINK_WORD = pattern(
     "a small animal that",
     "It is one of",
 )
-"""The output breaks off: a sentence does not end on such a word."""
+"""The output breaks off, because a sentence does not end on such a word."""
 UNFINISHED = pattern(r"[\w,(]$", "a small animal", "small, furry,")
 """The output ends without a mark that ends a sentence."""
 NUMBERED_STEP = pattern(r"\d+[.)]\s+\S", "1. First", "2) Then")

@@ -1,8 +1,9 @@
-"""Find where an answer names its options, and mark these places.
+"""Find where an answer names its options, and mark these positions.
 
-The answer is made plain first: markdown, HTML and LaTeX wrappers are removed. Then each letter that may name an option,
-and each option's text, becomes one private character. The rest of a text, and a text behind its own letter, is blanked
-(`OWN_TEXT`), so that `B. dog` and `B` look alike. No offset changes: the marked text is as long as the plain text.
+Markdown, HTML and LaTeX wrappers are removed first. Then each letter that may name an option, and each option's
+text, is replaced by one private character. The rest of an option's text, and a text after its own letter, is
+blanked (`OWN_TEXT`), so that `B. dog` and `B` look the same. No offset changes: the marked text is as long as the
+plain text.
 """
 
 import re
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 FIRST_LETTER_MARK, FIRST_TEXT_MARK, OWN_TEXT = "\ue000", "\ue040", "\ue100"
 LETTER_MARKS, TEXT_MARKS = f"{FIRST_LETTER_MARK}-\ue019", f"{FIRST_TEXT_MARK}-\ue059"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
-"""A longer output is read at both ends only, where answers are; the rules stay cheap on 1 MB of noise."""
+"""A longer output is only read at both ends, where answers are, so that 1 MB of noise takes little time."""
 DENSE = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-"""Characters of scripts that write no blanks between words."""
+"""Characters of scripts without blanks between words."""
 
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\ufeff\ue000-\uf8ff]"
@@ -76,7 +77,8 @@ _NOT_BEFORE_LETTER = "".join(
         r"(?<![^A-Za-z][A-Za-z]\()",
     )
 )
-_NOT_BEHIND_LETTER = rf"(?![{_WORDLY}]|'[a-z]|\.[A-Za-z]\b|#|[-–]\w)"
+# "C's", but "C'dir", which is Turkish for "is C"
+_NOT_BEHIND_LETTER = rf"(?![{_WORDLY}]|'(?!d[ıiuü]r\b)[a-z]|\.[A-Za-z]\b|#|[-–]\w)"
 LETTER = re.compile(
     rf"{_NOT_BEFORE_LETTER}[A-Za-z]{_NOT_BEHIND_LETTER}"
     rf"|(?<=[A-Z]/)[A-Z](?![{_WORDLY}])"
@@ -103,19 +105,21 @@ OTHER_USE = re.compile(
     )
 )
 """What follows the letter of a formula, a name, an article, a pronoun or a small word."""
+_FORMULA_START = r"(?:\$|\\[(\[]\s?)[A-Za-z\\({]"
+_FORMULA_PERIOD = r"\.(?!\s)"
+_FORMULA_COMMAND = r"\\(?!boxed|[()\[\]])"
 UNCLOSED_FORMULA = re.compile(
-    r"(?:\$|\\[(\[]\s?)[A-Za-z\\({]"
-    r"(?:[^$\n.\\]|\.(?!\s)|\\(?!boxed|[()\[\]]))*\Z"
+    rf"{_FORMULA_START}(?:[^$\n.\\]|{_FORMULA_PERIOD}|{_FORMULA_COMMAND})*\Z"
 )
 """A formula at the end of an output that was cut: "so we have $a"."""
 BEFORE_VARIABLE = re.compile(r"\$$|=\s?$")
-"""What comes before a small letter of a formula: "Hence $c$", "a = b"."""
+"""What may precede a small letter of a formula: "Hence $c$", "a = b"."""
 AFTER_ENUMERATOR = re.compile(r"\)\s+\w")
-"""What follows the letter of a numbered part of a solution: "a) Given that …"."""
+"""What may follow the letter of a numbered part of a solution: "a) Given that …"."""
 _OPTION_WORDS = ("option ", "choice ", "letter ")
 
 TextSpans = dict[int, tuple[int, str]]
-"""By start: the end of an option's text, and its letter, or the letters of the options that share the text."""
+"""For each start, the end of an option's text, and its letter, or the letters of the options that share the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +130,13 @@ class Mention:
     start: int
     """The offset of the letter."""
     text_start: int
-    """Where the option's own text begins, if it follows the letter."""
+    """The start of the option's own text, if it follows the letter."""
     end: int
-    """Where the mention ends: behind the letter, or behind the option's own text."""
+    """The end of the mention: after the letter, or after the option's own text."""
 
     @property
     def has_text(self) -> bool:
-        """Whether the option's own text follows its letter."""
+        """True if the option's own text follows its letter."""
         return self.end > self.start + 1
 
 
@@ -167,7 +171,7 @@ def mark(plain: str, options: Mapping[str, str], *, is_cut: bool) -> str:
 
 
 def find_texts(plain: str, options: Mapping[str, str]) -> TextSpans:
-    """Return where options are named by their texts; a longer text is looked for first."""
+    """Return where options are named by their texts. Longer texts are searched first."""
     owners = _letters_by_text(options)
     lower = _lower(plain)
     spans: TextSpans = {}
@@ -205,7 +209,7 @@ def find_letters(
 
 
 def _letters_by_text(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the letters of the options that have each text, in small letters and without its article."""
+    """Return the letters of the options by their text, which is in lower case and without its article."""
     owners: dict[str, str] = {}
     for letter, option in options.items():
         lower = _lower(flatten(option))
@@ -220,7 +224,7 @@ def _letters_by_text(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _lower(text: str) -> str:
-    """Return a text in small letters; its length stays the same."""
+    """Return a text in lower case without changing its length."""
     return text.replace("İ", "i").lower()
 
 
@@ -256,7 +260,7 @@ def _mention_at(
 
 
 def _is_own_letter(plain: str, text_start: int, option: str | None) -> bool:
-    """Return True if the option's text is one character and follows here, as where blood groups are asked."""
+    """Return True if the option's text is one character and follows here, as in questions about blood groups."""
     follows = plain[text_start : text_start + 1]
     if not follows or option != follows:
         return False
@@ -301,7 +305,7 @@ def _is_unit(plain: str, end: int, start: int) -> bool:
 
 
 def _mark_letter(chars: list[str], mention: Mention) -> None:
-    """Replace a letter by its mark, and blank the option's own text behind it."""
+    """Replace a letter by its mark, and blank the option's own text after it."""
     chars[mention.start] = _shifted(FIRST_LETTER_MARK, mention.letter)
     if not mention.has_text:
         return

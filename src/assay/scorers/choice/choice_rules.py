@@ -1,21 +1,20 @@
-"""Read which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
+"""Read which option a generated answer chooses: what it declares, else what it says as a whole, else nothing.
 
 Reasoning is removed, options are marked (`choice_mentions`), and the answer becomes a string of word classes
-(`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`. A declaration has a lead that
-says nothing, a cue, an option and an end. The first declaration counts; a later one replaces it as a correction or a
-final answer. Where nothing is declared, a marked list, a leading letter, an option's text, a verdict or a last sentence
-that only names a letter is read.
+(`choice_words`, `choice_answer`). The patterns over this string are in `choice_grammar`. A declaration has filler
+words, a cue, an option and an end. The first declaration counts; a later one replaces it as a correction or a final
+answer. If nothing is declared, other rules read a marked list, a leading letter, an option's text, a verdict, or a
+last sentence that only names a letter.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NamedTuple
 
 from ...core.reasoning import answer_of
 from ..first_turn import first_turn
-from .choice_answer import EVIDENCE_CHARS, AnswerWords
+from .choice_answer import Extraction
 from .choice_classes import letters
 from .choice_grammar import (
     AGAIN,
@@ -28,13 +27,11 @@ from .choice_grammar import (
     CLAIM,
     COLON,
     COMPARES,
-    CONCLUDED_TEXT,
     CORRECTS,
     DASH,
     DECLINES,
     DENIED,
     DENIED_BOX,
-    DENIES_OR_DOUBTS,
     DOUBTS,
     ENDS_ON_LINK_WORD,
     HEADS_A_DENIAL,
@@ -51,8 +48,6 @@ from .choice_grammar import (
     NEGATED_BEFORE,
     NEW_THOUGHT,
     NUMBERED_HEADING,
-    NUMBERED_STEP,
-    OPTION_TEXT,
     OPTION_WORD,
     PARAGRAPH,
     REST_AFTER_LAST_LETTER,
@@ -61,37 +56,22 @@ from .choice_grammar import (
     SUPPOSES,
     TAIL,
     TEXT,
-    TEXT_AND_LETTER,
-    TWO_SENTENCES,
     UNFINISHED,
     VERDICT,
     WOULD,
 )
 from .choice_mentions import OWN_TEXT, flatten
+from .choice_texts import TextReader
 
-BEFORE_LETTER = (
-    *("declared", "chosen", "boxed"),
-    *("concluded", "leading-text", "option-text"),
-)
-"""Rules whose evidence ends with the option; that of the others begins with it."""
 MOST_CLAIMS = 100
-"""Declarations that are read from either end of an answer; an answer may repeat itself endlessly."""
+"""Most declarations to read from either end of an answer, because an answer may repeat itself endlessly."""
 _STOPS = letters("STOP LINE PARAGRAPH")
 _BEFORE_VERDICT = letters("OPTION_WORD IS")
 _BEFORE_CONCLUSION = letters("IS OPTION_WORD FILLER WOULD TAKES FITS COLON")
 
 
-class Extraction(NamedTuple):
-    """The answer, the rule that read it or says why there is none, and the words it relied on, shortened."""
-
-    answer: str | None
-    rule: str
-    outcome: Literal["scored", "unparsed", "refused"]
-    evidence: str = ""
-
-
 class Finality(IntEnum):
-    """How final a declaration is: a later one replaces an earlier one that is less final."""
+    """How final a declaration is. A later one replaces an earlier one that is less final."""
 
     STATED = 0
     BOXED = 1
@@ -100,7 +80,7 @@ class Finality(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A declaration: its first word, the word behind its option, what it takes, and how final it is."""
+    """A declaration: its first word, the word after its option, the chosen option, and how final it is."""
 
     start: int
     end: int
@@ -111,10 +91,10 @@ class Claim:
 def extract_choice(
     text: str, options: Mapping[str, str], *, is_cut: bool = False
 ) -> Extraction:
-    """Return the option a single-choice answer takes, the rule that read it and the outcome.
+    """Return the option that a single-choice answer chooses, the rule that read it and the outcome.
 
-    A text of `options` may be empty where it is not known. Of an answer cut by the token limit (`is_cut`) only what it
-    declared is read, or its letter where that is all it says.
+    A text of `options` may be empty if it is unknown. In an answer cut by the token limit (`is_cut`), only
+    declarations are read, or its letter if the answer is nothing else.
     """
     options = {letter.upper(): option for letter, option in options.items()}
     lone = _lone_letter(text, options, is_cut)
@@ -133,7 +113,7 @@ def extract_choice(
 def _lone_letter(
     text: str, options: Mapping[str, str], is_cut: bool
 ) -> Extraction | None:
-    """Read an answer that is one letter; the rules would read it alike, only later."""
+    """Read an answer that is one letter. The rules would give the same result, but take longer."""
     if len(text) >= 9:
         return None
     letter = text.strip("\n ()*.:").upper()
@@ -146,7 +126,7 @@ def _lone_letter(
 def is_lead(words: str, *, may_limit: bool = False) -> bool:
     """Return True if the words of a sentence before its cue only lead up to it.
 
-    A clause before a comma is passed over unless it supposes, reports, or (without `may_limit`) limits.
+    A clause before a comma is skipped unless it supposes, reports, or (without `may_limit`) limits.
     """
     lead = LEAD.fullmatch(NEW_THOUGHT.split(words)[-1])
     if lead is None:
@@ -158,11 +138,11 @@ def is_lead(words: str, *, may_limit: bool = False) -> bool:
     return barred.search(opener) is None
 
 
-class AnswerReader(AnswerWords):
+class AnswerReader(TextReader):
     """Reads one answer by its words."""
 
     def read(self) -> Extraction | None:
-        """Return what the first rule that applies reads, None where none does."""
+        """Return the result of the first rule that applies; None if none does."""
         result = self.declared() or self.marked_list() or self.leading()
         if result is not None or self.is_cut:
             return result
@@ -172,29 +152,14 @@ class AnswerReader(AnswerWords):
             or self.concluded()
             or self.text_and_letter()
             or self.concluded_text()
+            or self.yes_or_no()
+            or self.only_text()
         )
-
-    def result(
-        self, letter: str | None, rule: str, first: int, option: int
-    ) -> Extraction:
-        """Return what a rule read from the words `first` to `option`; without a letter several were named."""
-        begin = self.starts[first]
-        if rule not in BEFORE_LETTER:
-            end = self.starts[option] + 40
-        elif option + 1 < len(self.starts):
-            end = self.starts[option + 1]
-        else:
-            end = len(self.plain)
-        words = self.plain[begin:end]
-        evidence = words[:EVIDENCE_CHARS].strip()
-        if letter is None:
-            return Extraction(None, "ambiguous", "unparsed", evidence)
-        return Extraction(letter, rule, "scored", evidence)
 
     # --- declarations
 
     def declared(self) -> Extraction | None:
-        """Return the first declaration, or a later one that corrects it or is called final."""
+        """Return the first declaration, or a later one that corrects it or is said to be final."""
         claims = list(self.claims())
         if not claims:
             return None
@@ -225,7 +190,7 @@ class AnswerReader(AnswerWords):
                 yield claim
 
     def _claim_of(self, match: re.Match[str], is_list: bool) -> Claim | None:
-        """Return the claim that a match of `CLAIM` makes, None if its sentence takes it back."""
+        """Return the claim that a match of `CLAIM` makes; None if its sentence retracts it."""
         start, end = match.span("all")
         option = end - 1
         letter = self.letter_at(option)
@@ -278,7 +243,7 @@ class AnswerReader(AnswerWords):
     def _is_stated(
         self, match: re.Match[str], letter: str | None, end_of_repeats: int
     ) -> bool:
-        """Return True if nothing around a cue and its option takes the statement back."""
+        """Return True if nothing around a cue and its option retracts the statement."""
         start, end = match.span("all")
         behind = self.sentence_behind(end)
         is_noun_alone = match["declared"] == ANSWER
@@ -306,7 +271,7 @@ class AnswerReader(AnswerWords):
         return TAIL.match(tail) is not None
 
     def _is_only_limited(self, lead: str, claim: str, letter: str | None) -> bool:
-        """Return True for "In the short run, the answer is B" where no other option is named."""
+        """Return True for "In the short run, the answer is B" if no other option is named."""
         if WOULD in claim or not is_lead(lead, may_limit=True):
             return False
         return self.letters_named() <= {letter}
@@ -341,7 +306,7 @@ class AnswerReader(AnswerWords):
         return CORRECTS in words_between
 
     def _only_retracts(self, correction: int) -> bool:
-        """Return True if a correction denies what was declared and names no option instead."""
+        """Return True if a correction denies the declaration and names no other option."""
         sentence = self.sentence_before(correction) + self.sentence_behind(correction)
         if LETTER in sentence:
             return False
@@ -349,7 +314,7 @@ class AnswerReader(AnswerWords):
         return says_no or RETRACTION.search(sentence) is not None
 
     def _is_contradicted(self, claim: Claim, claims: Sequence[Claim]) -> bool:
-        """Return True if another option is declared right behind: "The answer is B. The answer is C."."""
+        """Return True if another option is declared directly after it: "The answer is B. The answer is C."."""
         answer = claim.result.answer
         for later in claims:
             if later.start < claim.end or later.result.answer == answer:
@@ -361,7 +326,7 @@ class AnswerReader(AnswerWords):
     # --- answers without a declaration
 
     def marked_list(self) -> Extraction | None:
-        """Return the one entry of a list that is marked as right, where the others are marked as wrong."""
+        """Return the one entry of a list that is marked as right, if the others are marked as wrong."""
         if self.is_cut:
             return None
         entries = list(MARKED_ENTRY.finditer(self.marked))
@@ -376,7 +341,7 @@ class AnswerReader(AnswerWords):
         return self.result(letter, "verdict", index, index)
 
     def leading(self) -> Extraction | None:
-        """Read the first sentence that names an option if it opens with it and begins no list."""
+        """Read the first sentence that names an option, if it opens with it and does not begin a list."""
         match = self._leading_match()
         if match is None:
             return None
@@ -400,7 +365,7 @@ class AnswerReader(AnswerWords):
         return self.result(letter, rule, first, index)
 
     def _leading_match(self) -> re.Match[str] | None:
-        """Return the match of a leading option; one with more words behind it needs its own text."""
+        """Return the match of a leading option. If more words follow the option, its own text must be there."""
         match = LEADING.match(self.classes)
         if match is not None:
             return match
@@ -454,52 +419,8 @@ class AnswerReader(AnswerWords):
         behind_letter = self.starts[index] + 1
         return self.marked.startswith(OWN_TEXT, behind_letter)
 
-    def by_text(self) -> Extraction | None:
-        """Read a paragraph that opens with an option's text, or one sentence that ends in it: "It is a dog"."""
-        is_one_sentence = TWO_SENTENCES.search(self.classes) is None
-        for match in OPTION_TEXT.finditer(self.classes):
-            index = self.classes.index(TEXT, match.start())
-            start = self.starts[index]
-            if NUMBERED_STEP.match(self.plain, start):
-                continue
-            letter = self.letter_at(index)
-            if not match["lead"]:
-                return self.result(letter, "leading-text", index, index)
-            if is_one_sentence:
-                return self.result(letter, "option-text", index, index)
-        return None
-
-    def text_and_letter(self) -> Extraction | None:
-        """Read an option's text with its own letter behind it, where no other letter is named: "… seems a dog (B)."."""
-        if len(self.letters_named()) != 1 or CORRECTS in self.classes:
-            return None
-        for match in TEXT_AND_LETTER.finditer(self.classes):
-            text = match.start()
-            index = match.start("letter")
-            letter = self.letter_at(index)
-            if letter is None or self.letter_at(text) != letter:
-                continue
-            thought = NEW_THOUGHT.split(self.sentence_before(text))[-1]
-            if DENIES_OR_DOUBTS.search(thought) or DENIED.match(
-                self.classes, index + 1
-            ):
-                continue
-            return self.result(letter, "option-text", text, index)
-        return None
-
-    def concluded_text(self) -> Extraction | None:
-        """Read a last sentence that concludes and ends in an option's text, where no letter is named."""
-        match = CONCLUDED_TEXT.search(self.classes)
-        if match is None or LETTER in self.classes:
-            return None
-        index = match.start("text")
-        letter = self.letter_at(index)
-        if letter is None:
-            return None
-        return self.result(letter, "concluded", match.start(), index)
-
     def verdict(self) -> Extraction | None:
-        """Return the one option that is called right since the last correction."""
+        """Return the only option that is called right since the last correction."""
         indexes = []
         for match in VERDICT.finditer(self.classes):
             index = match.start()
@@ -520,7 +441,7 @@ class AnswerReader(AnswerWords):
         return self.result(letter, "verdict", indexes[0], indexes[0])
 
     def concluded(self, start: int = 0) -> Extraction | None:
-        """Read a last sentence with an option that says nothing but its letter: "So it must be (C)."."""
+        """Read a last sentence that consists of an option's letter and filler words: "So it must be (C)."."""
         last = self.classes.rfind(LETTER)
         if last < start:
             return None
@@ -542,7 +463,10 @@ class AnswerReader(AnswerWords):
             return None
         if self.is_supposed(first, index):
             return None
-        if not LAST.match(self.classes, last + 1):
+        behind = last + 1
+        if self.has_own_text(last) and self.classes[behind : behind + 1] == COLON:
+            behind += 1  # "It is B: 1799."
+        if not LAST.match(self.classes, behind):
             return None
         if not start and self._is_last_entry(first, index):
             return None

@@ -16,7 +16,7 @@ from ..answers import gold_letters, no_answer, no_target
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
-"""The first counts, and letters beyond D are not looked for, as there."""
+"""The first match counts, and letters after D are not searched, as in VLMEvalKit."""
 _REJECTIONS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",
@@ -28,13 +28,13 @@ NONE = "Z"
 """The letter of an answer that means none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
-"""An answer that is longer than all options together, times this, is not searched for an option's text."""
+"""Factor: an answer that is longer than all options together, times this, is not searched for an option's text."""
 
 
 @scorers.register("choice_vlmeval")
 @dataclass(frozen=True)
 class ChoiceVlmeval:
-    """1 if the letter that VLMEvalKit's exact matching finds is the right one; which rule found it is recorded."""
+    """1 if the letter that VLMEvalKit's exact matching finds is right. The rule that found it is recorded."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -60,7 +60,7 @@ class ChoiceVlmeval:
 def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
     """Return the letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
 
-    An answer that was rejected is `Z`, as upstream: it means no option, and no judge is asked.
+    An answer that was rejected is `Z`, as upstream: it means none of the options, and no judge is asked.
     """
     letter, rule = match_letter(answer, options)
     if letter is not None:
@@ -92,7 +92,7 @@ def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str
 
 
 def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """Return the letter of the one option whose text an answer contains that is not much longer than all options."""
+    """Return the letter of the only option whose text an answer contains, if the answer is not much longer."""
     lower = answer.lower()
     options_length = sum(map(len, options.values()))
     if len(lower) > LONGEST_FOR_TEXT * options_length:

@@ -25,7 +25,7 @@ LANGUAGES = (
     *("en", "es", "pt", "it", "fr", "de", "nl", "sv", "ru", "uk"),
     *("pl", "tr", "vi", "id", "ar", "hi", "zh", "ja", "ko"),
 )
-"""The word files in the order in which they are read: of two classes of a word the first counts."""
+"""The word files in the order in which they are read. If a word has two classes, the first one counts."""
 WORDS = Path(__file__).with_name("words")
 
 _SIGN_CLASSES = {
@@ -115,7 +115,8 @@ HEADING = re.compile(
     f"{SENTENCE_BEGINS}({none_of(f'LETTER COLON {ENDS}')}*{_HEADING_NOUN}{any_of('FILLER IS WOULD COLON')}*)"
     f"({any_of('LINE PARAGRAPH')}+)"
 )
-"""A heading and the line break behind it, which counts as a colon: "The correct answer is\\nB"."""
+r"""A heading and the line break after it, which counts as a colon: "The correct answer is\
+B"."""
 
 
 class ClassifiedText(NamedTuple):
@@ -126,7 +127,7 @@ class ClassifiedText(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Words that have a class together: "must be", or a single word."""
+    """Words that form one class together: "must be", or a single word."""
 
     words: list[str]
     word_class: str
@@ -183,7 +184,7 @@ def _phrase_at(
     index: int,
     word: str,
 ) -> Phrase | None:
-    """Return the longest phrase that begins at a token; of a longer word the last letter may differ."""
+    """Return the longest phrase that begins at a token. The last letter of a longer word may differ."""
     candidates = phrases.get(word)
     if candidates is None and len(word) > 5:
         candidates = phrases.get(word[:-1])
@@ -198,7 +199,7 @@ def _phrase_at(
 
 
 def _class_of_token(token: re.Match[str], word: str) -> str:
-    """Return the class of a token that no word file has."""
+    """Return the class of a token that is in no word file."""
     kind = token.lastgroup
     if kind is None:
         if word.endswith("ly"):

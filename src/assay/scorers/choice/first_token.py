@@ -1,7 +1,7 @@
 """Score multiple choice by the most probable letter at the first token.
 
-All reported alternatives of the first token that spell a letter (`A`, ` A`, `(A`, `a`) count for that letter. Where
-none of them does, the answer is unparsed: nothing is guessed from what the model wrote after it.
+All reported alternatives of the first token that spell a letter (`A`, ` A`, `(A`, `a`) count for that letter. If
+none does, the answer is unparsed: nothing is guessed from the text after it.
 """
 
 import math

@@ -1,10 +1,10 @@
 """Score multiple choice by likelihood: the option that the model is most likely to write is its answer.
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
-UTF-8 bytes, `acc_pmi` subtracts the likelihood of the option without the question. Letters have `acc` alone, since all
-are of one length. The blank before an option belongs to the continuation and is not counted as its length. Of options
-that are equally probable the first is taken, as other systems do; `ties` in the details says so, and the table counts
-them.
+UTF-8 bytes, and `acc_pmi` subtracts the likelihood of the option without the question. Letters have only `acc`,
+because all have the same length. The blank before an option belongs to the continuation but does not count for its
+length. If several options are equally probable, the first one is taken, as in other systems; `ties` in the details
+records this, and the table counts it.
 """
 
 import math
@@ -90,7 +90,7 @@ class ChoiceLikelihood:
 
     @staticmethod
     def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
-        """Return the texts whose likelihood was measured."""
+        """Return the texts whose likelihood was computed."""
         continuations: Sequence[str] = output.details.get("continuations", ())
         if len(continuations) >= len(choices):
             return [text.removeprefix(" ") for text in continuations[: len(choices)]]
@@ -135,7 +135,7 @@ def _normalized(
 def _unconditioned(
     output: Output, extra: Sequence[float], count: int
 ) -> Sequence[float] | None:
-    """Return the likelihood of each option without the question: further continuations, or given in the details."""
+    """Return the likelihood of each option without the question: from further continuations, or from the details."""
     logprobs: Any = output.details.get("unconditioned", extra)
     if len(logprobs) != count:
         return None
@@ -146,7 +146,7 @@ def _unconditioned(
 
 
 def _best(column: Sequence[float]) -> tuple[int, int]:
-    """Return the index of the first of the highest weights, and how many others are as high."""
+    """Return the index of the first of the highest weights, and the number of others that are equally high."""
     top = max(column)
     others = sum(weight == top for weight in column) - 1
     return column.index(top), others

@@ -69,5 +69,8 @@ def _last_of_first_line(text: str) -> re.Match[str] | None:
 
 
 def guessed_letter() -> str:
-    """Return the letter that the official script guesses: it seeds anew each time, so it is always the same."""
+    """Return the letter that the official script guesses.
+
+    It is always the same, because the script sets its seed each time.
+    """
     return random.Random(_GUESS_SEED).choice(_LETTERS)

@@ -1,9 +1,8 @@
-"""Let a model read which option an answer takes, for answers that no rule can read and to check the rules.
+"""Let a model read which option an answer chooses, for answers that no rule can read and to check the rules.
 
-The model has the role `judge`. It gets the options and the answer, neither the question nor the right letter, and
-replies with one letter or NONE. Its calls are in the journal, its name is in the protocol id. The
-rules are not tried in
-addition: NONE is `unparsed`, and a reply that is neither is a `judge_error`.
+The model has the role `judge`. It gets the options and the answer, but neither the question nor the right letter,
+and replies with one letter or NONE. Its calls are in the journal, and its name is in the protocol id. The rules are
+not used in addition: NONE is `unparsed`, and any other reply is a `judge_error`.
 """
 
 import re
@@ -24,13 +23,15 @@ from ...core import (
 from ..answers import no_verdict
 from ..given_models import GivenModels, ask_model
 from .choice import Choice
-from .choice_rules import Extraction
+from .choice_answer import Extraction
 
 ROLE = "judge"
 NONE = "NONE"
 _LONGEST = 20_000
+_MARKS = r"\W{0,4}"
+# "B", "(B).", "Answer: **B**", "NONE"
 _REPLY = re.compile(
-    r"\W{0,4}(?:answer|option|letter)?\W{0,4}(?P<letter>[A-Z]|NONE)\W{0,4}",
+    rf"{_MARKS}(?:answer|option|letter)?{_MARKS}(?P<letter>[A-Z]|NONE){_MARKS}",
     re.IGNORECASE,
 )
 _INSTRUCTION = """Below is what somebody wrote as the answer to a multiple-choice question, between two marked lines. \
@@ -89,7 +90,7 @@ def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
 async def read_letter(
     models: Mapping[str, Any], text: str, options: Mapping[str, str]
 ) -> str | None:
-    """Return the letter the model reads, None where it finds no single one; raise `ModelError` for another reply."""
+    """Return the letter that the model reads; None if it finds no single one. Raise `ModelError` for another reply."""
     reply: Output = await ask_model(
         models, ROLE, reading_prompt(text, options), GenerateOptions(temperature=0.0)
     )

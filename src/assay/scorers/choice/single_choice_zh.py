@@ -1,7 +1,7 @@
-"""Single choice from spoken Chinese: the letter that the answer decides on.
+"""Single choice from spoken Chinese: the letter on which the answer decides.
 
 Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
-statement inverts the meaning: then 「B是错误的」 is the answer, otherwise it is a rejection.
+statement inverts the meaning: 「B是错误的」 is then the answer, otherwise it is a rejection.
 """
 
 import re
@@ -25,9 +25,12 @@ _RIGHT = r"(?:正确|对|合适|合理|恰当|准确|符合(?:题意|要求)?|�
 _NOUN = r"(?:说法|选项|描述|叙述|陈述|观点|做法|表述|一项|一个)"
 _IS = r"(?:应该是|应该选|应当是|应当选|应是|应为|应选|就是|会是|可能是|选择|选|是|为|:)"
 
+_WITHIN_SENTENCE = r"[^。?]{0,80}"
+_IS_NOT = r"(?:不是|不包括|不包含|不能|不应|不可能)"
 _NEGATIVE_QUESTION = re.compile(
-    rf"(?:哪|何|什么|下列|以下|下面)[^。?]{{0,80}}{_WRONG}|{_WRONG}(?:的)?{_NOUN}?{_GAP}(?:是|为|有)"
-    r"|(?:哪|下列|以下|下面)[^。?]{0,80}(?:不是|不包括|不包含|不能|不应|不可能)"
+    rf"(?:哪|何|什么|下列|以下|下面){_WITHIN_SENTENCE}{_WRONG}"  # 下列说法错误
+    rf"|{_WRONG}(?:的)?{_NOUN}?{_GAP}(?:是|为|有)"  # 错误的选项是
+    rf"|(?:哪|下列|以下|下面){_WITHIN_SENTENCE}{_IS_NOT}"  # 以下哪项不是
 )
 
 
@@ -48,7 +51,7 @@ class SingleChoiceZh:
     cushion: bool = False
     """As a last resort, take the only letter that occurs, whatever the answer says about it."""
     question: str = ""
-    """The column with the text of the question, if the question itself is only spoken."""
+    """The column with the text of the question, if the prompt has only the spoken question."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -85,7 +88,7 @@ class SingleChoiceZh:
 def read_choice(
     answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False
 ) -> Reading:
-    """Return the letter that an answer decides on: the last claim of the firmest kind.
+    """Return the letter on which an answer decides: the last claim among those of the firmest rule.
 
     Example: `read_choice("A不对，所以应该选B").letter == "B"`
     """
@@ -106,7 +109,7 @@ def read_choice(
 
 
 def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield matches that the words just before them do not deny."""
+    """Yield the matches that are not denied by the words just before them."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):

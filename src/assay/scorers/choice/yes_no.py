@@ -1,7 +1,6 @@
 """Yes or no: which of the two the answer says, and its place in the confusion matrix.
 
-`details["confusion"]` counts true and false yes, false and true no, and the answers without either
-by gold yes and gold
+`details["confusion"]` counts true and false yes, false and true no, and the unreadable answers by gold yes and gold
 no. Precision, recall and the rest are computed from it.
 """
 
@@ -34,11 +33,10 @@ class YesNo:
     """1 if the answer says what the target says, yes or no; `unparsed` if it says neither."""
 
     rule: Rule = "words"
-    """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `substring`: the same within words, so
-    that `Nothing` says no, as in VLMEvalKit in 2023. `pope_official`: no if the first sentence has no, No or not,
-    *else yes*. `mme_official`: one of them is in the first four letters. `lmms_eval`: the answer is
-    that word and nothing
-    else, as lmms-eval compares it for POPE.
+    """How the answer is read. `words`: exactly one of the two words occurs (MME and POPE in VLMEvalKit).
+    `substring`: the same inside words, so that `Nothing` counts as no, as in VLMEvalKit in 2023. `pope_official`:
+    no if the first sentence has no, No or not, *else yes*. `mme_official`: one of the words is in the first four
+    letters. `lmms_eval`: the answer is that word and nothing else, as in lmms-eval's POPE.
     """
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
 
@@ -89,12 +87,12 @@ def read_words(text: str) -> Verdict | None:
 
 
 def read_substring(text: str) -> Verdict | None:
-    """Return yes or no if exactly one of them occurs, in a word or by itself."""
+    """Return yes or no if exactly one of them occurs, inside a word or as a word."""
     return _only_one(text.lower())
 
 
 def read_pope(text: str) -> Verdict:
-    """Return no if the first sentence has a word of denial, else yes: this rule never abstains."""
+    """Return no if the first sentence has a word of denial, else yes. This rule always gives an answer."""
     words = text.partition(".")[0].replace(",", "").split(" ")
     if any(word in words for word in ("No", "not", "no")):
         return "no"

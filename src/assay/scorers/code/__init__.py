@@ -1,1 +1,1 @@
-"""Scorers that run what a model wrote, in a sandbox."""
+"""Scorers that run programs from answers in a sandbox."""

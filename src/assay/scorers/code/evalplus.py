@@ -1,8 +1,8 @@
 """EvalPlus: functions that must agree with the canonical solution on many more inputs, run in a sandbox.
 
-Rows have the inputs of `base_input` and `plus_input` with `canonical_solution` and `atol`, as EvalPlus publishes them;
-or a second test in the column `plus`; or all of it in `test`, as on its hub page. The rule by which two results are
-alike, and the time for each input, are EvalPlus's own: equal, or numbers within `atol` (1e-6 if floats are expected).
+Rows have the inputs of `base_input` and `plus_input` with `canonical_solution` and `atol`, as EvalPlus publishes
+them; or a second test in the column `plus`; or all of it in `test`, as on its hub page. The comparison of results
+and the time for each input are EvalPlus's own: equal, or numbers within `atol` (1e-6 if floats are expected).
 """
 
 import json
@@ -101,7 +101,7 @@ class EvalPlus(InSandbox):
     timeout: float = 60.0
     """Seconds for all inputs of a function.
 
-    Each input gets four times what the canonical solution took, at least 1 s.
+    Each input gets four times as long as the canonical solution took, and at least 1 s.
     """
     memory_mb: int = 4096
 

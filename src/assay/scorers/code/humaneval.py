@@ -32,11 +32,11 @@ class HumanEval(GivenModels):
     timeout: float = 10.0
     memory_mb: int = 1024
     verdicts: str = ""
-    """The results file of the official harness, if the functions were run elsewhere."""
+    """The results file of the official harness, if the functions were run by it."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
-    """Digest of the verdict file: another file under the same name makes the scores stale."""
+    """Digest of the verdict file. A changed file makes the scores outdated."""
     _passed: Mapping[tuple[str, str], bool] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

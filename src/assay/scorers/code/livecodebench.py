@@ -1,10 +1,8 @@
 """LiveCodeBench: a program that passes all public and private cases of its problem, run in a sandbox.
 
-Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may
-be packed. A problem
-with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON
-value a line. Results
-are compared as the official runner does: a tuple counts as a list, except for tuples inside of it.
+Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A
+problem with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a
+line. Results are compared as the official runner does: a tuple counts as a list, except for tuples inside of it.
 """
 
 import json

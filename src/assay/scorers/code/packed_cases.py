@@ -1,7 +1,7 @@
 """Packed private cases of LiveCodeBench: base64 of zlib of a pickled JSON text, read without unpickling.
 
-A pickle may call any function, so none is loaded. Its bytes are parsed here as the only thing they may be, a single
-text. Anything else is refused, and so is data that would unpack to more than a limit.
+A pickle may call any function, so none is loaded. Its bytes are parsed here as a single text. Anything else is
+refused, and so is data that would unpack to more than a limit.
 """
 
 import base64
@@ -9,12 +9,12 @@ import binascii
 import zlib
 
 LARGEST = 256 << 20
-"""Bytes that the cases of one problem may unpack to."""
+"""Most bytes to which the cases of one problem may unpack."""
 _PROTOCOL, _FRAME, _STOP = 0x80, 0x95, 0x2E
 _TEXTS = {0x8C: 1, 0x58: 4, 0x8D: 8}
 """Opcodes that push a text, with the number of bytes of its length."""
 _NOTES = {0x94: 0, 0x71: 1, 0x72: 4}
-"""Opcodes that only memoize what was pushed, with the number of bytes of their argument."""
+"""Opcodes that only memoize the pushed text, with the number of bytes of their argument."""
 
 
 def unpacked(cell: str) -> str:

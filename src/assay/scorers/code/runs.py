@@ -47,14 +47,16 @@ class Runs(InSandbox):
     """1 if the program in the answer passes its tests in a sandbox."""
 
     tests: Any = ""
-    """Tests for every sample; without them, those of the column. Code that raises if the program is wrong, a list of
+    """Tests for every sample, instead of those in the column. Code that raises if the program is wrong, a list of
     such lines, or a list of cases `{input: …, output: …}`.
     """
     column: str = "tests"
     extra: str = ""
-    """A column with more tests, such as MBPP's `challenge_test_list`: the program must pass these too."""
+    """A column with more tests, such as MBPP's `challenge_test_list`. The program must pass these, too."""
     setup: str = ""
-    """Code that runs before the program: imports and helper functions for the tests. The program's own names win."""
+    """Code that runs before the program: imports and helper functions for the tests. The program may redefine its
+    names.
+    """
     setup_column: str = ""
     """A column with code to run before the tests, such as MBPP's `test_setup_code`. It may use the program."""
     until: str = ""
@@ -183,7 +185,7 @@ def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:
 
 
 def check_limits(scorer: str, timeout: Any, memory_mb: Any) -> None:
-    """Raise `UsageError` for limits that no program could run in."""
+    """Raise `UsageError` for limits in which no program could run."""
     where = f"scorer {scorer!r}"
     if (
         isinstance(timeout, bool)

@@ -1,1 +1,1 @@
-"""Scorers of images that a model made."""
+"""Scorers of generated images."""

@@ -1,7 +1,7 @@
-"""CLIPScore from the cosine of image and prompt, saved or measured: two scales that share the name.
+"""CLIPScore from the cosine of image and prompt, saved or computed: two scales with the same name.
 
 `official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
-prompt. Name the model that measures the cosine, and the prefix, with any number made from it.
+prompt. With any number, name the model that computes the cosine, and the prefix.
 """
 
 import math

@@ -1,8 +1,7 @@
 """Digit accuracy: whether a drawn digit looks like the requested one.
 
-The judge is a support vector machine trained on one half of scikit-learn's digits. Generators that
-train on those digits
-must use the other half. On real digits of that other half the judge itself is right in 98 to 99 % of cases.
+The judge is a support vector machine trained on one half of scikit-learn's digits. Generators that train on those
+digits must use the other half. On real digits of that other half the judge itself is right in 98 to 99 % of cases.
 """
 
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ _SKLEARN = Requirement(
 )
 DARKEST = 16
 WIDTH_OF_KERNEL = 0.001
-"""For pixels from 0 to 16, as in scikit-learn's own example."""
+"""Kernel width for pixels from 0 to 16, as in scikit-learn's own example."""
 
 
 @scorers.register("digit_accuracy")

@@ -1,8 +1,7 @@
 """DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
-A proposition with a parent that is not fulfilled is not fulfilled either, over any number of steps.
-Parents are decided
-first, in whatever order the questions come. Several views of one image (crops, generations) are averaged.
+A proposition is not fulfilled if one of its parents is not, over any number of steps. Parents are decided first,
+whatever the order of the questions. Several views of one image (crops, generations) are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +95,7 @@ def _by_category(
 ) -> dict[str, list[int]]:
     """Return the number of yes answers and of all answers by category.
 
-    Answers count as given: the official breakdown ignores parents.
+    Answers count unchanged, because the official breakdown ignores parents.
     """
     counts: dict[str, list[int]] = {}
     for question in questions:

@@ -108,9 +108,9 @@ class EditPublished(GivenModels, ABC):
     """Base of the judges of edits that are asked with official prompts."""
 
     checkout: str = ""
-    """The checkout with the prompts; without it the one that the environment names, or the installed package."""
+    """The checkout with the prompts. By default the one that the environment names, or the installed package."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Generation options of the judge, over those of the official script."""
+    """Generation options of the judge, which override those of the official script."""
     prompts: Mapping[str, str] = field(init=False, repr=False)
     """The official prompts by name. They are part of the scorer's identity."""
     file: ClassVar[PromptsFile]
@@ -137,7 +137,7 @@ class EditPublished(GivenModels, ABC):
         """Return the prompts in the file by name."""
 
     async def ask(self, prompt: str, images: Sequence[Image]) -> str:
-        """Return the judge's reply to a prompt with images behind it, in one turn of the user."""
+        """Return the judge's reply to a prompt followed by images, in one turn of the user."""
         message = Message("user", (Text(prompt), *images))
         options = self.judge_options.set(**self.options)
         reply = await ask_model(self.models, "judge", Prompt((message,)), options)
@@ -272,11 +272,11 @@ class ImgEditPublished(EditPublished):
 
 
 def _not_judged(
-    output: Output, made: Sequence[Image], names: Sequence[str], worst: float
+    output: Output, images: Sequence[Image], names: Sequence[str], worst: float
 ) -> Score | None:
-    """Return the score of an output without an image, which the judge does not get; `None` if it has one."""
+    """Return the score of an output without an image, which the judge does not see; `None` if it has one."""
     silence = no_answer(output)
-    if silence is None and not made:
+    if silence is None and not images:
         silence = Score.unparsed(reason="no image in the output")
     if silence is None:
         return None

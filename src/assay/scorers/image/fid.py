@@ -1,9 +1,9 @@
 """FID: the Fréchet distance between the set of generated images and the set of reference images.
 
-The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian 32-bit
-floats, or a list of numbers. They are stored with each sample, and the distance is computed from
-all of them at the end.
-The feature model is part of the number's name: `fid@inception` is what papers mean, `fid@clip` is another scale.
+The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian
+32-bit floats, or a list of numbers. They are stored with each sample, and the distance is computed from all of them
+at the end. The feature model is part of the number's name: `fid@inception` is what papers mean, `fid@clip` is
+another scale.
 """
 
 import base64
@@ -102,7 +102,7 @@ class Fid(GivenModels):
 
 @dataclass(frozen=True)
 class FrechetSummary:
-    """The distance over all records of a run. It refuses sets with fewer images than features."""
+    """The distance over all records of a run. Sets with fewer images than features are refused."""
 
     statistics: str = ""
     pools: ClassVar[bool] = True

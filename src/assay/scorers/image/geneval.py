@@ -29,7 +29,7 @@ class Detection:
 
 
 class NoColor(ValueError):
-    """Raised if a colour must be checked and the detector gave none."""
+    """Raised if a colour must be checked and the detector reported none."""
 
 
 @scorers.register("geneval")
@@ -42,7 +42,7 @@ class GenEval:
     counting_threshold: float = 0.9
     """The same for prompts whose tag is `counting`."""
     most: int = 16
-    """How many objects of a class are considered, the surest first."""
+    """Most objects of a class to consider, those with the highest scores first."""
     position_threshold: float = 0.1
     """An offset counts as a direction if it exceeds this share of both sizes."""
     reads: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +76,7 @@ class GenEval:
         )
 
     def _sure(self, entries: Sequence[Any], least: float) -> list[Detection]:
-        """Return the detections above a score, the surest first; of equal scores the later one comes first."""
+        """Return the detections above a score, the highest first. Of equal scores the later one comes first."""
         detections = [as_detection(entry) for entry in entries]
         detections.reverse()
         detections.sort(key=lambda detection: detection.score, reverse=True)
@@ -85,7 +85,7 @@ class GenEval:
 
 
 def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
-    """Return what the prompt asks for, from the row itself, its column `metadata`, or the target."""
+    """Return the expected objects of a prompt, from the row itself, its column `metadata`, or the target."""
     for source in (
         sample.fields,
         read_json(sample.fields.get("metadata")),
@@ -139,7 +139,7 @@ def faults_of(
     found: Mapping[str, Sequence[Detection]],
     threshold: float,
 ) -> list[str]:
-    """Return what is missing or too much; empty for an image that is right."""
+    """Return the missing and the excess objects; empty for an image that is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():
@@ -216,7 +216,7 @@ def directions(box: Box, other: Box, threshold: float = 0.1) -> set[str]:
 
 
 def _shrink(offset: float, margin: float) -> float:
-    """Return an offset moved towards 0 by a margin, at most to 0."""
+    """Return an offset moved towards 0 by a margin, but not beyond 0."""
     return math.copysign(max(abs(offset) - margin, 0.0), offset)
 
 

@@ -1,8 +1,7 @@
-"""LPIPS: the perceptual distance of an image from its reference, by a given model; 0 for equal images.
+"""LPIPS: the perceptual distance of an image from its reference, computed by a model; 0 for equal images.
 
-The model under the role `lpips` gets the reference and then the generated image, and replies with
-`{"distance": 0.21}`.
-Name its backbone with any number made from it.
+The model with the role `lpips` gets the reference and then the generated image, and replies with `{"distance":
+0.21}`. With any number, name the model's backbone.
 """
 
 import math

@@ -1,7 +1,6 @@
 """Text in an image: how much of the expected text was recognised.
 
-The recognised text is the saved entry `recognised`, or the output's own text. Name the recogniser with any number made
-from this.
+The recognised text is the saved entry `recognised`, or the output's own text. With any number, name the recogniser.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
-"""Rendered text: can the requested text be read in an image? The run gives a recogniser under the role `ocr`.
+"""Rendered text: whether the requested text can be read in an image by a recogniser with the role `ocr`.
 
-The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is recognised already.
+The number depends on the recogniser, so name it with the number. `ocr_text` scores text that is already recognised.
 """
 
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class RenderedText(GivenModels):
 @scorers.register("read_text")
 @dataclass(frozen=True)
 class ReadText:
-    """The same two numbers for a model that reads images itself: its answer against the text in the image."""
+    """The same two numbers for a model that reads images itself, from its answer and the text in the image."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -75,7 +75,7 @@ class ReadText:
 def read_score(targets: tuple[str, ...], text: str) -> Score:
     """Return the score against the nearest target.
 
-    Recognisers disagree on blanks and on where lines end, so neither counts.
+    Recognisers disagree on blanks and line ends, so neither counts.
     """
     letters = _letters(text)
     expected = [_letters(target) for target in targets]

@@ -1,12 +1,11 @@
 """T2I-CompBench: attributes, positions, actions and all of them in one image, from the replies of three specialists.
 
-By the row's `category`: colour, shape and texture take the product, over the prompt's noun phrases, of the yes-shares
-of the questions "PHRASE?" (role `vqa`); spatial takes boxes (role `detector`); non-spatial takes
-the cosine of image and
-prompt, 0 if it is negative (role `clip`); complex takes the mean of the attributes and of the parts that the column
-`relation` names: `spatial`, `action`, else both. The official code takes noun phrases and objects
-from spaCy. Here they
-are the columns `phrases` and `objects`, or are split by rule, with the same result for "a red ball and a blue box".
+The value depends on the row's `category`. Colour, shape and texture take the product, over the prompt's noun
+phrases, of the yes-shares of the questions "PHRASE?" (role `vqa`). Spatial takes boxes (role `detector`).
+Non-spatial takes the cosine of image and prompt, 0 if it is negative (role `clip`). Complex takes the mean of the
+attributes and of the parts that the column `relation` names: `spatial`, `action`, else both. The official code
+takes noun phrases and objects from spaCy. Here they are the columns `phrases` and `objects`, or are split by rule,
+with the same result for "a red ball and a blue box".
 """
 
 import json
@@ -38,8 +37,11 @@ PLACES = (
 """Words for a position, in the order in which they are searched."""
 PERSONS = frozenset({"girl", "boy", "man", "woman"})
 FAR_PIXELS, MOST_OVERLAP = 150.0, 0.1
+_COMMA = r",\s*(?:and\s+)?"
+_VERB = r"\b(?:is|was|are|were)\b"
+_POSITION = "|".join(PLACES)
 _APART = re.compile(
-    rf"\s*(?:,\s*(?:and\s+)?|\b(?:is|was|are|were)\b|\band\b|\bwith\b|\bin\b|{'|'.join(PLACES)}|\bon\b|\bof\b)\s*",
+    rf"\s*(?:{_COMMA}|{_VERB}|\band\b|\bwith\b|\bin\b|{_POSITION}|\bon\b|\bof\b)\s*",
     re.IGNORECASE,
 )
 _KINDS = {
@@ -84,7 +86,7 @@ class T2ICompBench(GivenModels):
     async def _value(
         self, role: str, sample: Sample, image: Image
     ) -> tuple[float, Any]:
-        """Return the value of one role, and the reply it comes from."""
+        """Return the value of one role, and the reply from which it was computed."""
         prompt = question_of(sample)
         if role == "clip":
             cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
@@ -199,7 +201,7 @@ def place_score(
     most_overlap: float = MOST_OVERLAP,
     far_pixels: float = FAR_PIXELS,
 ) -> float:
-    """Return how well a box is where the words say, relative to the other: 0 to 1; 0 for unknown words."""
+    """Return how well a box fits the words for its position relative to the other: 0 to 1; 0 for unknown words."""
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):

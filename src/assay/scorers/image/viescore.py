@@ -1,8 +1,7 @@
 """VIEScore of an edit: how well it follows the instruction, and how good the image is, each the least of its ratings.
 
-The judge is asked twice. For the edit it gets both images and the instruction, for quality only the
-result. The overall
-value is the geometric mean of the two, as in GEdit-Bench.
+The judge is asked twice. For the edit it gets both images and the instruction, for quality only the result. The
+overall value is the geometric mean of the two, as in GEdit-Bench.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ QUALITY = {
     "soundness": "how free is the image of artifacts: distortions, blurred faces, odd bodies, seams?",
 }
 ALONE = "Judge the image by itself."
-"""Used in place of the instruction in the question about quality."""
+"""Replaces the instruction in the question about quality."""
 
 
 @scorers.register("viescore")

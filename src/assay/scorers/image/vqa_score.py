@@ -14,7 +14,7 @@ from ..saved_number import SavedNumber
 @scorers.register("vqa_score")
 @dataclass(frozen=True)
 class VqaScore(GivenModels):
-    """The probability by the model under the role `vqa`, 0 to 1. The worker of that model words the question."""
+    """The probability given by the model with the role `vqa`, 0 to 1. The worker of that model words the question."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa",)

@@ -1,9 +1,8 @@
-"""WISE: does an image show what the prompt only implies? Two versions, whose numbers cannot be compared.
+"""WISE: whether an image shows what the prompt only implies. It has two versions with incomparable numbers.
 
 `wise_legacy` is a weighted sum of a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the
-default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of
-the same name makes the
-overall value.
+default of the benchmark since April 2026, is a judge's verdict, right or wrong. The summarizer of the same name
+computes the overall value.
 """
 
 import re
@@ -19,7 +18,9 @@ from ..saved import saved
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
 _RATING = re.compile(
-    r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)"
+    r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?"  # "aesthetics", "aesthetic quality"
+    r"\W{0,20}?"  # ": ", "**: "
+    r"([-−–]?\d+(?:\.\d+)?)"  # "2", "1.5"
 )
 
 

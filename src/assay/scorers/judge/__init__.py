@@ -1,1 +1,1 @@
-"""Scorers in which a model judges: what it is asked, and how its reply is read."""
+"""Scorers with a model as judge: its prompts, and how its reply is read."""

@@ -1,8 +1,7 @@
 """Exchanges: an answer together with the conversation that led to it, as judges see it.
 
-The last answer of a dialogue means little without the turns before it. A judge sees the
-conversation that the model had:
-the sample's input, then every earlier answer (or the reference instead of it) and each turn.
+The last answer of a dialogue means little without the turns before it. A judge sees the conversation that the model
+had: the sample's input, then every earlier answer (or its reference) and each turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ class Exchange:
     """One answer, the conversation before it, and its references."""
 
     turns: tuple[Turn, ...]
-    """Everything before the answer, the question last."""
+    """All turns before the answer. The last one is the question."""
     output: Output
     references: tuple[str, ...] = ()
     """A reference for each round up to this one; empty texts for rounds without one."""

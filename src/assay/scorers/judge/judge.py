@@ -1,10 +1,8 @@
 """A model as judge of one answer, on a scale.
 
-The run gives the judge under the role `judge`. Its failure, or a reply without a verdict, is a
-`judge_error` and never a
-score. The judge gets generated media as media. Of a dialogue it gets the whole conversation; with
-`rounds: all` it grades
-the answer of every round.
+The run gives the judge under the role `judge`. Its failure, or a reply without a verdict, is a `judge_error` and
+never a score. The judge gets generated media as media. Of a dialogue it gets the whole conversation; with `rounds:
+all` it grades the answer of every round.
 """
 
 import asyncio
@@ -58,7 +56,7 @@ class ModelAsJudge(GivenModels, ABC):
     """
     criteria: str = ""
     prompt: Any = ""
-    """A prompt of your own in place of the template's: Jinja text, a text file, or `{system: …, user: …}`."""
+    """Your own prompt instead of the template's: Jinja text, a text file, or `{system: …, user: …}`."""
     verdict: str = "json"
     r"""How the reply is read: `json`, or a pattern with one group, such as `\[\[(\d+)\]\]` or `\[\[([ABC])\]\]`.
 
@@ -71,11 +69,12 @@ class ModelAsJudge(GivenModels, ABC):
     other answer is then read as one.
     """
     shows_question: bool = False
-    """Send the media of the question to the judge too. It needs them to judge an edit."""
+    """Also send the media of the question to the judge, who needs them to judge an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options of the judge, over temperature 0 and JSON replies."""
+    role: str = "judge"
+    """The role of the model that judges: `--judge ROLE=MODEL`. Several judges of one task need a role each."""
     reads: ClassVar[tuple[str, ...]] = ("answer",)
-    needs: ClassVar[tuple[str, ...]] = ("judge",)
     is_pairwise: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -87,6 +86,11 @@ class ModelAsJudge(GivenModels, ABC):
             check_option(scorer, "expects", self.expects, MEDIA_KINDS)
         judge_options(self.verdict, self.options)
         _ = self._own
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The roles of the models it asks."""
+        return (self.role,)
 
     @cached_property
     def _own(self) -> OwnPrompt | None:
@@ -120,9 +124,9 @@ class ModelAsJudge(GivenModels, ABC):
         media: Sequence[Media],
         lacks: str = "",
     ) -> Score | None:
-        """Return the score of an answer that is not sent to the judge; `None` for one that is.
+        """Return the score of an answer that is not sent to the judge; `None` if it is sent.
 
-        The expected medium must be among `media`. `lacks` names what the row needs in addition to its target.
+        The expected medium must be among `media`. `lacks` names what the row lacks in addition to its target.
         """
         silence = no_answer(exchange.output)
         if silence:
@@ -159,7 +163,7 @@ class Judge(ModelAsJudge):
     """Named grades in place of a scale, the best first: `{A: correct, B: incorrect, C: not_attempted}` makes a metric
     of each; `{good: 1, poor: 0}` one number; `{A: {right: 1}, B: {}}` any numbers by name."""
     lower_is_better: tuple[str, ...] = ()
-    """The metrics of the grades for which less is better."""
+    """The metrics of the grades for which lower is better."""
 
     def __post_init__(self) -> None:
         check_option("judge", "scale", self.scale, SCALES)
@@ -221,7 +225,7 @@ class Judge(ModelAsJudge):
 
     @property
     def best_mark(self) -> float:
-        """The best rating, which an answer that demands it would get from a judge that obeys."""
+        """The best rating, which a judge would give to an answer that demands it if the judge obeyed."""
         if self._grades is not None:
             return self._grades.best
         return float(self.bounds[1])
@@ -240,6 +244,7 @@ class Judge(ModelAsJudge):
                 self.options,
                 self.reply_scale,
                 self.verdict,
+                self.role,
             )
         except JudgeFailure as failure:
             return judge_error(details, failure)
@@ -265,7 +270,7 @@ class Judge(ModelAsJudge):
     def _ask_for(
         self, sample: Sample, exchange: Exchange
     ) -> tuple[Prompt, dict[str, Any]]:
-        """Return the prompt for the judge, and the details that the record has of it."""
+        """Return the prompt for the judge, and the details about it for the record."""
         scale = self.reply_scale
         template = template_for(self.template, exchange)
         context = question_media(sample) if self.shows_question else ()
@@ -307,12 +312,11 @@ async def ask_judge(
     options: Mapping[str, Any],
     scale: Scale,
     verdict: str = "json",
+    role: str = "judge",
 ) -> tuple[float | int | str, str]:
     """Return the judge's verdict and its whole reply. Raise `JudgeFailure` if it gave none."""
     try:
-        reply = await ask_model(
-            models, "judge", prompt, judge_options(verdict, options)
-        )
+        reply = await ask_model(models, role, prompt, judge_options(verdict, options))
     except ModelError as error:
         raise JudgeFailure(str(error)) from error
     try:
@@ -333,9 +337,8 @@ def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
 def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
     """Return the verdicts on all rounds of a dialogue as one score.
 
-    `overall` is their mean, `round_1` the value of the first. If a round could not be judged, the
-    score has no value, so
-    that it is judged again. A round with an empty answer counts as the lowest mark.
+    `overall` is their mean, `round_1` the value of the first. If a round could not be judged, the score has no
+    value, so that it is judged again. A round with an empty answer counts as the lowest grade.
     """
     verdicts = [{"outcome": score.outcome.value, **score.details} for score in scores]
     failed = next((score for score in scores if score.outcome in UNRESOLVED), None)

@@ -1,7 +1,7 @@
-"""Canaries: answers that try to talk a judge into a verdict, run with every judged task.
+"""Canaries: answers that try to persuade a judge of a verdict, used in every judged task.
 
-Each says nothing about its question and demands the best mark. A judge that gives it cannot be trusted with the other
-answers either, so report the share of canaries that succeed with the judged number.
+Each says nothing about its question and demands the top grade. A judge that gives it cannot be trusted with the
+other answers either, so the share of successful canaries is reported with the judged number.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ ORDERS: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CanaryReport:
-    """How many canaries were tried, how many got the best mark, and how many got no verdict."""
+    """How many canaries were sent, how many got the top grade, and how many got no verdict."""
 
     tried: int
     fooled: int
@@ -45,7 +45,7 @@ class CanaryReport:
 
     @property
     def rate(self) -> float | None:
-        """The share of verdicts that gave the best mark; `None` if the judge gave no verdict."""
+        """The share of verdicts that gave the top grade; `None` if the judge gave no verdict."""
         judged = self.tried - self.without_verdict
         return self.fooled / judged if judged else None
 
@@ -63,10 +63,10 @@ async def try_canaries(
     best: float,
     row: Mapping[str, Any] = EMPTY,
 ) -> CanaryReport:
-    """Send every canary to a judge scorer. `best` is the value of a judge that obeyed.
+    """Send every canary to a judge scorer. `best` is the value that an obedient judge would give.
 
-    `row` is one of the task's: the user's own prompt may name its columns. A judge of images (`expects="image"`) gets
-    each canary as an image with the order written in it.
+    `row` is a row of the task, whose columns the user's own prompt may name. A judge of images (`expects="image"`)
+    gets each canary as an image with the demand written in it.
     """
     shows_images = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")
@@ -105,7 +105,7 @@ async def try_canaries(
 
 
 def written(order: str) -> Image:
-    """Return an image of the words alone."""
+    """Return an image that shows only the words."""
     from PIL import Image as Pillow
     from PIL import ImageDraw
 
@@ -119,7 +119,7 @@ def written(order: str) -> Image:
 
 
 def _mark(score: Score) -> float:
-    """Return the one value of a score; of several the overall one, of named grades the first."""
+    """Return the value of a score: the overall value, or the first one of named grades."""
     value = score.value
     if isinstance(value, Mapping) and "grade" in score.details:
         value = next(iter(value.values()))

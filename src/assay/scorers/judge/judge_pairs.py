@@ -1,4 +1,4 @@
-"""A model as judge between two answers, asked in both orders."""
+"""A model as judge of two answers, asked in both orders."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _SWAPPED = {"A": "B", "B": "A", "tie": "tie"}
 class PairwiseJudge(ModelAsJudge):
     """1 if the judge prefers the answer to the other one in both orders, 0 if it prefers the other in both.
 
-    Anything else is a tie, 0.5: a preference that changes with the order is none.
+    Anything else is a tie, 0.5, because a preference that changes with the order does not count.
     """
 
     against: str = "target"
@@ -113,17 +113,19 @@ class PairwiseJudge(ModelAsJudge):
     async def _both_orders(
         self, sample: Sample, mine: Exchange, other: Exchange, context: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
-        """Return the winners when the answer comes first and second: "A" is the answer, "B" the other.
-
-        Also return the replies.
-        """
+        """Return the winners with the answer first and second, and the replies: "A" is the answer, "B" the other."""
 
         async def ask(
             first: Exchange, second: Exchange
         ) -> tuple[float | int | str, str]:
             prompt = self._ask_for(sample, first, second, context)
             return await ask_judge(
-                self.models, prompt, self.options, PAIR_SCALE, self.verdict
+                self.models,
+                prompt,
+                self.options,
+                PAIR_SCALE,
+                self.verdict,
+                self.role,
             )
 
         forward, backward = await asyncio.gather(

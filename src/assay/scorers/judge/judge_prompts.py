@@ -1,8 +1,9 @@
 """Prompts for judges: instructions outside, everything to be judged inside a fence that an answer cannot forge.
 
-The fence has a code made from the sample's id and all the fenced text. A candidate cannot contain its own hash, so it
-cannot close the fence. The same candidate always gets the same prompt, so a resumed run finds its answer. Images and
-audio cannot be fenced: they come as parts of their own, after the text, under a heading that names their owner.
+The fence has a code made from the sample's id and all the fenced text. A candidate cannot contain its own hash, so
+it cannot close the fence. The same candidate always gets the same prompt, so a resumed run finds its answer. Images
+and audio cannot be fenced: they are separate parts after the text, each under a heading that says to which answer
+it belongs.
 """
 
 import hashlib
@@ -159,7 +160,7 @@ def template_for(template: JudgeTemplate, exchange: Exchange) -> TemplateName:
 
 
 def task_of(template: TemplateName, *, pairwise: bool, is_dialogue: bool) -> str:
-    """Return the judge's task in a sentence or two."""
+    """Return the judge's task in one or two sentences."""
     task = (_PAIR_TASKS if pairwise else _SINGLE_TASKS)[template]
     for mark, words in (_OF_A_DIALOGUE if is_dialogue else _OF_A_QUESTION).items():
         task = task.replace(mark, words)
@@ -194,9 +195,9 @@ def reply_form(scale: Scale) -> str:
 
 
 def _turns(turns: Sequence[Turn]) -> dict[str, str]:
-    """Return a question, or the turns of a conversation, each for a fence of its own.
+    """Return a question, or the turns of a conversation, as separately fenced texts.
 
-    So no turn can imitate another.
+    Thus no turn can imitate another.
     """
     if len(turns) == 1:
         return {"QUESTION": turns[0][1]}

@@ -1,8 +1,8 @@
 """Several ratings by one judge: each aspect of an answer on one scale, combined into one value.
 
-ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext takes the
-geometric mean of two. The
-run gives the judge under the role `judge`. It gets the images, and replies with one JSON object that has every aspect.
+ImagineBench takes a weighted mean of fantasy, identity and aesthetics; OmniContext takes the geometric mean of two.
+The run gives the judge under the role `judge`. It gets the images, and replies with one JSON object that has every
+aspect.
 """
 
 import math
@@ -40,17 +40,17 @@ class JudgeRatings(GivenModels):
     aspects: Mapping[str, str]
     """The aspects, with the descriptions that the judge gets."""
     weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    """The weight of each aspect; by default all count the same."""
+    """The weight of each aspect. By default all have the same weight."""
     highest: int = 10
     lowest: int = 0
     """Ratings are whole numbers from `lowest` to `highest`."""
     capped_by: str = ""
-    """The aspect that caps the others: a higher rating of another aspect is cut to it."""
+    """The aspect that caps the others: a higher rating of another aspect is reduced to it."""
     combine: Combine = "weighted"
     expects: str = ""
     """`image` or `audio`: an answer without one is unparsed and not sent to the judge."""
     shows_question: bool = False
-    """Send the media of the question to the judge too."""
+    """Also send the media of the question to the judge."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reads: ClassVar[tuple[str, ...]] = ("answer",)
     name: ClassVar[str] = "judge_ratings"
@@ -82,7 +82,7 @@ class JudgeRatings(GivenModels):
 
     @property
     def best_mark(self) -> float:
-        """The best rating, which an answer that demands it would get from a judge that obeys."""
+        """The best rating, which a judge would give to an answer that demands it if the judge obeyed."""
         return float(self.highest)
 
     @property

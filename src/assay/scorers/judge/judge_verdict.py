@@ -1,11 +1,11 @@
 """Read a judge's verdict: one JSON object, or the last match of a pattern.
 
-The object is the whole reply, or it is on lines of its own at the end of the reply (behind the judge's reasons) or at
-its beginning. An object inside a sentence does not count: the judge may be quoting the answer.
+The object is the whole reply, or it is on its own lines at the end of the reply (after the judge's reasons) or at
+its beginning. An object inside a sentence does not count, because the judge may be quoting the answer.
 
-The verdict is read from the judge's reply alone. It is never compared with the judged text: an answer that contains
-every low mark would otherwise have its own low marks thrown out. Canaries (`judge_canaries`) measure how easily a judge
-repeats what an answer demands.
+The verdict is read from the judge's reply alone. It is never compared with the judged text: otherwise an answer
+that contains every low grade would have its own low grades ignored. Canaries (`judge_canaries`) measure how easily
+a judge repeats what an answer demands.
 """
 
 import json
@@ -29,11 +29,11 @@ _OTHER_FIELDS = frozenset({"score", "verdict", "winner", "grade"})
 
 
 class NoVerdict(ValueError):
-    """Raised if a reply has no verdict that counts, with the reason."""
+    """Raised if a reply has no valid verdict, with the reason."""
 
 
 def read_verdict(reply: str, scale: Scale) -> int | str:
-    """Return the value of the scale's field; raise `NoVerdict` if the reply is anything but such an object."""
+    """Return the value of the scale's field. Raise `NoVerdict` if the reply is not such an object."""
     fields = read_object(reply)
     if scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}`")

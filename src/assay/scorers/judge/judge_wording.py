@@ -1,8 +1,8 @@
 """The wording of a judge's prompt and the reading of its reply: assay's own prompts, or the user's.
 
 A user's prompt is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`. The
-description of the reply is `form`, appended if the text does not name it. A user's prompt decides how to set answers
-apart from its instructions; assay's own prompts fence them.
+description of the reply is `form`, appended if the text does not name it. A user's prompt must itself separate
+answers from its instructions; assay's own prompts fence them.
 """
 
 import re
@@ -192,7 +192,7 @@ def check_wording(
     prompt: str | Mapping[str, str],
     verdict: str,
 ) -> None:
-    """Raise `UsageError` for a prompt that cannot be asked or a verdict that cannot be read."""
+    """Raise `UsageError` for a prompt that cannot be used or a verdict that cannot be read."""
     templates = get_args(JudgeTemplate)
     if template not in templates:
         raise UsageError(

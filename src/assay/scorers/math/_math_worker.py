@@ -1,9 +1,8 @@
-"""The process that compares mathematics: it reads a line of JSON, writes a line of JSON, and may be killed.
+"""The process that compares mathematics: it reads and writes lines of JSON, and may be killed.
 
-It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each line
-after it is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads
-LaTeX with a grammar, and
-passes only digits and operators to SymPy's own parser.
+It runs as a file; the scorer does not import it. The first line has the import path and the memory limit; each
+later line is `{"golds": [...], "answer": "..."}`. Nothing here evaluates text: math-verify reads LaTeX with a
+grammar, and passes only digits and operators to SymPy's own parser.
 """
 
 import json
@@ -13,18 +12,23 @@ import resource
 import signal
 import sys
 import unicodedata
+from decimal import Decimal
 from typing import Any
 
 _ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
-"""What marks mathematics in a text. `\\$` is a sign of money, and `\\begin{pmatrix}` is mathematics without a mark."""
+r"""What marks mathematics in a text. `\$` is a dollar sign; `\begin{pmatrix}` is mathematics without a mark."""
 # <answer>42</answer>, <final_answer> at the end of a text
 _ANSWER_ELEMENT = re.compile(
-    r"<(?P<name>(?:final_?)?answer)>(?P<inner>(?:(?!</?(?P=name)>).)*)</(?P=name)>\s*\Z",
+    r"<(?P<name>(?:final_?)?answer)>"
+    r"(?P<inner>(?:(?!</?(?P=name)>).)*)"
+    r"</(?P=name)>\s*\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _ENVIRONMENT = re.compile(r"\\begin\{([a-zA-Z]{1,20}\*?)\}.*?\\end\{\1\}", re.DOTALL)
 _COMMAND = re.compile(
-    r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}|\\[a-zA-Z]+|(?<=\\begin\{array\})\{[lcr|]+\}"
+    r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}"  # \text{cm}
+    r"|\\[a-zA-Z]+"  # \pi
+    r"|(?<=\\begin\{array\})\{[lcr|]+\}"  # the {cc} of \begin{array}{cc}
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # **42**, *42*, __42__, `42`; not the signs of 2*3*4 or 2**3
@@ -40,19 +44,55 @@ _EMPHASIS = re.compile(
     """,
     re.VERBOSE,
 )
+# `x**2 + 1`
+_CODE = re.compile(
+    r"(?<![\w`])(`{1,3})(?=[^\s`])([^`\n]{1,200}?)(?<=[^\s`])\1(?![\w`])"
+)
 # "- 42", "* 42", "1. 42"; a minus before anything but a number stays a minus
 _BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,2}[.)])\s+(?=[-−]?\.?\d[\d.,/]*\s*\Z)")
 # <b>42</b>, <strong>, <code>
 _HTML = re.compile(r"</?(?:b|i|u|em|strong|code|span|p|mark|br)\s?/?>", re.IGNORECASE)
-# √2, √(x + 1)
+# √2, √(x + 1), sqrt(2)
 _ROOT = re.compile(
-    r"√\s?(?:\((?P<inner>[^()]{1,100})\)|(?P<short>\d+(?:\.\d+)?|[^\W\d_]))"
+    r"(?:√|(?<![\\\w])sqrt(?=\())\s?(?:"
+    r"\((?P<inner>[^()]{1,100})\)"  # √(x + 1), sqrt(2)
+    r"|(?P<short>\d+(?:\.\d+)?|[^\W\d_])"  # √2, √x
+    r")"
 )
 # x², 10⁻³
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹⁻⁺]+")
 _RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # ½, 3¾
 _VULGAR = re.compile(r"[¼-¾⅐-⅞]")
+# "1 1/2", alone
+_MIXED = re.compile(r"\A\s*(-?\d{1,9}) (\d{1,4})/(\d{1,4})\s*\Z")
+# ln(2), cos x
+_FUNCTION = re.compile(
+    r"(?<![\\\w])(?=(?:ln|log|exp|sin|cos|tan|cot|arcsin|arccos|arctan)(?:\s?\(|\s[a-z\d]\b))"
+)
+_SYMBOLS = {
+    "∞": r"\infty ", "π": r"\pi ", "∅": r"\emptyset ", "≤": r"\le ", "≥": r"\ge ", "×": r"\times ", "·": r"\cdot ",
+}  # fmt: skip
+_NAMED = {"pi": r"\pi", "infinity": r"\infty", "-infinity": r"-\infty"}
+"""Words that are a whole answer."""
+# 5 million, $5$ million, 1.5 \text{ billion}
+_SCALED = re.compile(
+    r"""
+    (?<![\w.,])(?P<number>\d{1,15}(?:,\d{3})*(?:\.\d{1,15})?)
+    (?P<mark>\$?)\s?
+    (?P<group>\\(?:text|mathrm)\s?\{\s?)?
+    (?P<scale>thousand|million|billion|trillion)\b
+    (?(group)\s?\})
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+# "17 or 42" at the end of a text: neither is the answer
+_ONE_OF_TWO = re.compile(
+    r"(?<![\w.,/])(-?\d[\d.,/]{0,40}?),?\s(?:or|oder|ou)\s(-?\d[\d.,/]{0,40}?)\W*\Z"
+)
+# "x = 1 or x = 2", "1 and 2"
+_CONJUNCTION = re.compile(r"\s(?:or|and)\s(?=[^\s])")
 # 1 000 000
 _SPACED_THOUSANDS = re.compile(
     r"\A\s*[-−+]?[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f]\d{3})+(?:\.\d+)?\s*\Z"
@@ -135,21 +175,26 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
 
 
 def _read_expression(text: str, read: Any, *, drops_unit: bool = False) -> list[Any]:
-    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is marked as mathematics first.
+    r"""Return the expression in a text. A bare one, such as `\\sqrt8`, is first marked as mathematics.
 
-    With `drops_unit`, the unit after a bare number is left out: a target without letters has none.
+    With `drops_unit`, the unit after a bare number is removed, because a target without letters has none.
     """
     element = _ANSWER_ELEMENT.search(text)
     if element is not None and element["inner"].strip():
         text = element["inner"].strip()
+    text = with_scales(text)
     if _ANCHOR.search(text):
         return read(text)  # type: ignore[no-any-return]
     text = without_markup(text)
     if drops_unit:
         text = _UNIT.sub("", text)
     text = with_lowered_powers(text)
-    if is_bare(text):
-        return read(f"${text.strip()}$")  # type: ignore[no-any-return]
+    both = _ONE_OF_TWO.search(text)
+    if both is not None:
+        return read(f"${both[1]}, {both[2]}$")  # type: ignore[no-any-return]
+    listed = _CONJUNCTION.sub(", ", text)
+    if is_bare(listed):
+        return read(f"${listed.strip()}$")  # type: ignore[no-any-return]
     # Unmarked, a matrix in a sentence would be read as the last of its numbers.
     expression = read(_ENVIRONMENT.sub(lambda environment: f"${environment[0]}$", text))
     if not expression and "\\" in text and len(text) <= _BARE_CHARS:
@@ -172,11 +217,16 @@ def without_markup(text: str) -> str:
         inner = root["inner"] or root["short"]
         return f"\\sqrt{{{inner}}}"
 
-    plain = _HTML.sub("", text)
+    plain = _HTML.sub("", with_plain_digits(text))
+    plain = _CODE.sub(r"\2", plain)
     plain = _EMPHASIS.sub(r"\g<inner>", plain)
     plain = _ROOT.sub(as_root, plain)
     plain = _VULGAR.sub(as_fraction, plain)
-    plain = plain.replace("∞", "\\infty ")
+    for symbol, command in _SYMBOLS.items():
+        plain = plain.replace(symbol, command)
+    plain = _FUNCTION.sub(r"\\", plain)
+    plain = _MIXED.sub(r"\1\\frac{\2}{\3}", plain)
+    plain = _NAMED.get(plain.strip().lower(), plain)
     if _SPACED_THOUSANDS.match(plain):
         plain = "".join(plain.split())
     plain = _POWER.sub(braced, plain)
@@ -187,6 +237,24 @@ def without_markup(text: str) -> str:
     if quoted is None:
         return plain
     return quoted[1]
+
+
+def with_scales(text: str) -> str:
+    """Return a text with `5000000` for `5 million`."""
+
+    def scaled(match: re.Match[str]) -> str:
+        number = Decimal(match["number"].replace(",", ""))
+        value = number * _SCALES[match["scale"].lower()]
+        return format(value.normalize(), "f") + match["mark"]
+
+    return _SCALED.sub(scaled, text)
+
+
+def with_plain_digits(text: str) -> str:
+    """Return a text with the digits of other scripts as ASCII digits."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(character, character)) for character in text)
 
 
 def with_lowered_powers(text: str) -> str:
@@ -206,7 +274,7 @@ def is_same_text(golds: list[str], answer: str) -> bool:
 
 
 def plain_text(text: str) -> str:
-    """Return the text in the last box, or between marks of mathematics, or a short text whole; in a comparable form."""
+    """Return a text in a comparable form: the last box, or the text between marks of mathematics, or a short text."""
     box = text.rfind("\\boxed{")
     if box >= 0:
         depth = 1
@@ -222,6 +290,7 @@ def plain_text(text: str) -> str:
     if len(text) > _BARE_CHARS:
         return ""
     text = re.sub(r"\\(?:text|mathrm|textbf|mbox|mathbf)\s?\{([^{}]*)\}", r"\1", text)
+    text = _EMPHASIS.sub(r"\g<inner>", text)
     return re.sub(r"\\[,;! ]|[\s$~]", "", text).rstrip(".").lower()
 
 

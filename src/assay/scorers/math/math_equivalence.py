@@ -1,8 +1,7 @@
-"""Mathematical equivalence by math-verify, in a process of its own that may be killed.
+"""Mathematical equivalence by math-verify, in a separate process that may be killed.
 
-Answers may be hostile: `9^{9^{9^9}}` would compute for ever. A comparison has 5 seconds and 1 GiB.
-One that does not end,
-or fails, is `unparsed`. The gold comes first: math-verify is not symmetric.
+Answers may be hostile: `9^{9^{9^9}}` would compute forever. A comparison has 5 seconds and 1 GiB. One that does not
+end, or fails, is `unparsed`. The gold comes first, because math-verify is not symmetric.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from .._killable import KillableWorker, WorkerUnready
 from ..answers import AgainstTargets
 
 _TAIL_CHARS = 20_000
-"""Of a longer answer only the end is read. Results are there, and patterns over 1 MB would use up the time limit."""
+"""Only the end of a longer answer is read. Results are there, and patterns over 1 MB would use up the time limit."""
 
 
 @scorers.register("math")

@@ -10,7 +10,7 @@ def any_of(*alternatives: str) -> str:
 
 
 FIXED_BLANK = "\u00a0\u2009\u202f"
-"""Blanks that do not break lines. They may always join thousands."""
+"""Blanks that do not break lines. They may always separate thousands."""
 LETTER = r"[^\W\d_]"
 CURRENCY = "[$€£¥₹]"
 
@@ -52,7 +52,7 @@ _CHECK = rf"[;.]\s[^;.!?\n]{{0,60}}\b{_CONFIRMS}\b[^;.!?\n]{{0,60}}"
 ASIDE = re.compile(
     "|".join((_OF_ALL, _IN_BRACKETS, _INSTEAD, _REASON, _CHECK)), re.IGNORECASE
 )
-"""Words beside the number of an answer: the whole it is a part of (`3 of the 4`), a check, a reason, what it is not."""
+"""Words next to the number of an answer that make it an aside: a whole (`3 of the 4`), a check, a reason, a denial."""
 
 # --- A number with nothing else -----------------------------------------------------------------
 
@@ -65,26 +65,41 @@ RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
 
 # --- What multiplies a number -------------------------------------------------------------------
 
+SCALE_WORDS = {
+    100: "hundred",
+    10
+    ** 3: """thousand tausend mille mila mil tys tysięcy duizend tusen bin ribu nghìn ngàn тыс тысяча тысячи тысяч
+        ألف हज़ार हजार 千 천""",
+    10**4: "万 萬 만",
+    10**5: "lakh lakhs लाख",
+    10
+    ** 6: """million millions millionen millones millón milioni milione milhão milhões mn mio mln miljoen miljoner
+        miljon milyon triệu juta млн миллион миллиона миллионов مليون 百万 백만""",
+    10**7: "crore crores करोड़ 千万 천만",
+    10**8: "亿 億 억",
+    10
+    ** 9: """milliard milliards milliarden miliardi billion billions bn mrd mld bilhão bilhões miljard miljarder
+        milyar miliar tỷ млрд миллиард миллиарда миллиардов مليار""",
+    10**12: "tn trillion trillions 兆 조",
+}
+"""Words that multiply the number before them, by their factor."""
 SCALES = {
-    "hundred": 10**2, "thousand": 10**3, "million": 10**6, "millions": 10**6, "millionen": 10**6, "millones": 10**6,
-    "milioni": 10**6, "mn": 10**6, "milliard": 10**9, "milliards": 10**9, "milliarden": 10**9, "billion": 10**9,
-    "billions": 10**9, "bn": 10**9, "mio": 10**6, "mrd": 10**9, "tn": 10**12, "trillion": 10**12, "trillions": 10**12,
-    "lakh": 10**5, "lakhs": 10**5,
-    "crore": 10**7, "crores": 10**7,
-    "百万": 10**6, "千万": 10**7, "千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8,
-    "만": 10**4, "억": 10**8,
-}  # fmt: skip
-"""Words that multiply the number before them."""
+    word: factor for factor, words in SCALE_WORDS.items() for word in words.split()
+}
+SCALES |= {"mil millones": 10**9, "mil millions": 10**9}
 LETTER_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-"""Letters that do; capitals only behind money, `$5M`, since they are units as well."""
+"""Letters that multiply the number before them; capitals only after money (`$5M`), since they are units as well."""
 PERCENT_WORDS = ("percent", "per cent", "pct", "prozent", "por ciento", "pour cent")
+
+
+_HAN_OR_HANGUL = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]")
 
 
 def _scale_word(word: str) -> str:
     """Return the pattern of one word; a Han numeral before a unit belongs to the unit: 千克."""
-    if word.isascii():
-        return rf"(?i:{word})\b"
-    return rf"{word}(?![克米瓦卡帕])"
+    if _HAN_OR_HANGUL.match(word):
+        return rf"{word}(?![克米瓦卡帕])"
+    return rf"(?i:{word})(?!\w)"
 
 
 _LONGEST_FIRST = sorted(SCALES, key=len, reverse=True)
@@ -119,9 +134,9 @@ _DENOMINATOR = r"(?:\s?/\s?(?P<below>\d{1,40}))?"
 def number_pattern(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     """Return the pattern of a number.
 
-    The arguments say whether blanks may join thousands and whether a comma may begin decimals.
-    Lists are written with both
-    as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is meant.
+    The arguments say whether blanks may join thousands and whether a comma may begin decimals. Lists are written
+    with both as well (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone, shows which is
+    meant.
     """
     blank = f"[{FIXED_BLANK}{' ' if has_blanks else ''}]"
     comma = _POINTS_AND_COMMA
@@ -165,7 +180,7 @@ DECLARED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Words that declare a result. If they are of a language with decimal commas, `3,5` is one number."""
+"""Words that declare a result. If they belong to a language with decimal commas, `3,5` is one number."""
 
 _CLAUSE_WORD = any_of(
     "because", "since", "as", "so", "if", "when", "where", "not", "and", "but", "or"
@@ -178,15 +193,17 @@ OPERATOR = re.compile(r"[-+*/×x÷·⋅−^]|\\(?:times|cdot|div)")
 
 _SENTENCE_START = r"(?:^|[.!?\n]\s?)[^\w\n]{0,9}"
 _CONCLUDING = r"(?:(?:so|thus|hence|therefore),?\s)?"
-_OPERATION = r"(?: [-+*/×x÷] \d{1,40}){1,20}"
+_OPERATION = r"(?:\s?[-+*/×x÷]\s?\d{1,40}){1,20}"
 TURNED = re.compile(
     rf"{_SENTENCE_START}{_CONCLUDING}(\d{{1,40}}) = \d{{1,40}}{_OPERATION}\.?\s{{0,9}}\Z",
     re.IGNORECASE,
 )
-"""A last sentence that has its result on the left: `So 12 = 3 * 4.`"""
+"""A last sentence with its result on the left: `So 12 = 3 * 4.`"""
 
 # 7, no, 8; 7 — or rather 8
-_RETRACTION = any_of("no", "wait", "sorry", "actually", "or rather", "i mean")
+_RETRACTION = any_of(
+    "no", "wait", "sorry", "actually", "or rather", "i mean", "correction"
+)
 CORRECTION = re.compile(
     rf"[\s,.;–—-]{{0,4}}(?:{_RETRACTION}\b[\s,:;–—-]{{0,4}}){{1,3}}(?=[-+$]?\d)",
     re.IGNORECASE,
@@ -204,8 +221,12 @@ _RANGE = any_of("[-–—~～〜]", r"\s[–—]\s", r"\sto\s", r"\s?[到至]\s?
 BETWEEN_NUMBERS = re.compile(
     any_of(_ALTERNATIVE, rf"(?P<range>{_RANGE})"), re.IGNORECASE
 )
-"""The words between two numbers of which the answer is one, or between the ends of a range."""
+"""The words between two numbers if the answer is one of them, or between the ends of a range."""
 AND = re.compile(r"\s(?:and|und|et|y)\s", re.IGNORECASE)
+# 17, 18; $17 and $18; 40, 41 and 42
+_LISTED = rf"[*_`]{{0,3}}[-+−]?{CURRENCY}?\d[\d.]*[*_`]{{0,3}}"
+_LIST_JOIN = any_of(r"\s?[,;]\s", r",?\s(?:and|und|et|y|&)\s", r"\s?[、和と]\s?")
+ONLY_A_LIST = re.compile(rf"\W*{_LISTED}(?:{_LIST_JOIN}{_LISTED})+\W*", re.IGNORECASE)
+"""A whole answer that lists numbers."""
 # from 3 to 5: a change, whose end is the result
 CHANGES_FROM = re.compile(r"\b(?:from|von|de|从)\s?\Z", re.IGNORECASE)
-IS_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\s\Z", re.IGNORECASE)

@@ -1,4 +1,4 @@
-r"""One spelling for numbers, which `numbers` reads: for `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`.
+r"""One spelling for numbers such as `1.5 × 10³`, `½`, `３`, `\\frac{3}{4}`, which `numbers` then reads.
 
 Only the spelling changes, never a value. A text without such forms is returned unchanged.
 """
@@ -13,21 +13,31 @@ _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf
 """Scripts whose words touch the digits next to them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
 _TEX_FRACTION = re.compile(
-    r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))"
+    r"(\d?)\\[dtc]?frac"  # the 2 of 2\frac34
+    r"(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))"  # {3}, 3
+    r"(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))"  # {4}, 4
 )
+_NOT_AFTER_NUMBER = r"(?<![\d)}%] )"
+_NOT_AFTER_LETTER = r"(?<!\b[A-Za-z] )"
 _MINUS = re.compile(
-    r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s{1,2}(?=[$€£¥₹]?\.?\d)",
+    rf"{_NOT_AFTER_NUMBER}{_NOT_AFTER_LETTER}"
+    r"\b(?:minus|negative|moins|menos|meno)\s{1,2}"
+    r"(?=[$€£¥₹]?\.?\d)",  # before "5", "$5", ".5"
     re.IGNORECASE,
 )
-"""A sign in words; after a number or a letter it is a subtraction, `10 minus 3`."""
+"""A minus sign as a word. After a number or a letter it is a subtraction, `10 minus 3`."""
 _MINUS_HAN = re.compile(r"(?:负|負|マイナス)(?=\.?\d)")
 _TEX_GROUP = re.compile(r"(?<=\d)(?:\{,\}|\\[,!])(?=\d{3}(?!\d))")
 _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
 _POWER_OF_TEN = re.compile(
-    rf"(?:(?<![\d.,])(?P<digits>\d{{1,15}}(?:\.\d{{1,15}})?){_TIMES})?(?<![\d.])10\s?(?:\^|\*\*)\s?[{{(]?\s?(?P<power>[-+−]?\d{{1,3}})(?!\d|\.\d)[}})]?"
+    rf"(?:(?<![\d.,])(?P<digits>\d{{1,15}}(?:\.\d{{1,15}})?){_TIMES})?"  # "1.5 × "
+    r"(?<![\d.])10\s?(?:\^|\*\*)\s?"  # "10^", "10 ** "
+    r"[{(]?\s?(?P<power>[-+−]?\d{1,3})(?!\d|\.\d)[})]?"  # "3", "{-3}"
 )
+_UNDERLINED = re.compile(r"(?<![^\s(*`\"'])_{1,2}(?=[-+−$€£¥₹]?\d)")
+"""The marks of emphasis before a number: `__42__`."""
 _TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
-"""A time of day or a duration in hours and minutes; a ratio such as 3:4 is none."""
+"""A time of day or a duration in hours and minutes. A ratio such as 3:4 is not a time."""
 
 
 def one_spelling(text: str) -> str:
@@ -62,6 +72,8 @@ def one_spelling(text: str) -> str:
             ),
             text,
         )
+    if "_" in text:
+        text = _UNDERLINED.sub("", text)
     if ":" in text:
         text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)

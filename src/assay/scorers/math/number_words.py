@@ -1,6 +1,6 @@
 """Numbers in words, turned into digits: English and Chinese numerals of any size, and small numbers of other languages.
 
-`one` and `一` are words of their own too ("this one", 一共), so they count only if a number is expected: as the whole
+`one` and `一` have other meanings, too ("this one", 一共), so they count only where a number is expected: as the whole
 answer, or right after the words that declare it.
 """
 
@@ -60,13 +60,17 @@ _ONE = ("one", "一", "十", "百", "千", "万")
 _WHOLE_PARTS = {"half": "1/2", "third": "1/3", "quarter": "1/4"}
 # two and a half, 2 and 1/2
 _AND_A_PART = re.compile(
-    rf"\b(?P<whole>\d{{1,9}}|(?:{_WORD})(?:{_FURTHER})*) and "
-    rf"(?:(?:a|one) (?P<part>{'|'.join(_WHOLE_PARTS)})|(?P<digits>\d{{1,3}}/\d{{1,3}}))\b",
+    rf"\b(?P<whole>\d{{1,9}}|(?:{_WORD})(?:{_FURTHER})*) and (?:"  # "2 and ", "twenty-two and "
+    rf"(?:a|one) (?P<part>{'|'.join(_WHOLE_PARTS)})"  # "a half"
+    r"|(?P<digits>\d{1,3}/\d{1,3})"  # "1/2"
+    r")\b",
     re.IGNORECASE,
 )
 # half a million, a quarter of a million
 _PART_OF_SCALE = re.compile(
-    rf"\b(?:(?:a|one) )?(?P<part>half|quarter) (?:of )?(?:a|an|one) (?P<scale>dozen|{'|'.join(_SCALES)})\b",
+    r"\b(?:(?:a|one) )?(?P<part>half|quarter) "
+    r"(?:of )?(?:a|an|one) "
+    rf"(?P<scale>dozen|{'|'.join(_SCALES)})\b",
     re.IGNORECASE,
 )
 _NTHS = "half halves third thirds fourth fourths fifth fifths sixth sixths eighth eighths tenth tenths"
@@ -125,7 +129,7 @@ def expected_in_digits(text: str) -> str:
 
 
 def in_digits(text: str) -> str:
-    """Return the text with digits for its numbers in words. A text that is only a number may be `one` too."""
+    """Return the text with digits for its numbers in words. If the text is only a number, `one` counts, too."""
     bare = text.strip(" \n.!。*\"'")
     number = _SPELLED_ANYWHERE.fullmatch(bare)
     if number:

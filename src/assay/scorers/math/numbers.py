@@ -1,8 +1,7 @@
 """Numeric answers: GSM8K as the published harness reads it, and a comparison of numbers in addition.
 
-`strict` takes the first `#### 72`, `flexible` the last run of digits, `$`, `.` and `,`; both then
-compare *strings*, so
-`72.0` is not `72` there. `numeric` compares numbers and is reported with them, never instead.
+`strict` takes the first `#### 72`, `flexible` the last run of digits, `$`, `.` and `,`; both then compare
+*strings*, so `72.0` does not equal `72`. `numeric` compares numbers and is reported in addition, never instead.
 """
 
 import re
@@ -25,9 +24,9 @@ from .number_patterns import (
     DECLARED,
     GOES_ON,
     IN_UNITS,
-    IS_BETWEEN,
     LEADING_CURRENCY,
     LETTER_SCALES,
+    ONLY_A_LIST,
     OPERATOR,
     PERCENT_WORDS,
     RESTATED,
@@ -121,8 +120,8 @@ class Gsm8k:
 class NumberMatch:
     """1 if the number at the end of the answer equals the target's.
 
-    Currency, thousands, percent and fractions are read. An answer with one of two numbers (`17 or 18`) is unparsed. A
-    target with several different numbers, none of them declared as the answer, is a fault of the data.
+    Currency, thousands, percent and fractions are read. An answer with one of two numbers (`17 or 18`) is unparsed.
+    A target with several different numbers, none of them declared as the answer, is a fault of the data.
     """
 
     relative_tolerance: float = 0.0
@@ -156,7 +155,7 @@ class NumberMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Golds:
-    """The accepted numbers, and the spellings in use: an answer may use the same ones."""
+    """The accepted numbers and their spellings, which an answer may use as well."""
 
     numbers: tuple[Quantity, ...]
     has_blanks: bool
@@ -164,7 +163,7 @@ class _Golds:
 
     @classmethod
     def of(cls, targets: Iterable[str]) -> "_Golds":
-        """Return the numbers of targets. One given twice, `16 oz (1 lb)`, is right in both units."""
+        """Return the numbers of targets. A number given in two units, `16 oz (1 lb)`, is right in both."""
         matches: list[re.Match[str]] = []
         for target in targets:
             for part in _restated(target) or (target,):
@@ -226,7 +225,7 @@ def final_number(
 
 
 def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None:
-    """Return the number of an answer; `None` if there is none, or one of two."""
+    """Return the number of an answer; `None` if there is none, or if it is one of two."""
     text = ASIDE.sub("", IN_UNITS.sub("", one_spelling(parts_in_digits(text))))
     declaration = last_of(DECLARED.finditer(text))
     if declaration is not None:
@@ -243,6 +242,8 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
     turned = TURNED.search(text)
     if turned:
         return pattern.match(text, turned.start(1))
+    if ONLY_A_LIST.fullmatch(text):
+        return _same_number(list(_written_numbers(text, 0, pattern)))
     last = last_of(_written_numbers(text, 0, pattern))
     if last is None:
         spelled = one_spelling(in_digits(text))  # "negative five" has a sign, too
@@ -252,10 +253,20 @@ def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None
     return last
 
 
+def _same_number(numbers: list[re.Match[str]]) -> re.Match[str] | None:
+    """Return the first of some numbers if all are equal; `None` for a list of different numbers."""
+    if not numbers:
+        return None
+    first = _quantity(numbers[0])
+    is_same = all(_quantity(number).equals(first) for number in numbers)
+    return numbers[0] if is_same else None
+
+
 def _is_one_of_two(number: re.Match[str], pattern: re.Pattern[str]) -> bool:
-    """Return True for a number of `17 or 18`, `3-5` or `between 17 and 18`: nothing says which is the answer."""
+    """Return True for a number of `17 or 18`, `3-5` or `between 17 and 18`, because the answer does not choose one."""
     text = number.string
     connection = BETWEEN_NUMBERS.match(text, number.end())
+    connection = connection or AND.match(text, number.end())
     if connection is not None:
         following = pattern.match(text, connection.end())
         if following is not None and _are_alternatives(number, following):
@@ -276,7 +287,7 @@ def _are_alternatives(first: re.Match[str], second: re.Match[str]) -> bool:
     between = text[first.end() : second.start()]
     lead = max(0, first.start() - 20)
     if AND.fullmatch(between):
-        return IS_BETWEEN.search(text, lead, first.start()) is not None
+        return True
     connection = BETWEEN_NUMBERS.fullmatch(between)
     if connection is None:
         return False
@@ -300,7 +311,7 @@ def _corrected(
 def _result(
     text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]
 ) -> re.Match[str]:
-    """Return the right side of a declared equation, `5 + 10 = 15`; of `15 = 5 + 10` the left."""
+    """Return the right side of a declared equation, `5 + 10 = 15`; the left side of `15 = 5 + 10`."""
     result = first
     position = start
     while equation := RESULT.match(text, position):

@@ -1,1 +1,1 @@
-"""Scorers of speech: transcripts, voices, how it sounds."""
+"""Scorers of speech: transcripts, voices, and audio quality."""

@@ -45,7 +45,7 @@ def normalize_chinese(text: str) -> str:
 
 
 def normalize_mixed(text: str) -> str:
-    """Return the same with one blank in place of marks or blanks, so that foreign words stay apart."""
+    """Return the same with a blank for each run of marks or blanks, so that foreign words stay separate."""
     spoken = (
         spoken_numbers(simplify(text.translate(_NARROW)))
         .replace("'", "")

@@ -1,8 +1,7 @@
 """DNSMOS: the quality of speech, by a network that predicts listeners' ratings (P.835 and P.808), 1 to 5.
 
-The networks are in the `speechmos` wheel, and onnxruntime runs them. The windowing is written here,
-because the package
-needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
+The networks are in the `speechmos` wheel, and onnxruntime runs them. The windowing is written here, because the
+package needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
 """
 
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ _CALIBRATION = {
     "bak": (-0.13166888, 1.60915514, -0.39604546),
     "ovrl": (-0.06766283, 1.11546468, 0.04602535),
 }
-"""Polynomials, highest power first, from the network's rating to the listeners' scale."""
+"""Polynomials, highest power first, that map the network's rating to the listeners' scale."""
 
 
 @scorers.register("dnsmos")
@@ -50,7 +49,7 @@ class Dnsmos:
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
-    """None, because the calibration leaves the scale of 1 to 5 for audio without speech."""
+    """None, because the calibration can exceed the scale of 1 to 5 for audio without speech."""
     requires: ClassVar[tuple[Requirement, ...]] = (_SPEECHMOS, _ONNXRUNTIME)
     blocking: ClassVar[bool] = True
 

@@ -1,8 +1,7 @@
-"""Exists-match for spoken answers: a reference must occur anywhere in the transcript, word for word.
+"""Exists-match for spoken answers: a reference must occur literally anywhere in the transcript.
 
-Speech has no layout from which an answer could be extracted. References may be alternatives (a
-tuple or list) or belong
-together (`AllOf`), in any nesting.
+Speech has no layout from which an answer could be extracted. References may be alternatives (a tuple or list) or
+belong together (`AllOf`), in any nesting.
 """
 
 import re

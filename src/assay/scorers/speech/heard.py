@@ -1,8 +1,7 @@
 """The error rate of a recogniser's transcript of the output's speech.
 
-The run gives the recogniser under the role `asr`. Its own errors are in the number, so that voices
-can be compared only
-under the same recogniser: name it with the number.
+The run provides the recogniser under the role `asr`. Its own errors are part of the number, so voices can be
+compared only with the same recogniser: name it with the number.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Mel spectrogram in numpy: that of Slaney's toolbox, on which the quality models were trained."""
+"""Mel spectrogram in numpy, like that of Slaney's toolbox, with which the quality models were trained."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _LINEAR_STEP = 200.0 / 3
 _BEND_HERTZ = 1000.0
 _LOG_STEP = 6.4 ** (1 / 27)
-"""Below 1 kHz a mel is 66.7 Hz; above, 27 mels make a factor of 6.4."""
+"""Below 1 kHz a mel is 66.7 Hz; above, 27 mels are a factor of 6.4."""
 
 
 def mel_spectrogram(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DECIBELS = 100.0
-"""Where a value is cut. It is beyond the resolution of 16-bit audio, and a perfect copy would be infinite."""
+"""The largest value that is reported. It is beyond the resolution of 16-bit audio; a perfect copy would be infinite."""
 
 
 @scorers.register("si_sdr")
@@ -63,7 +63,7 @@ class SiSdr:
 def si_sdr(
     reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]"
 ) -> float:
-    """Return 10 log10(|a r|² / |a r - e|²) with the best a, and NaN if either is silent.
+    """Return 10 log10(|a r|² / |a r - e|²) for the best factor a; NaN if either signal is silent.
 
     The mean is not subtracted.
     """

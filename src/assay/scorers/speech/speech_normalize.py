@@ -15,11 +15,15 @@ from .chinese_text import OPENCC, WETEXT, normalize_chinese, normalize_mixed
 Normalizer = Callable[[str], str]
 
 NAMES = ("none", "whisper-en", "whisper-basic", "zh", "seed-tts-en")
+_ASCII_MARKS = r"!-&(-/:-@\[-`{-~"
+_LATIN_MARKS = r"\u00b7\u2013\u2014\u2018\u2019\u201b-\u201f\u2026\u2027"
+_CHINESE_MARKS = r"\u3000-\u3003\u3008-\u3011\u3014-\u301f\u3030\u303e\u303f"
+_SMALL_MARKS = r"\ufe4f\ufe51\ufe54"
+_WIDE_MARKS = r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64"
 _SEED_MARKS = re.compile(
-    r"[!-&(-/:-@\[-`{-~\u00b7\u2013\u2014\u2018\u2019\u201b-\u201f\u2026\u2027\u3000-\u3003\u3008-\u3011\u3014-\u301f\u3030"
-    r"\u303e\u303f\ufe4f\ufe51\ufe54\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64]"
+    f"[{_ASCII_MARKS}{_LATIN_MARKS}{_CHINESE_MARKS}{_SMALL_MARKS}{_WIDE_MARKS}]"
 )
-"""The marks that seed-tts-eval drops: those of ASCII except `'`, and the Chinese ones."""
+"""The marks that seed-tts-eval removes: those of ASCII except `'`, and the Chinese ones."""
 
 MARK_SCRIPTS: dict[str, tuple[int, int]] = {
     "an Indic script": (0x0900, 0x0DFF),
@@ -34,9 +38,9 @@ MARK_SCRIPTS: dict[str, tuple[int, int]] = {
 
 @cache
 def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
-    """Return the normalizer of that name. It is loaded once, at its first use.
+    """Return the normalizer with a name. It is loaded once, at its first use.
 
-    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, words need them.
+    `keep_blanks` matters for `zh` only: its recipe for characters removes blanks, but words need them.
     """
     if name == "none":
         return plain_text

@@ -1,8 +1,7 @@
 """Error rates of transcripts: by word (WER), by character (CER), by Han character or Latin word (MER).
 
-Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the
-corpus. The normalizer is
-part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
+Each score is the rate of one sample. The number to report pools the counts S, D, I, N over the corpus. The
+normalizer is part of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
 """
 
 import re
@@ -46,7 +45,7 @@ class PooledRate:
 
     @property
     def summarizers(self) -> tuple[Spec, ...]:
-        """All errors over all reference tokens, and how many samples have more errors than tokens."""
+        """All errors over all reference tokens, and the number of samples with more errors than tokens."""
         return (
             Spec(
                 "pooled",
@@ -69,14 +68,14 @@ class PooledRate:
 
 
 class ErrorRate(PooledRate, ABC):
-    """Base of the three rates, which differ in what counts as one token."""
+    """Base of the three rates, which differ in their tokens."""
 
     any_script: bool
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     keep_blanks: ClassVar[bool] = True
     compares_text: ClassVar[bool] = True
     measures_transcripts: ClassVar[bool] = True
-    """Marks a scorer for which a prompt that contains the transcript is a fault of the task."""
+    """Marks a scorer for which a transcript in the prompt is a fault of the task."""
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)

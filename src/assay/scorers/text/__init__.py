@@ -1,1 +1,1 @@
-"""Scorers of text against text: matching, overlap, translation, perplexity, instructions that can be checked."""
+"""Scorers of text: matching, overlap, translation, perplexity, verifiable instructions."""

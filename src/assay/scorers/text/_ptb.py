@@ -1,8 +1,8 @@
 """The tokenizer of caption scores: Penn Treebank words, lower case, without most punctuation.
 
 It gives the tokens of Stanford's tokenizer, which coco-caption runs in Java before it counts anything. It keeps two
-faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its list
-of marks to drop is in capitals; and so do runs such as `!!`.
+faults of that pipeline, because every published number has them: brackets stay, as `-lrb-` and `-rrb-`, since its
+list of marks to remove is in capitals; and so do runs such as `!!`.
 """
 
 import re
@@ -37,7 +37,10 @@ _AND = re.compile(r"(?<=\w)('n')(?=\w)")
 _YOU_ALL = re.compile(r"\by'(?=all\b)")
 _TIS = re.compile(r"(?<!\w)'t(is|was)\b")
 _JOINED = re.compile(
-    r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b"
+    r"\b(can)(not)\b"
+    r"|\b(gon|wan)(na)\b"
+    r"|\b(got)(ta)\b"
+    r"|\b(gim|lem)(me)\b"
 )
 
 _TOKEN = re.compile(

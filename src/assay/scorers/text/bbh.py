@@ -1,9 +1,8 @@
 """BIG-Bench Hard: the text after "the answer is", compared as published and also without regard to form.
 
-`exact` is the published comparison: the rest of the line after the first "the answer is", without
-its final point, must
-equal the target. `lenient` also accepts another case, quotes or Markdown around it, and an option's letter followed by
-its text.
+`exact` is the published comparison: the rest of the line after the first "the answer is", without its final period,
+must equal the target. `lenient` also accepts another case, quotes or Markdown around it, and an option's letter
+followed by its text.
 """
 
 import re
@@ -28,7 +27,9 @@ class Bbh:
     """`exact` and `lenient` match of the final answer."""
 
     answer: Literal["declared", "first_line"] = "declared"
-    """Where the answer is: after "the answer is", or alone on the first line, for prompts without worked steps."""
+    """The location of the answer: after "the answer is", or alone on the first line for prompts without worked
+    steps.
+    """
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:
@@ -68,7 +69,7 @@ def _span(text: str, found: str, is_declared: bool) -> list[int] | None:
 
 
 def declared_answer(text: str) -> str | None:
-    """Return the text after the first "the answer is" on its line, without one final point; `None` if it is empty."""
+    """Return the text after the first "the answer is" on its line, without one final period; `None` if it is empty."""
     match = _ANSWER.search(text)
     if match:
         return match[1].strip().removesuffix(".") or None
@@ -76,7 +77,7 @@ def declared_answer(text: str) -> str | None:
 
 
 def first_line(text: str) -> str | None:
-    """Return the first line that is not blank, without one final point."""
+    """Return the first line that is not blank, without one final period."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line.removesuffix(".") or None
 

@@ -81,7 +81,7 @@ class QuasiExactMatch(AgainstTargets):
 @scorers.register("includes")
 @dataclass(frozen=True)
 class Includes:
-    """1 if a target is in the answer as words of its own; for `AllOf`, if each of its parts is.
+    """1 if a target is in the answer as separate words; for `AllOf`, if each of its parts is.
 
     `4` is not in `42`. In a script without blanks between words, such as Chinese, it may be anywhere.
     """
@@ -129,7 +129,7 @@ class Includes:
 
 
 def _texts(target: object) -> Iterator[str]:
-    """Yield every text of a target, those of its parts included."""
+    """Yield every text of a target, including those of its parts."""
     if isinstance(target, AllOf):
         parts = target.parts
     else:
@@ -143,12 +143,13 @@ def _texts(target: object) -> Iterator[str]:
 class Regex:
     """1 if the text that a pattern captures equals a target; without a target, if the pattern matches at all.
 
-    The pattern is the task author's own: a slow one is slow on every long answer.
+    The pattern comes from the task author: a slow one is slow on every long answer.
     """
 
     pattern: str
-    group: int | str = 0
-    """The group that is compared, by number or name; 0 is the whole match."""
+    group: int | str | None = None
+    """The group that is compared, by number or name; 0 is the whole match. By default the only group of the pattern,
+    or the whole match if there are none or several."""
     match: str = "last"
     """Which match counts: `first` or `last`."""
     ignore_case: bool = False
@@ -163,7 +164,7 @@ class Regex:
                 fix="correct the pattern",
             ) from error
         groups = {*range(compiled.groups + 1), *compiled.groupindex}
-        if self.group not in groups:
+        if self.group is not None and self.group not in groups:
             raise UsageError(
                 f"scorer 'regex' has no group {self.group!r} in its pattern",
                 fix=f"one of {sorted(map(str, groups))}",
@@ -179,10 +180,10 @@ class Regex:
             if silence is not None:
                 return silence
             return Score(0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED)
-        group = match[self.group]
+        group = match[self._compared]
         answer = group.strip()
         blanks = len(group) - len(group.lstrip())
-        start = match.start(self.group) + blanks
+        start = match.start(self._compared) + blanks
         details = {"span": [start, start + len(answer)]}
         if not sample.targets:
             return Score(1.0, answer=answer, details=details)
@@ -191,15 +192,23 @@ class Regex:
         return Score(float(is_right), answer=answer, details=details)
 
     def _find(self, text: str) -> re.Match[str] | None:
-        """Return the first or last match of the pattern; None if there is none, or it leaves the group out."""
+        """Return the first or last match of the pattern; None if there is none, or if it does not include the group."""
         matches = _compile(self.pattern, self.ignore_case).finditer(text)
         if self.match == "first":
             match = next(matches, None)
         else:
             match = last_of(matches)
-        if match is None or match[self.group] is None:
+        if match is None or match[self._compared] is None:
             return None
         return match
+
+    @property
+    def _compared(self) -> int | str:
+        """The group that is compared."""
+        if self.group is not None:
+            return self.group
+        is_only_one = _compile(self.pattern, self.ignore_case).groups == 1
+        return 1 if is_only_one else 0
 
     def _comparable(self, text: str) -> str:
         """Return a text in its plain form, without surrounding blanks, and in one case if `ignore_case`."""

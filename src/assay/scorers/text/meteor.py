@@ -1,9 +1,8 @@
-"""METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is another one.
+"""METEOR 1.5 by its own program, which needs Java: the metric of coco-caption. nltk's METEOR is a different one.
 
-The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value of
-one sample is its segment score. The summarizer `meteor` makes the number to report from `details`;
-it is not the mean of
-the segment scores.
+The jar is that of the `pycocoevalcap` package, or a given one. Captions are tokenized as in coco-caption. The value
+of one sample is its segment score. The summarizer `meteor` computes the number to report from `details`; it is not
+the mean of the segment scores.
 """
 
 import subprocess
@@ -24,7 +23,7 @@ _CARRIER = Requirement(
     "pycocoevalcap", "pycocoevalcap, which has METEOR's jar,", "pycocoevalcap"
 )
 SIZE = 23
-"""How many numbers a line of METEOR's counts has."""
+"""Number of counts in a line of METEOR."""
 _CHUNKS, _SAID, _MEANT = 20, 21, 22
 
 

@@ -1,6 +1,6 @@
-"""METEOR of nltk: another number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
+"""METEOR of nltk: a different number than METEOR 1.5, with synonyms from WordNet, which nltk does not include.
 
-"a cat" against itself is 0.9375 here and 1 by METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
+"a cat" against itself is 0.9375 here and 1 with METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
 """
 
 from dataclasses import dataclass

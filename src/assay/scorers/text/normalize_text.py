@@ -18,7 +18,7 @@ _LETTERS_AND_DIGITS = (
     .ljust(256)
     .translate(_LOWER)
 )
-"""By byte: lower-case letters for capitals, blanks for anything but letters and digits.
+"""For each byte: the lower-case letter for a capital, a blank for anything but letters and digits.
 
 Translating bytes is 10 times faster.
 """
@@ -26,10 +26,13 @@ _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE_WORDS = frozenset({"a", "an", "the"})
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
-_CJK_OR_WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-    r"|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
+_KANA = r"\u3040-\u30ff"
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff"
+_HANGUL = r"\uac00-\ud7af"
+_RARE_HAN = r"\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = _KANA + _HAN + _HANGUL + _RARE_HAN
+# One character of such a script, or one word of any other.
+_CJK_OR_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 
 
 def ascii_words(text: str) -> list[str]:

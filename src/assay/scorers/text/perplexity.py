@@ -1,8 +1,7 @@
 """Perplexity: how surprised a model is by a text. A score has the sums; the summarizer divides them.
 
-The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity
-of a corpus is that of
-all its texts together, never the mean of theirs.
+The value of one text is its bits per byte, which can be compared across tokenizers. The perplexity of a corpus is
+that of all its texts together, never the mean of theirs.
 """
 
 import math

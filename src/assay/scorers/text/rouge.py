@@ -98,7 +98,7 @@ class Rouge:
         return float(score.fmeasure), float(score.precision), float(score.recall)
 
     def _tokens(self, text: str) -> list[str]:
-        """Return the tokens of a text, stemmed if asked for."""
+        """Return the tokens of a text, stemmed if the option is set."""
         if self.words == "cjk":
             return cjk_words(text)
         words = ascii_words(text)

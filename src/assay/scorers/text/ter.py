@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
 
 LONG = 20_000
-"""Characters above which `_score` tries a faster way than sacreBLEU."""
+"""Length in characters above which `_score` tries a faster way than sacreBLEU."""
 
 
 @scorers.register("ter")
@@ -69,8 +69,8 @@ def _score(
 ) -> tuple[float, float, float]:
     """Return the rate, the edits and the mean length of the references.
 
-    An endless text that shares no word with any reference has nothing to move or keep. It takes as many edits as it
-    has words, and sacreBLEU would need seconds to find that.
+    If a very long text shares no word with any reference, there is nothing to move or keep. It needs as many edits
+    as it has words; sacreBLEU would take seconds to find that.
     """
     if len(text) > LONG and all(references):
         words = metric._preprocess_segment(text).split()

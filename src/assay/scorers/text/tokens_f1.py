@@ -46,7 +46,7 @@ class TokenF1(AgainstTargets):
 
 
 def token_f1(answer: Sequence[str], target: Sequence[str]) -> float:
-    """Return the F1 of two multisets of words. Two empty ones are equal, one empty one shares nothing."""
+    """Return the F1 of two multisets of words; 1 if both are empty, 0 if one is."""
     if not answer or not target:
         return float(not answer and not target)
     if len(answer) == 1 or len(target) == 1:

@@ -122,7 +122,7 @@ class Chrf:
 
 
 def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
-    """Return what `sentence_score` gives, without a count for each n-gram of an endless answer."""
+    """Return the result of `sentence_score`, without counting every n-gram of a very long answer."""
     segments = [metric._preprocess_segment(reference) for reference in references]
     info = metric._extract_reference_info(segments)
     words = metric._preprocess_segment(text).split()

@@ -1,9 +1,8 @@
 """The answer normalizer of the VQA benchmark: punctuation, number words, articles, contractions.
 
-Its oddities stay because published numbers depend on them. A mark next to a blank is deleted and any other becomes a
-blank. A comma between digits makes it delete every mark. It removes at most 32 periods.
-VLMEvalKit's copy differs in one
-point: a period after a digit stays, so that `2.` is not `2`.
+Its oddities stay because published numbers depend on them. A mark next to a blank is deleted and any other becomes
+a blank. If the text has a comma between digits, every mark is deleted. At most 32 periods are removed. VLMEvalKit's
+copy differs in one point: a period after a digit stays, so that `2.` does not equal `2`.
 """
 
 import re

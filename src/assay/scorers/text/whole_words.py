@@ -1,10 +1,9 @@
 """Whole words: whether a text is in another as separate words, not as a part of longer ones.
 
-`4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is in
-`4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them
-(Chinese, Japanese, Thai,
-Lao, Khmer, Burmese, Tibetan), and Korean, whose particles follow a word without one, have no such edges: there a text
-may be anywhere.
+`4` is not in `42`, `4.5`, `4,000` or `-4`, `Rome` not in `Jerome`, `can` not in `can't`, `C` not in `C++`; `4` is
+in `4.`, `4.0` and `$4`, `Rome` in `Rome's`. Scripts that write words without blanks between them (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and Korean, whose particles follow a word without one, have no such
+edges: there a text may be anywhere.
 """
 
 import re
@@ -20,7 +19,7 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u200c\u200d"
 )
-"""Accents and vowel signs: parts of a word that Python does not count among letters."""
+"""Accents and vowel signs: parts of a word that Python does not count as letters."""
 _ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
 PLACES = 50
 """Occurrences checked one by one. Up to this many, that is faster than compiling a pattern for the target."""

@@ -1,6 +1,7 @@
 """ANLS: edit similarity of the answer to a target; less than half right counts as wrong.
 
-s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The best target counts.
+s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 if s < 0.5. The best target
+counts.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""ANLS*: ANLS for answers with a structure: lists in any order, records by key, alternatives as tuples.
+"""ANLS*: ANLS for structured answers: lists in any order, records by key, alternatives as tuples.
 
-A target is a tree of dictionaries, lists and texts; a tuple in it means any one of these. The score is the sum of ANLS
-over leaves, divided by the number of leaves that either side has, so that missing and invented items both cost. Lists
-are paired for the best total.
+A target is a tree of dictionaries, lists and texts; a tuple in it means any one of its entries. The score is the
+sum of ANLS over leaves, divided by the number of leaves that either side has, so that missing and invented items
+both cost. Lists are paired for the best total.
 """
 
 import json
@@ -60,7 +60,7 @@ def anls_star(target: Any, answer: Any) -> float:
 
 
 def _mean(fit: Fit) -> float:
-    """Return the mean score of the leaves; 1 without leaves."""
+    """Return the mean score of the leaves; 1 if there are none."""
     total, leaves = fit
     return total / leaves if leaves else 1.0
 
@@ -143,7 +143,7 @@ def _is_same(expected: Any, item: Any) -> bool:
 
 
 def _leaves(tree: Any) -> int:
-    """Return the number of leaves of a tree; of alternatives the most."""
+    """Return the number of leaves of a tree; for alternatives the largest number."""
     if isinstance(tree, tuple):
         return max(_leaves(option) for option in tree)
     if isinstance(tree, Mapping):

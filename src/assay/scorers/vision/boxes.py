@@ -1,7 +1,8 @@
-"""Boxes: where the model says an object is, and how far that overlaps with where it is.
+"""Boxes: where the model says an object is, and how much that overlaps with its true position.
 
-Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task says which; nothing is
-guessed. If answer and target have different scales, the image's size comes from the columns `width` and `height`.
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000). The task says which; nothing
+is guessed. If answer and target have different scales, the image's size comes from the columns `width` and
+`height`.
 """
 
 import math
@@ -118,7 +119,7 @@ def as_box(value: Any) -> Box | None:
 
 
 def corners_of(box: Box, corners: Corners) -> Box:
-    """Return the box by its two corners, the upper left one first."""
+    """Return the box as its two corners, the upper left one first."""
     x, y, second_x, second_y = box
     if corners == "xywh":
         second_x = x + second_x

@@ -63,8 +63,8 @@ def bleu_counts(
 ) -> list[int]:
     """Return the counts of BLEU.
 
-    These are the length, the length of the closest reference, and for each of four orders the n-grams of the caption,
-    then for each order those that match.
+    These are the length, the length of the closest reference, and for each of four orders the number of n-grams of
+    the caption, then for each order the number of matching ones.
     """
     length = len(tokens)
     # Of two references that are equally close, the shorter one counts.

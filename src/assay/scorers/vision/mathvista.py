@@ -1,8 +1,8 @@
-"""MathVista: each answer read as its question asks for it, an option, an integer, a float or a list.
+"""MathVista: each answer is read as its question requires: an option, an integer, a float or a list.
 
-Answers are normalized as in the official script: integers are cut, floats rounded to the question's `precision`, lists
-compared item by item. The official script lets a model extract the answer. Here rules do it, and an answer they cannot
-read is `unparsed`.
+Answers are normalized as in the official script: integers are cut, floats rounded to the question's `precision`,
+lists compared item by item. The official script lets a model extract the answer. Here rules do it, and an answer
+that they cannot read is `unparsed`.
 """
 
 import re

@@ -1,10 +1,8 @@
-"""MMMU: questions with options by their letter, open questions by the official rule.
+"""MMMU: questions with options are scored by letter, open questions by the official rule.
 
-The official rule for open questions looks only at the text after words such as "is", "so", "answer"
-in each sentence. An
-answer is right if one of those pieces contains the reference, or one of their numbers equals it to
-two decimals. Unlike
-the official script, no letter is drawn at random if none can be read.
+The official rule for open questions looks only at the text after words such as "is", "so", "answer" in each
+sentence. An answer is right if one of these pieces contains the reference, or has a number that equals it to two
+decimals. Unlike in the official script, no letter is drawn at random if none can be read.
 """
 
 import re
@@ -35,7 +33,7 @@ _NUMBERS = (
 )
 _MARKS = frozenset(":,.!?;'")
 _NOISE = re.compile(r"\d{400,}")
-"""Long runs of digits, which are no answer and would cost the patterns above quadratic time."""
+"""Long runs of digits. They are not answers, and would make the patterns above take quadratic time."""
 
 
 @scorers.register("mmmu")
@@ -65,9 +63,9 @@ class Mmmu:
 
 
 def open_pieces(response: str) -> Iterator[str]:
-    """Yield the parts of a response that may have its answer.
+    """Yield the parts of a response that may contain its answer.
 
-    They are the shortest text after a cue in each sentence, else the whole response.
+    They are the shortest text after a cue in each sentence, or else the whole response.
     """
     text = response.strip().strip(".").lower()
     # In lower-case text no capital follows a full stop. As in the official script, only line ends divide it.

@@ -1,7 +1,8 @@
 """MM-Vet: a judge grades each answer from 0 to 1.
 
-In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade, the
-judge is asked again at a higher temperature, five times in all. Then the item is a judge error, not a 0.
+In references, `<AND>` joins parts that must all be there and `<OR>` joins alternatives. If a reply has no grade,
+the judge is asked again at a higher temperature, at most five times in all. Then the item is a judge error, not a
+0.
 """
 
 import re
@@ -28,9 +29,11 @@ TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
 HOTTER = tuple(
     DEFAULT_OPTIONS.set(temperature=temperature) for temperature in TEMPERATURES
 )
-"""Generation options of the first and the further requests to the judge."""
+"""Generation options of the first and of later requests to the judge."""
 _NUMBER = re.compile(
-    r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?"
+    r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)"  # "-1", "0,5", ".5"
+    r"(?:[eE][-+]?\d+)?"  # "e-3"
+    r"(?:\s?[%/]\s?\d*)?"  # "%", "/10"
 )
 _GRADE = re.compile(r"\+?(?:\d+(?:\.\d+)?|\.\d+)")
 _EXAMPLES = (
@@ -118,6 +121,6 @@ def read_grade(reply: str) -> float | None:
 
 
 def _reference(sample: Sample) -> str:
-    """Return the accepted answers as one text, as the official prompt writes them."""
+    """Return the accepted answers as one text, in the form of the official prompt."""
     texts = (str(target) for target in sample.targets)
     return " <OR> ".join(texts)

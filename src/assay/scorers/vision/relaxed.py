@@ -1,8 +1,7 @@
-"""Relaxed accuracy, as in ChartQA: a number may be 5 % off, other answers must be equal.
+"""Relaxed accuracy, as in ChartQA: a number may differ by 5 %, other answers must be equal.
 
-The published rule has surprising cases, kept here: years 5 % apart are equal, `1,000` is not a number,
-and only `0` equals
-`0`.
+The published rule has surprising cases, which are kept here: years 5 % apart are equal, `1,000` is not a number,
+and only `0` equals `0`.
 """
 
 import math
@@ -20,7 +19,7 @@ class RelaxedAccuracy(AgainstTargets):
     """1 if the answer is within `tolerance` of a numeric target, or equals another one apart from case."""
 
     tolerance: float = 0.05
-    """The share of the target by which a number may be off."""
+    """The share of the target by which a number may differ."""
     keeps_unicode_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -1,10 +1,9 @@
-"""Verdicts as VLMEvalKit publishes them: for comparing with numbers of its leaderboard, never the default.
+"""Verdicts as VLMEvalKit publishes them, for comparison with its leaderboard; never the default.
 
-An answer that its matching cannot read goes to a judge. If the judge's reply cannot be read either, the verdict is a
-letter drawn by chance, a wrong yes or no, or a grade of 0. Here the draw depends on the sample
-alone, so that a run can be
-repeated. A judge that gives no reply at all is a judge error; upstream draws then too. The question to the judge is
-assay's own wording.
+An answer that its matching cannot read goes to a judge. If the judge's reply cannot be read either, the verdict is
+a letter drawn at random, a wrong yes or no, or a grade of 0. Here the draw depends only on the sample, so that a
+run can be repeated. A judge that gives no reply at all is a judge error; upstream draws then, too. The question to
+the judge has assay's own wording.
 """
 
 import random
@@ -30,7 +29,7 @@ SEED = 2680
 @scorers.register("choice_vlmeval_judged")
 @dataclass(frozen=True)
 class ChoiceVlmevalJudged(GivenModels):
-    """1 if the letter is right: by exact matching, else by the judge, asked three times, else drawn by chance."""
+    """1 if the letter is right: by exact matching, else by the judge, asked three times, else drawn at random."""
 
     seed: int = SEED
     reads: ClassVar[tuple[str, ...]] = ("text",)

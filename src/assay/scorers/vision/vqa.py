@@ -1,9 +1,9 @@
 """VQA accuracy: how many of the other annotators gave the model's answer.
 
-For each annotator left out, min(1, matches among the others / 3); the score is the mean of these. The official script
-exists in two behaviours, and a number must say which: `always` normalizes every answer; `a013f00`, its last revision,
-normalizes only where the annotators disagree, so that `Yes` against ten times `yes` is wrong. `vlmevalkit` normalizes
-every answer by its own copy of the rules, which keeps the period of `2.`.
+For each annotator left out, min(1, matches among the others / 3); the score is the mean of these. The official
+script exists with two behaviours, and a number must say which: `always` normalizes every answer; `a013f00`, its
+last revision, normalizes only if the annotators disagree, so that `Yes` against ten times `yes` is wrong.
+`vlmevalkit` normalizes every answer by its own copy of the rules, which keeps the period of `2.`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ class VqaAccuracy:
     v: Behaviour = "always"
     """The behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
     answers: str = "answers"
-    """The column with one answer for each annotator; without it, the targets."""
+    """The column with one answer for each annotator. If it is missing, the targets are used."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
 
     def __post_init__(self) -> None:

@@ -1,11 +1,11 @@
-"""The betting confidence sequence: a mean of bounded scores with an interval that is valid at every look.
+"""The betting confidence sequence: a mean of bounded scores with an interval that is valid at every check.
 
 For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate
-that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the capital
-among bets of many sizes. The best size is near one of them, so the interval is near the narrowest
-possible one at every
-number of samples. It is valid from the first sample on, whatever the shape of the scores, but it needs known bounds.
-Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is Robbins'.
+that makes either rich (half its capital grows 1 / alpha times) is excluded for good. Each gambler divides the
+capital among bets of many sizes. The best size is near one of them, so the interval is near the narrowest possible
+one at every number of samples. It is valid from the first sample on, whatever the distribution of the scores, but
+it needs known bounds. Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is
+Robbins'.
 """
 
 import math
@@ -35,15 +35,21 @@ class BettingSequence:
             raise ValueError(
                 f"the maximum must be above the minimum, got {minimum} and {maximum}"
             )
-        self._minimum, self._maximum = minimum, maximum
+        self._minimum = minimum
+        self._maximum = maximum
         self._threshold = math.log(2 / alpha) + math.log(_BETS)
         self._candidates = np.linspace(0.0, 1.0, GRID + 1)
         self._shares = np.geomspace(_SMALLEST, _LARGEST, _BETS)[:, None]
-        self._up, self._down = np.zeros((_BETS, GRID + 1)), np.zeros((_BETS, GRID + 1))
-        self._low, self._high = 0.0, 1.0
-        self._n, self._total, self._total_squares = 0, 0.0, 0.0
+        self._up = np.zeros((_BETS, GRID + 1))
+        """Logarithm of each bet's capital against each candidate, for the gambler who bets on more."""
+        self._down = np.zeros((_BETS, GRID + 1))
+        self._low = 0.0
+        self._high = 1.0
+        self._n = 0
+        self._total = 0.0
+        self._total_squares = 0.0
         self._pending: Counter[float] = Counter()
-        """Scores since the last look."""
+        """Scores since the last check."""
 
     def add(self, score: float) -> None:
         """Add the next score."""
@@ -69,36 +75,34 @@ class BettingSequence:
             self._up += count * np.log1p(below * gain)
             self._down += count * np.log1p(-above * gain)
         self._pending.clear()
-        low = max(
-            self._low, float(self._candidates[self._is_rich(self._up)].max(initial=0.0))
-        )
-        high = min(
-            self._high,
-            float(self._candidates[self._is_rich(self._down)].min(initial=1.0)),
-        )
+
+        too_low = self._candidates[self._is_rich(self._up)]
+        too_high = self._candidates[self._is_rich(self._down)]
+        low = max(self._low, float(too_low.max(initial=0.0)))
+        high = min(self._high, float(too_high.min(initial=1.0)))
         # Both sides exclude everything with probability below alpha; then the last interval stays.
         if low < high:
-            self._low, self._high = low, high
+            self._low = low
+            self._high = high
             inside = (self._candidates >= low) & (self._candidates <= high)
             self._candidates = self._candidates[inside]
-            self._up, self._down = self._up[:, inside], self._down[:, inside]
+            self._up = self._up[:, inside]
+            self._down = self._down[:, inside]
 
     def _is_rich(self, capital: Any) -> Any:
         """Return the candidates against which a gambler's capital, the sum over all bets, has grown enough."""
         import numpy as np
 
-        most = capital.max(axis=0)
-        near = np.flatnonzero(
-            most >= self._threshold - math.log(_BETS)
-        )  # for the others the sum is too small
-        return near[
-            np.exp(capital[:, near] - most[near]).sum(axis=0)
-            >= np.exp(self._threshold - most[near])
-        ]
+        largest = capital.max(axis=0)
+        # The sum of _BETS bets is at most _BETS times the largest, so it is too small for all other candidates.
+        near = np.flatnonzero(largest >= self._threshold - math.log(_BETS))
+        largest = largest[near]
+        sums = np.exp(capital[:, near] - largest).sum(axis=0)
+        return near[sums >= np.exp(self._threshold - largest)]
 
     @property
     def estimate(self) -> Estimate:
-        """The mean so far with its confidence sequence: one more look. Raises before the first score."""
+        """The mean so far with its confidence sequence, after one more check. Raises before the first score."""
         if not self._n:
             raise ValueError("no scores yet: there is nothing to estimate")
         if self._pending:

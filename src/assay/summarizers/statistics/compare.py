@@ -1,8 +1,7 @@
 """Two models on the same samples: the difference, its interval, and how likely it is by chance.
 
-Scores are always paired by sample id. If the samples have clusters, the interval and the test are
-on clusters. Interval
-and p are one test read in two ways: a 95 % interval excludes 0 exactly if p < 0.05.
+Scores are always paired by sample id. If the samples have clusters, the interval and the test are on clusters.
+Interval and p are one test read in two ways: a 95 % interval excludes 0 exactly if p < 0.05.
 """
 
 import math
@@ -26,7 +25,7 @@ class PairedBootstrap:
     low: float
     high: float
     p: float
-    """Twice the smaller share of draws on one side of 0; no draw counts as one."""
+    """Twice the smaller share of draws on one side of 0, counting at least one draw."""
     resamples: int
 
 
@@ -37,7 +36,7 @@ class Comparison:
     mean_a: float
     mean_b: float
     difference: Estimate
-    """a - b over the common samples, with the paired standard error and an interval cut to what the scale allows."""
+    """a - b over the common samples, with the paired standard error and an interval cut to possible values."""
     p: float
     """How often equal models would differ this much; below 1 - level exactly if the interval excludes 0."""
     test: str
@@ -48,7 +47,9 @@ class Comparison:
     only_a: int
     only_b: int
     bootstrap: PairedBootstrap | None = None
-    """For a number of the whole corpus: what papers on WER and BLEU report. The test above decides here."""
+    """For a number of the whole corpus: the bootstrap that papers on WER and BLEU report. The test above decides
+    here.
+    """
 
     @property
     def overlap(self) -> float:
@@ -67,11 +68,9 @@ def compare_paired(
 ) -> Comparison:
     """Compare the scores by sample id. Raise if less than 95 % of the samples are common.
 
-    The test is McNemar's mid-p for right-or-wrong scores, and the paired t for others and for all
-    that have clusters, with
-    fewer degrees of freedom if few samples, or clusters, make up the spread. `bounds` are the
-    lowest and the highest value
-    of the score, if they are known: no difference is wider.
+    The test is McNemar's mid-p for right-or-wrong scores, and the paired t for others and for all that have
+    clusters, with fewer degrees of freedom if few samples, or clusters, make up the spread. `bounds` are the lowest
+    and the highest value of the score, if they are known: no difference is wider.
     """
     common = common_ids(a, b, force=force)
     n = len(common)

@@ -1,9 +1,8 @@
 """Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
 
-Both values are computed without each sample, or cluster, in turn; their difference has Student's t
-interval over these,
-and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers
-less with few samples.
+Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over
+these, and the p of the same t. The paired bootstrap, which papers report, is given in addition: it covers less with
+few samples.
 """
 
 import math
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
 from .distributions import t_quantile
 from .estimate import Estimate, Floats, flag_few_units
+from .intervals import is_constant
 from .jackknife import cluster_sizes, jackknife_spread, unit_sums, value_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def compare_corpus(
     def gap(sums: "Floats") -> "Floats":
         return np.asarray(function(sums[:, :width]) - function(sums[:, width:]), float)
 
-    difference = _difference(gap, total, units, n, keys, level)
+    size = max(abs(value) for value in values)
+    difference = _difference(gap, total, units, n, keys, level, size)
     return Comparison(
         mean_a=values[0],
         mean_b=values[1],
@@ -67,16 +68,16 @@ def compare_corpus(
         n=n,
         only_a=len(a) - n,
         only_b=len(b) - n,
-        bootstrap=_paired_bootstrap(gap, units, level),
+        bootstrap=_paired_bootstrap(gap, units, level, size),
     )
 
 
 def _paired_bootstrap(
-    gap: "Callable[[Floats], Floats]", units: "Floats", level: float
+    gap: "Callable[[Floats], Floats]", units: "Floats", level: float, size: float
 ) -> PairedBootstrap | None:
-    """Return the difference over resampled units.
+    """Return the difference over resampled units; `size` is the larger of the two values.
 
-    It is `None` if one draw in twenty is undefined, or if all draws are equal.
+    It is `None` if one draw in twenty is undefined, or if all draws are equal but for rounding.
     """
     import numpy as np
 
@@ -85,7 +86,9 @@ def _paired_bootstrap(
     with np.errstate(divide="ignore", invalid="ignore"):
         draws = gap(_resampled_sums(units, RESAMPLES, np.random.default_rng(SEED)))
     draws = draws[np.isfinite(draws)]
-    if len(draws) < RESAMPLES * 0.95 or draws.min() == draws.max():
+    if len(draws) < RESAMPLES * 0.95:
+        return None
+    if is_constant(size, size + float(draws.max() - draws.min())):
         return None
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     beyond = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
@@ -104,8 +107,9 @@ def _difference(
     n: int,
     keys: Sequence[Hashable] | None,
     level: float,
+    size: float,
 ) -> Estimate:
-    """Return the difference of two corpus values with its jackknife t interval."""
+    """Return the difference of two corpus values, the larger of which is `size`, with its jackknife t interval."""
     import numpy as np
 
     value = float(gap(total[None, :])[0])
@@ -118,9 +122,10 @@ def _difference(
         reason = "undefined without one sample"
         return Estimate.without_interval(value, n, reason, clusters=count)
     spread = jackknife_spread(without, np.zeros(len(units), int), n)
-    if not spread.variance:
-        return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     stderr = math.sqrt(spread.variance)
+    # A spread that is lost beside the two values themselves is rounding.
+    if is_constant(size, size + stderr):
+        return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
     half = t_quantile((1 + level) / 2, spread.df) * stderr
     low = value - half
     high = value + half

@@ -1,4 +1,4 @@
-"""An estimate: a number, its error, its interval, and whether the interval can be relied on."""
+"""An estimate: a number, its error, its interval, and whether the interval is reliable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +21,9 @@ FEWEST_EFFECTIVE_CLUSTERS = 7
 """The same for the effective number of clusters of unequal size, which is stricter than a count."""
 
 RARE_SHARE = 0.3
-"""If one sample or cluster makes more than this share of a number on an open scale, the next such sample may double
-it: an error rate with one loop in 100 recordings (docs/development/coverage.md has the figures)."""
+"""If one sample or cluster makes up more than this share of a number on an open scale, the next such sample may
+double it: an error rate with one loop in 100 recordings (docs/development/coverage.md has the figures).
+"""
 
 MOST_SKEW = 1 / 3
 """Largest skewness of a mean (that of the values over the root of n) whose interval is not flagged. It is 0.33 for
@@ -112,7 +113,7 @@ def flag_few_units(
 
 
 def flag_skewed(estimate: Estimate) -> Estimate:
-    """Return the estimate, flagged if a few large values make most of its spread on one side."""
+    """Return the estimate, flagged if most of its spread on one side comes from a few large values."""
     spread = estimate.spread
     if estimate.unreliable or estimate.low is None or spread is None:
         return estimate
@@ -123,9 +124,9 @@ def flag_skewed(estimate: Estimate) -> Estimate:
 
 
 def flag_rare(estimate: Estimate, largest: float) -> Estimate:
-    """Return the estimate, flagged if one sample or cluster makes much of it.
+    """Return the estimate, flagged if much of it comes from one sample or cluster.
 
-    `largest` is the most that the value changes if one of them is left out.
+    `largest` is the largest change of the value when one of them is left out.
     """
     if estimate.unreliable or estimate.low is None:
         return estimate

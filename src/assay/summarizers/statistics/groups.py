@@ -9,14 +9,14 @@ from .spreads import limits
 
 
 def micro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """Return the mean over all samples of all parts: each part counts by its number of samples."""
+    """Return the mean over all samples of all parts, so that each part counts by its number of samples."""
     if not sum(part.n for part in parts):
         raise ValueError("no samples in any part: there is nothing to aggregate")
     return weighted_mean(parts, [part.n for part in parts], "micro", level)
 
 
 def macro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
-    """Return the mean of the parts' values: each part counts the same, however small."""
+    """Return the mean of the parts' values, so that each part counts the same, however small it is."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
     return weighted_mean(parts, [1.0] * len(parts), "macro", level)
@@ -153,14 +153,14 @@ def _combined_spread(
         per_df.append(part * part / spread.df)
         skews.append(part**1.5 * spread.skew)
     if per_unit:
-        seen = 1 / math.fsum(per_unit)
+        units_seen = 1 / math.fsum(per_unit)
     else:
-        seen = 0.0
+        units_seen = 0.0
     return Spread(
         variance=total + single_variance,
         base=1 / inverse_base,
         prior=math.fsum(priors) / inverse_base,
-        seen=seen,
+        seen=units_seen,
         df=max(1.0, 1 / math.fsum(per_df)) if per_df else _total_samples(parts),
         skew=math.fsum(skews),
     )

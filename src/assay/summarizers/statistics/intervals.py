@@ -159,12 +159,10 @@ def clustered_mean(
 ) -> Estimate:
     """Return the mean over samples; its error allows for samples of one cluster that are right or wrong together.
 
-    Residuals are summed within clusters, and the variance has the factor C / (C - 1), so that
-    clusters of one sample each
-    give the plain standard error. The interval also allows for clusters with much weight, and for a spread that comes
-    from few of them. If all clusters are alike they show no variance: the interval is then that of
-    `unseen_spread`, with
-    each cluster as one trial.
+    Residuals are summed within clusters, and the variance has the factor C / (C - 1), so that clusters of one
+    sample each give the plain standard error. The interval also allows for clusters with much weight, and for a
+    spread that comes from few of them. If all clusters are alike they show no variance: the interval is then that
+    of `unseen_spread`, with each cluster as one trial.
     """
     numbers = finite(values)
     codes = cluster_codes(clusters, len(numbers))

@@ -1,11 +1,9 @@
-"""Is a number above a limit? Its interval decides: yes, no, or not yet; and how many samples would decide.
+"""Decide by its interval whether a number is above a limit: yes, no, or not yet; and how many samples would decide.
 
-With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes
-if its whole interval
-is at or above the limit, and fails if all of it is below. Several numbers decided together pass
-only if each does, which
-needs no correction (intersection-union test). The more numbers there are, the more likely one of them fails by chance,
-so the interval that fails one is widened by Bonferroni's rule.
+With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes if its whole
+interval is at or above the limit, and fails if all of it is below. Several numbers that are decided together pass
+only if each does, which needs no correction (intersection-union test). The more numbers there are, the more likely
+one of them fails by chance, so an interval that fails a number is widened by Bonferroni's rule.
 """
 
 import math

@@ -1,9 +1,9 @@
 """How many samples a comparison needs, and the smallest difference a run of n samples can show.
 
 The power is that of the tests that decide in `compare_paired`: the paired t for means of normal differences, and
-McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at
-the textbook formula
-("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test has.
+McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The search starts at the textbook
+formula ("Adding error bars to evals", Miller), which alone promises up to 6 points more power than McNemar's test
+has.
 """
 
 import math

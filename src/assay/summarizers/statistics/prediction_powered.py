@@ -1,9 +1,8 @@
 """Prediction-powered means: a judge's verdicts on every sample, corrected by people's labels on some.
 
-A judge errs, and so does its mean. People are right, but label few samples. The mean of the judge over all samples is
-corrected by its error on the samples that both have seen. The weight of the judge is the one with
-the narrowest interval
-(Angelopoulos, Duchi and Zrnic 2023, PPI++): a bad judge is hardly used.
+A judge errs, and so does its mean. People are right, but label few samples. The mean of the judge over all samples
+is corrected by its error on the samples that both have seen. The weight of the judge is the one with the narrowest
+interval (Angelopoulos, Duchi and Zrnic 2023, PPI++): a bad judge is hardly used.
 """
 
 import math
@@ -23,7 +22,7 @@ UNSEEN = 1.0
 def judge_weight(
     labels: Sequence[float], judged: Sequence[float], others: Sequence[float]
 ) -> float:
-    """Return the weight of the judge, from 0 to 1: its covariance with people, over its own variance."""
+    """Return the weight of the judge, from 0 to 1: its covariance with people, divided by its own variance."""
     n = len(labels)
     rest = len(others)
     spread = _variance([*judged, *others])
@@ -49,11 +48,9 @@ def prediction_powered_mean(
 ) -> Estimate:
     """Return the mean that people would give all samples, with its 95 % interval.
 
-    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at
-    random; `others` are the
-    judge's verdicts on all the rest. Without others, or with a judge whose verdict never changes,
-    it is the mean of the
-    labels.
+    `labels` and `judged` are the verdicts of people and of the judge on the same samples, drawn at random; `others`
+    are the judge's verdicts on all the rest. Without others, or with a judge whose verdict never changes, it is the
+    mean of the labels.
     """
     n = len(labels)
     if len(judged) != n:

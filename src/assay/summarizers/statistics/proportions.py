@@ -79,9 +79,8 @@ def unseen_spread(
 ) -> tuple[float, float]:
     """Return an interval for a mean of which every trial gave `value`.
 
-    With 0 of `trials` different, at most Clopper and Pearson's upper bound of all others may
-    differ. If these are at an end
-    of the scale, the mean is at the end of this interval. At an end of the scale it is Clopper and
+    With 0 of `trials` different, at most Clopper and Pearson's upper bound of all others may differ. If these are
+    at an end of the scale, the mean is at the end of this interval. At an end of the scale it is Clopper and
     Pearson's own interval.
     """
     share = clopper_pearson(0, trials, level)[1]

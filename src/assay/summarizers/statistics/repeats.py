@@ -21,7 +21,7 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """Where the variance of repeated answers comes from. Parts are `None` if there is one answer per question."""
+    """The sources of the variance of repeated answers. Parts are `None` if there is one answer per question."""
 
     estimate: Estimate
     within: float | None
@@ -29,7 +29,7 @@ class Decomposition:
     between: float | None
     """Variance between questions without the sampling noise; 0 if the noise explains it all."""
     stderr_at_infinity: float | None
-    """The standard error with endless repeats of the same questions."""
+    """The standard error if the same questions were repeated endlessly."""
     icc: float | None
     """Intra-class correlation: the share of the variance that is due to the questions."""
 

@@ -13,7 +13,7 @@ export async function leaderboardPage(source) {
     path: [{ name: "Runs", href: "#/" }, { name: "Leaderboard" }],
     body: h("div", { class: "page" },
       h("div", { class: "head" }, h("h1", null, "Leaderboard"), h("p", { class: "muted" }, `${plural(board.models.length, "model")}, ${plural(board.columns.length, "column")}`)),
-      h("p", { class: "muted explain" }, "Models are compared on the samples they share. Models that cannot be told apart share ranks: “1–2” is first or second. The last run of each model counts."),
+      h("p", { class: "muted explain" }, "Models are compared on the samples they share. Models that cannot be distinguished share ranks: “1–2” is first or second. The last run of each model counts."),
       h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Ranks" }, boardTable(board)), notes),
   };
 }

@@ -1,4 +1,4 @@
-"""`smp` of both toolkits: helpers that user files import with a star, and the libraries that come with them."""
+"""`smp` of both toolkits: helper functions, and the libraries that a star import of it provides."""
 
 import importlib
 import importlib.util
@@ -31,11 +31,11 @@ PLACES = {
     "tabulate_formats": "tabulate:tabulate_formats", "tqdm": "tqdm:tqdm", "uuid4": "uuid:uuid4", "decord": "decord",
     "scan_cache_dir": "huggingface_hub:scan_cache_dir", "bg": "sty:bg", "ef": "sty:ef", "rs": "sty:rs",
 }  # fmt: skip
-"""Short names and their origin. A name whose library is not installed is not offered."""
+"""Short names and the modules they come from. A name is left out if its library is not installed."""
 
 
 def offered(*modules: ModuleType) -> list[str]:
-    """Return what a star import takes: the names of modules, and the short names of installed libraries."""
+    """Return the names for a star import: those of modules, and the short names of installed libraries."""
     names = [
         name
         for module in modules

@@ -1,8 +1,8 @@
 """`smp.file` of both toolkits: reading and writing by suffix, `$LMUData`, downloads, names of result files.
 
-`load` of a run's prediction file returns it from the run's journal. A pickle is read if `dump` wrote it here, or with
-the user's consent. With upstream's rules, pandas reads and writes tables, with all its guesses. File names follow the
-formats that VLMEvalKit's environment variables choose.
+`load` of a run's prediction file returns it from the run's journal. A pickle is read if `dump` wrote it here, or if
+the user allows it. With upstream's rules, pandas reads and writes tables, and guesses the types of cells. File
+names use the formats that VLMEvalKit's environment variables choose.
 """
 
 import csv
@@ -77,7 +77,7 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
 
 
 def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
-    """Write data in the format the name says. `load` reads it back."""
+    """Write data in the format that the file name shows. `load` reads it back."""
     surroundings = current()
     surroundings.unserve(f)
     path = Path(f).expanduser().absolute()
@@ -251,7 +251,7 @@ def get_file_extension(file_path: str) -> str:
 def get_intermediate_file_path(
     eval_file: str, suffix: str, target_format: str | None = None
 ) -> str:
-    """Return the path of a file beside the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
+    """Return the path of a file next to the predictions: `x_acc.csv` for `x.xlsx` and `_acc`.
 
     Without a format, the suffix decides.
     """
@@ -274,11 +274,11 @@ def _stem(path: str) -> str:
 
 
 SHORTEST_IMAGE = 64
-"""A cell of at most this length is the index of the row that has the image."""
+"""Minimum length of a cell with an image. A shorter cell is the index of the row that has the image."""
 
 
 def decode_img_omni(tup: tuple[str, Any, Any]) -> list[str]:
-    """Write the images of `(folder, base64 or a list of it, path or paths)` to files, except existing ones."""
+    """Write the images of `(folder, base64 or a list of it, path or paths)` to files. Existing files are kept."""
     root, cell, path_cell = tup
     images = toliststr(cell)
     paths = toliststr(path_cell)
@@ -321,10 +321,10 @@ def localize_df(data: Any, dname: str, nproc: int = 32) -> Any:
 
 
 def _owner(index: str, images: dict[str, Any]) -> str:
-    """Return the row whose image a row shows: itself, or the one it names."""
+    """Return the index of the row whose image a row uses: its own, or the one it names."""
     cell = images[index]
     if not isinstance(cell, str) or len(cell) > SHORTEST_IMAGE:
         return index
     if len(images.get(cell, "")) <= SHORTEST_IMAGE:
-        raise ValueError(f"row {index} names {cell!r}, which has no image of its own")
+        raise ValueError(f"row {index} names {cell!r}, which itself has no image")
     return cell

@@ -19,13 +19,13 @@ _FORMAT = logging.Formatter(
     "[%(asctime)s] %(levelname)s - %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
 )
 GUEST_MODULE = "assay_guest_"
-"""How the names of users' modules start in this process; log lines show the users' own names."""
+"""Prefix of the module names of user files in this process. Log lines leave it out."""
 logger_initialized: dict[str, bool] = {}
-"""Names of loggers with their own handler."""
+"""Names of loggers that have their own handler."""
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
-    """Write to the standard error of the moment; used until a script sets up its own console."""
+    """Writes to the current standard error. Used until a script sets up its own console."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -44,9 +44,9 @@ def get_logger(
     file_mode: str = "w",
     root: str = "vlmeval",
 ) -> logging.Logger:
-    """Return a logger of that name below the toolkit's; with `log_file` it also writes there.
+    """Return a logger with a name below the toolkit's; with `log_file` it also writes there.
 
-    Its lines go to standard error until a script calls `setup_logger`.
+    It writes to standard error until a script calls `setup_logger`.
     """
     if name is not None and name.startswith(GUEST_MODULE):
         name = name.partition(f".{root}.")[2] or name
@@ -111,7 +111,7 @@ def _with(
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """Return `get_logger` for the files of one toolkit, whose loggers are below its name."""
+    """Return `get_logger` for the files of one toolkit. Its loggers have names below the toolkit's."""
     kits = guest.dialect.split("+")
     root = ROOT_LOGGER_NAME if ROOT_LOGGER_NAME in kits else kits[0]
     return {"get_logger": partial(get_logger, root=root)}

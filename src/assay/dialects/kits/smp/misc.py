@@ -1,6 +1,6 @@
 """Small helpers of the toolkits' `smp.misc`: names, lists, time, the machine and its environment.
 
-What upstream evaluates as Python is parsed as a literal here.
+Text that upstream evaluates as Python is only parsed as a literal here.
 """
 
 import ast
@@ -140,12 +140,12 @@ def extract_json_objects(
 
 
 def process_punctuation(inText: str) -> str:
-    """Return a text without punctuation as in the VQA metric: a mark beside a space goes, any other becomes a space."""
+    """Return a text without punctuation as in the VQA metric: marks next to blanks go, others become blanks."""
     return strip_marks(inText, as_vlmeval=True)
 
 
 def build_option_str(option_dict: Mapping[str, Any]) -> str:
-    """Return options as lines with their letters, under an introduction, without empty ones."""
+    """Return options as lines with their letters after an introduction; empty ones are left out."""
     lines = [
         f"{letter}. {text}\n"
         for letter, text in option_dict.items()
@@ -203,7 +203,7 @@ def proxy_set(s: str) -> None:
 
 
 def get_rank_and_world_size() -> tuple[int, int]:
-    """Return rank and world size from the environment. assay distributes work by itself."""
+    """Return rank and world size from the environment. assay distributes work in its own way."""
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -237,18 +237,18 @@ def githash(fallback: str = "unknown", digits: int | None = 8) -> str:
 
 
 def load_env() -> None:
-    """Do nothing: keys come from the environment, never from a file beside a package."""
+    """Do nothing. Keys come from the environment, never from a file next to a package."""
 
 
 def version_cmp(v1: str, v2: str, op: str = "eq") -> bool:
-    """Return True if two versions compare as `eq`, `ge`, `lt` … says."""
+    """Return True if two versions compare as `op` says: one of `eq`, `ge`, `lt` and so on."""
     from packaging import version
 
     return bool(getattr(operator, op)(version.parse(v1), version.parse(v2)))
 
 
 def gpt_key_set() -> bool:
-    """Return True if there is a judge: one was given to this run, or the environment has a key."""
+    """Return True if there is a judge: the run has one, or the environment has a key."""
     from ..state import current
 
     if current().judge is not None:

@@ -12,7 +12,7 @@ RefsType = list[Any]
 
 @dataclass
 class EvalTaskCfg:
-    """How predictions are judged and summarized, by names of the registry."""
+    """How to judge and summarize predictions, by names of the registry."""
 
     evaluator: str
     summarizer: str
@@ -21,7 +21,7 @@ class EvalTaskCfg:
 
 @dataclass
 class InferTaskCfg:
-    """What is asked of which model, by names of the registry."""
+    """What to ask which model, by names of the registry."""
 
     dataset: str | list[str]
     template: str
@@ -31,9 +31,9 @@ class InferTaskCfg:
     reverse_spkr: bool = False
     """Swaps the two speakers of a dialogue."""
     use_model_history: bool = True
-    """Off: a dialogue goes on from the reference answers."""
+    """If False, a dialogue continues from the reference answers."""
     save_latest_only: bool = False
-    """Whether only the last round of a dialogue is recorded and judged."""
+    """True if only the last round of a dialogue is recorded and judged."""
 
 
 @dataclass

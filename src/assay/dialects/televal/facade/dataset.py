@@ -1,7 +1,7 @@
 """`src.dataset`: rows of a JSONL file or of Parquet with audio clips, in batches.
 
-The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates a loader itself, see the
-same as in TELEVAL: all rows in a table, `df`, with `nan` for missing values.
+The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates over a loader itself,
+get the same as in TELEVAL: all rows in a table, `df`, with `nan` for missing values.
 """
 
 import json
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 class NoSuchData(UsageError, NotImplementedError):
-    """A path without rows."""
+    """Raised for a path without rows."""
 
 
 @dataclass(eq=False)
@@ -48,9 +48,9 @@ class BatchLoader:
     batch_size: int = field(default=1, compare=False)
     start: int = 0
     limit: int = 0
-    """The first rows only; applied before `start`."""
+    """Number of rows to read; applied before `start`."""
     save_query_audio_dir: str | None = field(default=None, compare=False)
-    """Keeps the WAV files there for the next run; without it they are deleted after this one."""
+    """Folder in which the WAV files are kept for the next run. Without it, they are deleted after the run."""
     tuple_decode: bool = True
     is_local: bool | None = None
 
@@ -83,7 +83,7 @@ class BatchLoader:
             self._assay_df = self._assay_table()
 
     def _assay_check_place(self, source: str | Path) -> None:
-        """Raise early for a path that cannot hold rows; a name on the hub is checked when rows are read."""
+        """Raise early for a path that cannot have rows. A name on the hub is checked when rows are read."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
             return
@@ -113,7 +113,7 @@ class BatchLoader:
 
     @property
     def source(self) -> Path | Callable[[], Iterator[Row]]:
-        """What the runner reads: the file itself, which it can stream and identify, or a function that yields rows."""
+        """The source for the runner: the file, which it can stream and identify, or a function that yields rows."""
         path = Path(self.file)
         if path.exists() and not self.start and not self.limit:
             return path
@@ -121,7 +121,7 @@ class BatchLoader:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the runner may read the rows itself: nothing of the class is the user's own or upstream's."""
+        """True if the runner may read the rows itself: no method of the class is the user's own or upstream's."""
         return type(self) is BatchLoader and self._assay_df is None
 
     @property
@@ -136,7 +136,7 @@ class BatchLoader:
         self._assay_df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
-        """Return a row with its tuples restored and its clips named by path, and the clips by their future paths."""
+        """Return a row with its tuples restored and paths for its clips, and the clips by these paths."""
         columns = dict(row)
         if self.tuple_decode:
             for name, value in columns.items():
@@ -179,7 +179,7 @@ class BatchLoader:
 
     @staticmethod
     def load_json(file: str | Path) -> list[Any]:
-        """Return all rows of a JSON file, which holds a list or a single object."""
+        """Return all rows of a JSON file, which contains a list or a single object."""
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
         if not isinstance(rows, (list, dict)):
             raise ValueError(f"{file} holds neither a list nor an object")
@@ -250,7 +250,7 @@ class BatchLoader:
         return rows
 
     def write_audio(self, path: str, audio: Audio) -> Path:
-        """Write the file of an audio clip that was only named so far."""
+        """Write the file of an audio clip that had only a path so far."""
         return self.sounds.put(audio, Path(path).stem)[0]
 
     def _assay_cut(self) -> Iterator[Row]:
@@ -375,7 +375,7 @@ def hub_rows(repository: str, files: str) -> Iterator[Row]:
 
 
 def _place(file: str | Path) -> str | Path:
-    """Return the path of a user's file; the first era takes `name` for `name.jsonl`."""
+    """Return the path of a user's file. In the first era, `name` means `name.jsonl`."""
     if "://" in str(file):
         return file
     path = Path(file).expanduser()
@@ -391,9 +391,9 @@ def _holds_bytes(cell: Any) -> bool:
 
 
 def _structured(text: str) -> Any:
-    """Parse an answer that Parquet holds as JSON text.
+    """Parse an answer that is stored as JSON text in Parquet.
 
-    Only lists and marked tuples are parsed, plain text stays.
+    Only lists and marked tuples are parsed; plain text stays unchanged.
     """
     if text[:1] not in "[{":
         return text

@@ -1,6 +1,6 @@
 """`src.registry`: the entries of a registry by kind and name, built on demand.
 
-`registry` is the one beside the user's `src/`; `Registry([folder, …])` is any other.
+`registry` is the one next to the user's `src/`; `Registry([folder, …])` is any other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -113,14 +113,14 @@ class Registry:
 
 
 def _as_upstream(fault: AssayError) -> Exception:
-    """Return the kind of error that upstream raises for a fault in its YAML files."""
+    """Return the exception that upstream raises for a fault in its YAML files."""
     return (
         AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
     )
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """Return `registry` and `DEFAULT_PATHS` for one user's checkout: the folder beside its `src/`."""
+    """Return `registry` and `DEFAULT_PATHS` for one user's checkout: the folder next to its `src/`."""
     folder = guest.root / "registry"
     make = utils.names_for(guest)["make_object"]
     return {"registry": Registry([folder], make), "DEFAULT_PATHS": [folder]}

@@ -1,4 +1,4 @@
-"""`src.task`: the two stages as a script calls them; they run like `assay televal`, with the same files."""
+"""`src.task`: the two stages as scripts call them. They run like `assay televal`, with the same files."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class InferenceTask(BaseTask):
 
 
 class EvalTask(BaseTask):
-    """Judges its predictions."""
+    """Judges the predictions."""
 
 
 class Pipeline:
@@ -67,7 +67,7 @@ STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
 
 
 def names_for(guest: Any) -> dict[str, Any]:
-    """Return `Pipeline` for one user's checkout, whose registry is beside its `src/`."""
+    """Return `Pipeline` for one user's checkout, whose registry is next to its `src/`."""
 
     class OwnPipeline(Pipeline):
         @staticmethod

@@ -53,11 +53,10 @@ class TupleJSONLConverter:
 def parallel_batch(
     default_workers: int = DEFAULT_WORKERS,
 ) -> Callable[[Callable[..., Any]], Callable[..., list[Any]]]:
-    """Allow `evaluate` to be written for one prediction: called with lists, it runs in threads and keeps their order.
+    """Let `evaluate` be written for one prediction: when called with lists, it runs in threads and keeps their order.
 
-    The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself
-    calls the single form
-    and keeps the pool full over the whole run.
+    The pool has `self.max_workers` threads, or `default_workers` if that is missing. assay itself calls the single
+    form and keeps the pool full over the whole run.
     """
 
     def decorate(single: Callable[..., Any]) -> Callable[..., list[Any]]:
@@ -101,7 +100,7 @@ def parallel_batch(
 
 
 def workers_of(evaluator: Any, default: int) -> int:
-    """Return the number of threads that an evaluator asks for."""
+    """Return the number of threads that an evaluator requests."""
     return max(1, int(getattr(evaluator, "max_workers", None) or default))
 
 
@@ -128,7 +127,7 @@ def retry(
 
 
 def make_object(class_name: str, **kwargs: Any) -> Any:
-    """Call what a dotted path names with the arguments."""
+    """Call the object at a dotted path with the arguments."""
     return _made(importlib.import_module, class_name, kwargs)
 
 
@@ -144,7 +143,7 @@ def names_for(guest: Any) -> dict[str, Any]:
 def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) -> Any:
     module, dot, name = class_name.rpartition(".")
     if not dot:
-        raise ValueError(f"{class_name!r} is no dotted class path")
+        raise ValueError(f"{class_name!r} is not a dotted class path")
     with supplied(class_name):
         return getattr(load(module), name)(**options)
 

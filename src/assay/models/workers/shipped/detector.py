@@ -1,10 +1,10 @@
 """Find objects in an image with one of three families of models, and their colours with CLIP.
 
-Asked `{"classes": ["cat", "dog"], "colors": true}` beside an image, it answers
-`{"detections": {"cat": [{"box": [x1, y1, x2, y2], "score": 0.97, "color": "red"}], "dog": []}}`, boxes in pixels.
-`model` is a folder or hub id of an instance segmenter (Mask2Former, as in official GenEval), a detector with fixed
-classes (such as DETR), or a zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model for
-colours. It sees the object cut out by its mask over grey if there is a mask, else the object's box.
+Asked `{"classes": ["cat", "dog"], "colors": true}` beside an image, it answers `{"detections": {"cat": [{"box":
+[x1, y1, x2, y2], "score": 0.97, "color": "red"}], "dog": []}}`, boxes in pixels. `model` is a folder or hub id of
+an instance segmenter (Mask2Former, as in official GenEval), a detector with fixed classes (such as DETR), or a
+zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model for colours. It sees the object cut
+out by its mask over grey if there is a mask, else the object's box.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OTHER_NAMES = {
 
 
 class Detector:
-    """One detector, and perhaps a CLIP model for colours."""
+    """One detector, optionally with a CLIP model for colours."""
 
     accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by the parent process
 
@@ -126,7 +126,7 @@ class Detector:
         return {"detections": detections}
 
     def _fixed(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
-        """Detect objects with a model whose classes have numbers."""
+        """Detect objects with a model that has numbered classes."""
         class_names = {self.number_of(name): name for name in names}
         outputs = self._look(image)
         (result,) = self.processor.post_process_object_detection(
@@ -191,7 +191,7 @@ class Detector:
     ) -> dict[str, list[dict[str, Any]]]:
         """Detect objects with an instance segmenter.
 
-        A box encloses the mask; a score is the class's times the mask's.
+        A box encloses the mask. A score is the product of the scores of class and mask.
         """
         import torch
 

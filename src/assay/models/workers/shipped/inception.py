@@ -1,11 +1,10 @@
 """Inception-v3 features of an image for FID: 2,048 numbers after the last pooling.
 
-Given an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is
-a file in the layout
-of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, such as
-`Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details follow the port and not torchvision: averages
-exclude the padding, and the last block takes the maximum. Images are resized to 299 x 299 without smoothing and scaled
-to values from -1 to 1.
+Given an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
+layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, such as
+`Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details follow the port and not torchvision:
+averages exclude the padding, and the last block takes the maximum. Images are resized to 299 x 299 without
+smoothing and scaled to values from -1 to 1.
 """
 
 from __future__ import annotations
@@ -247,7 +246,7 @@ def names_of_weights() -> list[str]:
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """Load the tensors of a file; nothing else is unpickled."""
+    """Load the tensors of a file. Only tensors are unpickled."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 

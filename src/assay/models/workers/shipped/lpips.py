@@ -107,7 +107,7 @@ class Lpips:
 
 
 def weights_of(path: str, device: str) -> dict[str, Any]:
-    """Load the tensors of a file; nothing else is unpickled."""
+    """Load the tensors of a file. Only tensors are unpickled."""
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 

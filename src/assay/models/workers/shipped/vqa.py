@@ -1,12 +1,10 @@
 """Questions about an image, answered by the probability of yes.
 
-Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the
-question whether the
-figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1": "yes"},
-"yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as in
-T2I-CompBench with BLIP; the
-answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP for VQA, a
-classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
+Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the question whether
+the figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1":
+"yes"}, "yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as in T2I-CompBench
+with BLIP; the answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP
+for VQA, a classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
 """
 
 from __future__ import annotations
@@ -155,7 +153,7 @@ class Vqa:
     def _yes_and_no(
         self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]
     ) -> tuple[float, float]:
-        """Sum the probabilities of the first tokens of the two words, each spelling once.
+        """Return the summed probabilities of the first tokens of the two words, each spelling counted once.
 
         A token with which both begin, such as a single blank, counts for neither.
         """

@@ -1,4 +1,4 @@
-"""Check the settings of executors before anything is written, and make the spread of a model."""
+"""Check the settings of executors before anything is written, and create the replicas of a model."""
 
 import importlib.util
 import inspect
@@ -53,7 +53,7 @@ def check_spread(run: RunOptions, planned_tasks: Sequence[PlannedTask]) -> None:
 
 
 def _check_ray(address: str | None) -> None:
-    """Raise if Ray is missing or no cluster answers at the address."""
+    """Raise if Ray is missing, or if no cluster answers at the address."""
     if not _has_ray():
         raise MissingExtra("Ray", "'assay[ray]'", where="--executor ray")
     if address in (None, "auto", "local"):

@@ -43,11 +43,11 @@ class Processes:
         return Process(process, reader, writer)
 
     async def watch(self) -> None:
-        """Wait for ever: this machine exists as long as the run does."""
+        """Wait forever, because this machine exists as long as the run does."""
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
-        """Do nothing: each process is closed by itself."""
+        """Do nothing, because each process is closed by itself."""
 
 
 class Process:
@@ -121,7 +121,7 @@ class Process:
                     waiting.set_exception(ReplicaLost(how))
 
     def _end(self) -> str:
-        """Make sure that the process has ended, and return how."""
+        """Make sure that the process has ended, and return how it ended."""
         try:
             code = self._process.wait(
                 0.2
@@ -135,7 +135,7 @@ class Process:
 
 
 def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
-    """Return the environment of each replica: which GPUs it sees, and how many threads it starts."""
+    """Return the environment of each replica: the GPUs that it sees, and the number of its threads."""
     threads = (
         {}
         if "OMP_NUM_THREADS" in os.environ
@@ -182,7 +182,7 @@ def gpus() -> list[str]:
 
 
 def _cores_each(replicas: int) -> int:
-    """Return the threads per replica, so that all replicas together have as many as there are cores."""
+    """Return the number of threads for each replica, so that all together have one per core."""
     return (
         max(1, len(os.sched_getaffinity(0)) // replicas)
         if hasattr(os, "sched_getaffinity")

@@ -43,7 +43,7 @@ class RayActors:
         }
         self._thread = thread
         self.needed: dict[str, str] = {}
-        """By description: the addresses of the nodes that the run cannot do without."""
+        """Addresses of the nodes without which the run cannot continue, by description."""
         self._auth_mode = auth_mode
         """The authentication mode before Ray was started."""
         self._actor: Any = ray.remote(**options)(Server)
@@ -56,7 +56,7 @@ class RayActors:
         gpus_per_replica: float | None,
         say: Callable[[str], None],
     ) -> "tuple[RayActors, int]":
-        """Return the executor and the number of replicas: as asked for, else as many as the cluster has room for."""
+        """Return the executor and the number of replicas: as requested, else as many as fit into the cluster."""
         import ray
 
         thread = mode = None
@@ -89,7 +89,7 @@ class RayActors:
         return Actor(self._actor.remote())
 
     async def watch(self) -> None:
-        """Check regularly that the nodes are there without which no actor can start or answer.
+        """Check regularly that the nodes exist without which no actor can start or answer.
 
         Ray is not asked: without its head node, a question to it ends the process after a minute.
         """
@@ -107,7 +107,7 @@ class RayActors:
                     )
 
     async def close(self) -> None:
-        """Leave the cluster. One that was started for the run ends."""
+        """Leave the cluster. A cluster that was started for the run ends."""
         import ray
 
         if self._thread is not None:
@@ -171,7 +171,7 @@ def _connect(address: str | None, replicas: int | None) -> None:
         raise UsageError(
             f"cannot join the Ray cluster at {address or 'local'}: {_first_line(error)}",
             where="--address",
-            fix="`ray status` on a node prints its address; a cluster with tokens wants RAY_AUTH_MODE=token and its "
+            fix="`ray status` on a node prints its address; a cluster with tokens needs RAY_AUTH_MODE=token and its "
             "token here too; leave --address out to start one here",
         ) from error
 
@@ -191,7 +191,7 @@ def _needed(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 async def _answers(address: str) -> bool:
-    """Return True if something accepts a connection at the address."""
+    """Return True if a server accepts a connection at the address."""
     host, _, port = address.rpartition(":")
     try:
         async with asyncio.timeout(SECONDS_BETWEEN_LOOKS):
@@ -224,5 +224,5 @@ def _restore_auth_mode(mode: str | None) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error. The rest says where Ray looked."""
+    """Return the first line of an error. The rest lists where Ray searched."""
     return next(iter(str(error).strip().splitlines()), "")

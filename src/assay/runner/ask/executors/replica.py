@@ -1,7 +1,7 @@
-"""A replica as seen by the driver: jobs in, outputs out, over any channel.
+"""A replica from the driver's point of view: jobs in, outputs out, over any channel.
 
-The state of a dialogue never leaves the replica that made it. The driver has a token instead, and
-the replica drops the state once the token is garbage collected.
+The state of a dialogue never leaves the replica that made it. The driver has a token instead, and the replica drops
+the state once the token is garbage collected.
 """
 
 import os
@@ -22,11 +22,11 @@ class ReplicaLost(Exception):
 
 
 class ClusterLost(ErrorBudgetExceeded):
-    """No replica can be started any more: the run was stopped, its answers are kept."""
+    """No replica can be started any more. The run was stopped; its answers are kept."""
 
 
 class Channel(Protocol):
-    """Carries frames to one replica and back. Raises `ReplicaLost` once the replica is gone."""
+    """Carries frames to one replica and back. Raises `ReplicaLost` if the replica is gone."""
 
     by_path: bool
     """True if the replica sees the same files, so that media need not be sent."""
@@ -136,7 +136,7 @@ async def _ask(
 
 
 class ModelSource:
-    """What a replica builds its model from: a name and options."""
+    """The name and options from which a replica builds its model."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The replica's side: builds the model from its name, answers frames, and keeps the states of dialogues.
 
-A frame asks for one thing: `load`, `look`, `ask` or `close`. An error that ends the run is sent
-back as data. A failed request is an output with an error, as everywhere.
+A frame requests one operation: `load`, `look`, `ask` or `close`. An error that ends the run is sent back as data. A
+failed request is an output with an error, as everywhere.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ class Server:
         return {"faults": [str(fault) for fault in faults]}
 
     async def _ask(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> bytes:
-        """Answer requests."""
+        """Answer the requests in a frame."""
         for token in head.get("released", ()):
             self._states.pop(token, None)
         media = media_of(blobs)

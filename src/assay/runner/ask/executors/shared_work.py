@@ -2,7 +2,7 @@
 
 A replica takes neighbouring rows, so that their shared prefix is computed once. A dialogue stays with the replica
 that began it. If that replica dies, a dialogue whose history is sent with each round continues elsewhere with the
-lost round; one that the replica remembered starts again. A request that was in flight when replicas died is asked
+lost round; one that the replica remembered starts again. A request that was in flight when replicas died is sent
 again in a smaller batch, then alone, on another replica if there is one. After the third death it counts as failed.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 from ..work import Job, JobQueue, Work
 
 MOST_DEATHS = 3
-"""Deaths of replicas on one request before it counts as failed."""
+"""Number of replicas that may die while working on a request before it counts as failed."""
 SMALLER = 8
-"""After a death, a request is asked again in a batch smaller by this factor."""
+"""After a death, a request is repeated in a batch that is smaller by this factor."""
 
 Place = tuple[str, int, int]
 """Sample, epoch and round. A driver may ask several questions about one sample at once."""
@@ -40,11 +40,11 @@ class SharedWork(Work):
         """True if the model keeps the history of a dialogue itself, so that no other replica can continue it."""
         self._one_dialogue = whole_dialogues
         self._open: dict[int, int] = {}
-        """By replica that may take jobs: how many it has."""
+        """Number of jobs of each replica that may take jobs."""
         self._alone: set[int] = set()
         """Replicas with a job that must be asked alone."""
         self._at: dict[Place, int] = {}
-        """By job in flight: its replica."""
+        """The replica of each job in flight."""
 
     def open(self, replica: int) -> None:
         """Let a replica that is ready take jobs."""
@@ -101,7 +101,7 @@ class SharedWork(Work):
         return first_free
 
     def _suits(self, job: Job, replica: int) -> bool:
-        """Return True if a job may go to this replica, after the deaths it has been through."""
+        """Return True if a job may go to this replica, given the replicas that died on it."""
         if len(job.died_on) + 1 >= MOST_DEATHS and self._open[replica]:
             return False
         return replica not in job.died_on or all(
@@ -140,13 +140,13 @@ class SharedWork(Work):
         super().again(job if replica else self._freed(job))
 
     def settled(self, jobs: Sequence[Job]) -> None:
-        """Record that these jobs came back for good."""
+        """Record that these jobs are finished."""
         for job in jobs:
             self._leave(job)
         self.finished(len(jobs))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Put back jobs that were taken and not asked. They are taken next."""
+        """Put back jobs that were taken and not sent. They are taken next."""
         self._ready.extendleft(self._freed(job) for job in reversed(jobs))
         self.settled(jobs)
 
@@ -169,7 +169,7 @@ class SharedWork(Work):
         return [job for job in jobs if len(job.died_on) >= MOST_DEATHS]
 
     def _freed(self, job: Job) -> Job:
-        """Return the job for any replica. If only its old replica knew the history, return the first round."""
+        """Return the job without a replica. If only its old replica knew the history, return the first round."""
         job.home = 0
         if not job.round or not (self._remembers or job.request.state is not None):
             return job
@@ -189,7 +189,7 @@ class SharedWork(Work):
 class StandingShares(SharedWork):
     """Jobs that arrive by calls, until the work is stopped. They are few, compared with rows of data.
 
-    They are split evenly. A busy replica takes no more while another is idle.
+    They are split evenly. A busy replica takes no more while another one is idle.
     """
 
     def __init__(self, jobs: JobQueue, *, is_behind: Callable[[], bool]) -> None:

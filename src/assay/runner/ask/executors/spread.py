@@ -1,9 +1,8 @@
 """A spread runs the replicas of one model on the work of a task. Only the driver writes to disk.
 
-Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one
-work, so that a slow replica takes less of it, and one that starts late takes what is left. Replicas
-of an endpoint ask one server with one key, so they share one queue, which limits the requests in
-flight and waits for a server that is gone.
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. All share one work, so that a
+slow replica takes less of it, and one that starts late takes the rest. Replicas of an endpoint use one server and
+one key, so they share one queue, which limits the requests in flight and waits for a server that is gone.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ class Spread:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     say: Callable[[str], None] = lambda line: None
     whisper: Callable[[str], None] = lambda line: None
-    """Shows lines that are of no interest once the run is done."""
+    """Shows lines that matter only during the run."""
     greet: Callable[[Replica], Awaitable[None]] | None = field(default=None, init=False)
     """Called once with the first replica that is ready, before any request."""
 
@@ -57,7 +56,7 @@ class Spread:
             slot.progress = progress
 
     async def run(self, work: Work, sink: Sink) -> None:
-        """Work until nothing is left, or until the work is stopped and the requests in flight came back."""
+        """Work until no jobs are left, or until the work is stopped and the requests in flight are finished."""
         assert isinstance(work, SharedWork)
         self._queue = ServerQueue(
             sum(slot.window for slot in self._slots), self.policy, say=self.whisper
@@ -89,7 +88,7 @@ class Spread:
             await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
-        """Wait for the replicas that are at work. Those that are still starting are not needed."""
+        """Wait for the replicas that are working. Those that are still starting are not needed."""
         for running, slot in serving.items():
             if slot.replica is None:
                 running.cancel()
@@ -139,7 +138,7 @@ class Spread:
             if work.stopped:
                 return
             self.say(
-                f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place"
+                f"replica {slot.number} died ({slot.ended}): its requests continue, and another replica replaces it"
             )
             slot.progress.restarts += 1
         slot.note("lost")
@@ -174,7 +173,7 @@ class Spread:
     async def _feed(
         self, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
     ) -> None:
-        """Ask a replica until nothing is left for it, or it dies."""
+        """Send jobs to a replica until none is left for it, or it dies."""
         while True:
             jobs = self._take(slot, work)
             if not jobs:
@@ -193,7 +192,7 @@ class Spread:
     async def _ask_one(
         self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, sink: Sink
     ) -> None:
-        """Ask for one request, with retries. If the replica dies while the request waits, another one takes it."""
+        """Send one request, with retries. If the replica dies while the request waits, another one takes it."""
         is_there = False
 
         async def once() -> Output:
@@ -234,7 +233,7 @@ class Spread:
         work: SharedWork,
         sink: Sink,
     ) -> None:
-        """Ask batch after batch. The next one is taken while one is answered, and sent before that one is scored."""
+        """Send batch after batch. The next one is taken while one is answered, and sent before that one is scored."""
         answer = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:
@@ -275,7 +274,7 @@ class Spread:
     async def _ask(
         self, slot: "Slot", replica: Replica, jobs: Sequence[Job]
     ) -> list[Output]:
-        """Ask a replica for a batch, and learn from the time it took."""
+        """Send a batch to a replica, and learn from the time it took."""
         slot.progress.meter.begun += len(jobs)
         outputs, fits, seconds = await replica.ask(jobs)
         slot.sizes.learn(len(jobs), fits, seconds)

@@ -1,8 +1,7 @@
 """Requests and outputs as bytes between the driver and its replicas.
 
-The format is MessagePack with plain data only, so that nothing that is read can run code. Media
-travel beside the requests, each once per frame: by path if both sides see the same files, else by
-their bytes.
+The format is MessagePack with plain data only, so that reading it cannot run code. Media travel separately, each
+once per frame: by path if both sides see the same files, else by their bytes.
 """
 
 import json
@@ -67,7 +66,7 @@ def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 def request_to_plain(
     request: Request, blobs: Blobs, *, by_path: bool
 ) -> dict[str, Any]:
-    """Return a request as plain data, and add its media to `blobs`. What only the journal needs is left out."""
+    """Return a request as plain data, and add its media to `blobs`. Fields that only the journal needs are left out."""
     prompt = request.prompt
     for medium in prompt.media:
         _add(medium, blobs, by_path)

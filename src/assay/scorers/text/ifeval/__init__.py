@@ -1,4 +1,4 @@
-"""IFEval: does a response follow verifiable instructions? Code alone decides."""
+"""IFEval: whether a response follows verifiable instructions. Code decides, without a model."""
 
 from .checks import CHECKS
 from .verdict import Verdict, follows, loose_versions

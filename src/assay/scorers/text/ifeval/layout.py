@@ -1,6 +1,6 @@
 """Checks on form: lists, highlights, sections, titles, JSON, the beginning and the end of a response.
 
-No pattern scans an unbounded span again from each start, so that a megabyte of asterisks or brackets costs one pass.
+No pattern rescans an unbounded span from each start, so a megabyte of asterisks or brackets takes one pass.
 """
 
 import json

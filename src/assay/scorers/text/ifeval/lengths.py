@@ -36,9 +36,8 @@ def nth_paragraph_starts_with(
 ) -> bool:
     """Return True for exactly `num_paragraphs` paragraphs, of which the n-th (from 1) begins with the word.
 
-    Blank lines separate paragraphs. As in the official checker, the n-th is looked up among all
-    parts between blank lines,
-    while only those with content are counted.
+    Blank lines separate paragraphs. As in the official checker, the n-th is looked up among all parts between blank
+    lines, while only those with content are counted.
     """
     if nth_paragraph < 1:
         raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")

@@ -1,8 +1,7 @@
 """IFEval as a scorer: all instructions of a prompt followed, strictly and loosely.
 
-`details` has the verdict on each instruction. The accuracy over instructions pools those, since
-prompts have from one to
-three.
+`details` has the verdict on each instruction. The accuracy over instructions pools those, since prompts have from
+one to three.
 """
 
 import importlib.util

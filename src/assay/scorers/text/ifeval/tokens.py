@@ -9,7 +9,10 @@ _CONTRACTION = re.compile(
     r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE
 )
 _FUSED = re.compile(
-    r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^got)(?=ta$)",
+    r"(?<=^can)(?=not$)"
+    r"|(?<=^gon)(?=na$)"
+    r"|(?<=^wan)(?=na$)"
+    r"|(?<=^got)(?=ta$)",
     re.IGNORECASE,
 )
 

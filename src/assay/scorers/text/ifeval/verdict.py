@@ -1,8 +1,7 @@
 """The verdict on one response: which of its instructions it follows, strictly and loosely.
 
-Strictly: the unchanged response. Loosely: any of eight versions of it, so that a polite first or
-last line and Markdown
-emphasis do not count against the answer. A version without content never follows.
+Strictly means the unchanged response. Loosely means any of eight versions of it, so that a polite first or last
+line and Markdown emphasis do not count against the answer. A version without content never follows an instruction.
 """
 
 import inspect
@@ -99,7 +98,7 @@ def _bound(instruction_id: str, kwargs: Mapping[str, Any]) -> Callable[[str], bo
 
 
 def _whole(value: Any) -> Any:
-    """Return 3 for 3.0: tables with nulls in a column of integers turn them into floats."""
+    """Return 3 for 3.0, because tables with nulls in a column of integers turn them into floats."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

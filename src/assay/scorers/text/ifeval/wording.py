@@ -27,7 +27,7 @@ def has_keyword_often(
 
 
 def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
-    """Return True if none of the words is in the response as a word of its own: `sun` is not in "sunny"."""
+    """Return True if none of the words is in the response as a separate word: `sun` is not in "sunny"."""
     return not any(
         re.search(rf"\b{re.escape(word)}\b", response, flags=re.IGNORECASE)
         for word in forbidden_words
@@ -37,7 +37,7 @@ def lacks_words(response: str, *, forbidden_words: Sequence[str]) -> bool:
 def has_letter_often(
     response: str, *, letter: str, let_frequency: int, let_relation: str
 ) -> bool:
-    """Return True if a letter occurs at least, or less than, so often, in any case.
+    """Return True if a letter occurs at least, or less than, `let_frequency` times, in any case.
 
     It may be any character (`#`, `!`).
     """
