@@ -128,7 +128,7 @@ def test_files_are_written_edited_and_read(work):
     assert results[5] == ("one 42\n", "")
 
 
-def test_a_command_that_ends_the_workspace_is_told_to_the_model(work):
+def test_the_model_learns_that_a_command_ended_the_workspace(work):
     results = work(
         ["bash", {"command": "kill -9 -1"}], ["bash", {"command": "echo more"}]
     )

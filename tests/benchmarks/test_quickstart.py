@@ -71,7 +71,7 @@ def test_a_model_that_knows_the_answers_scores_one_in_every_set(tmp_path):
     )
 
 
-def test_the_dialogue_goes_on_from_the_models_own_first_answer(tmp_path):
+def test_the_dialogue_continues_from_the_models_own_first_answer(tmp_path):
     model = Scripted(["Hello Ada!", "Your name is Ada."])
 
     run(quickstart_dialogue, model, limit=1, output=str(tmp_path / "run"))

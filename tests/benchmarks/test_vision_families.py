@@ -237,7 +237,7 @@ def test_answers_that_are_not_public_are_read_but_not_judged():
     assert (unread.value, unread.outcome) == (0.0, "unparsed")
 
 
-def test_images_stand_where_the_text_names_them():
+def test_images_are_inserted_where_the_text_names_them():
     (sample,) = [s for s in samples_of(vision_tasks.mmmu) if len(s.media) == 2]
 
     parts = vision_tasks.mmmu.template(sample).messages[0].parts
@@ -318,7 +318,7 @@ def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns
     }
 
 
-def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
+def test_one_answer_of_ocrvqa_counts_as_ten_annotators():
     assert (
         vision_tasks.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
     )

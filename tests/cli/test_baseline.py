@@ -102,7 +102,7 @@ def test_too_few_common_samples_are_refused_and_the_table_still_comes(assay, ten
     assert "8 / 8" in said.out
 
 
-def test_a_task_the_baseline_does_not_have_is_said(assay, ten):
+def test_a_task_missing_in_the_baseline_is_reported(assay, ten):
     assay("run", "sums.jsonl", *FOUR, "-o", "before")
 
     said = assay("run", ten, *FOUR, "-o", "after", "--baseline", "before")

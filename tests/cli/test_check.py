@@ -133,7 +133,7 @@ def test_a_template_is_rendered_with_the_rows_it_is_given(assay, folder):
     assert said.code == 0 and "Please: 3+3?" in said.out
 
 
-def test_a_template_function_is_told_from_a_scorer(assay, folder):
+def test_a_template_function_is_distinguished_from_a_scorer(assay, folder):
     (folder / "ask.py").write_text(
         "def prompt(sample):\n    return sample.input.upper()\n"
     )

@@ -95,7 +95,7 @@ def test_a_verdict_whose_answer_was_lost_is_not_paired(assay, runs):
     assert "not the mean of its samples" not in said.out
 
 
-def test_what_else_differs_stands_above_the_sentence(assay, runs):
+def test_other_differences_come_before_the_sentence(assay, runs):
     assay(
         "run",
         "ten.jsonl",
@@ -204,7 +204,7 @@ def test_markdown_and_github_say_the_same_and_github_folds_the_samples(assay, ru
     assert "[!WARNING]" not in github  # nothing differs but the models
 
 
-def test_names_that_end_alike_are_told_apart_by_their_folders(assay, runs, folder):
+def test_names_with_equal_ends_are_distinguished_by_their_folders(assay, runs, folder):
     (folder / "old").mkdir()
     (folder / "before").rename(folder / "old" / "run")
     (folder / "after").rename(folder / "run")
@@ -260,7 +260,7 @@ def test_what_cannot_be_compared_is_one_line_each(assay, runs, folder):
     )
 
 
-def test_a_damaged_run_is_said_and_leaves_with_3(assay, runs, folder):
+def test_a_damaged_run_is_reported_with_exit_code_3(assay, runs, folder):
     journal = folder / "after" / "records.jsonl"
     data = bytearray(journal.read_bytes())
     data[40] ^= 1
@@ -277,7 +277,7 @@ def test_a_damaged_run_is_said_and_leaves_with_3(assay, runs, folder):
     assert earlier.code == 3 and earlier.out.startswith("damaged: ")
 
 
-def test_a_run_without_numbers_is_said(assay, runs, folder):
+def test_a_run_without_numbers_is_reported(assay, runs, folder):
     (folder / "after" / "summary.json").unlink()
 
     said = assay("compare", "before", "after", "--format", "json")

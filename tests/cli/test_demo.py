@@ -44,7 +44,7 @@ def test_an_unknown_part_is_refused_with_the_known_ones():
         demo.command(["smell"])
 
 
-def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_goes_on(
+def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_runs(
     monkeypatch, capsys
 ):
     monkeypatch.setattr(embedded.shutil, "which", lambda name: None)

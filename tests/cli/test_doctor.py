@@ -30,7 +30,7 @@ def test_json_is_one_document(assay):
     }
 
 
-def test_it_is_said_why_every_execution_starts_a_sandbox_anew(assay, monkeypatch):
+def test_the_reason_for_a_new_sandbox_per_execution_is_reported(assay, monkeypatch):
     from assay import sandbox
     from assay.sandbox.bubblewrap import Bubblewrap
 

@@ -20,9 +20,7 @@ def run(assay):
         ("lm-eval-json", "results.json"),
     ],
 )
-def test_the_file_lies_in_the_run_folder_unless_told_otherwise(
-    assay, folder, run, kind, name
-):
+def test_the_file_is_in_the_run_folder_by_default(assay, folder, run, kind, name):
     said = assay("export", run, "--to", kind)
 
     assert said.code == 0 and said.out.startswith(f"out/{name}: ")
@@ -77,7 +75,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones(assay, run):
     assert said.code == 2 and "parquet" in said.err
 
 
-def test_a_folder_that_is_not_there_is_said(assay, run):
+def test_a_missing_folder_is_reported(assay, run):
     said = assay("export", run, "-o", "no/such/folder/x.csv")
 
     assert (
@@ -87,7 +85,7 @@ def test_a_folder_that_is_not_there_is_said(assay, run):
     )
 
 
-def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(
+def test_an_export_is_written_again_and_a_foreign_file_is_not_replaced(
     assay, folder, run
 ):
     (folder / "mine.csv").write_text("mine")

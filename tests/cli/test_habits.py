@@ -276,7 +276,7 @@ def test_every_renamed_flag_has_a_row():
 
 
 @pytest.mark.parametrize(("typed", "note"), NOTED, ids=as_typed)
-def test_a_flag_without_effect_is_said_to_have_none(typist, folder, typed, note):
+def test_a_flag_without_effect_is_reported(typist, folder, typed, note):
     said = typist(*typed)
 
     assert said.code == 0, said.err
@@ -372,7 +372,9 @@ def test_a_run_is_taken_up_again_by_eval_retry(typist, folder):
     assert [path.parent.name for path in folder.rglob("run.json")] == ["out"]
 
 
-def test_greedy_decoding_is_temperature_zero_whatever_else_is_said(typist, folder):
+def test_greedy_decoding_is_temperature_zero_whatever_the_other_options_are(
+    typist, folder
+):
     typist(
         *RUN,
         "--gen_kwargs",

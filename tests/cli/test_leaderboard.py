@@ -48,9 +48,7 @@ def models(folder):
     (folder / "models.py").write_text(MODELS)
 
 
-def test_models_that_cannot_be_told_apart_share_ranks_and_missing_cells_are_shown(
-    assay, runs
-):
+def test_indistinguishable_models_share_ranks_and_missing_cells_are_shown(assay, runs):
     said = assay("leaderboard", "runs")
 
     lines = said.out.splitlines()
@@ -148,7 +146,7 @@ def test_of_one_model_and_protocol_the_last_run_counts(assay, runs):
     )  # half of the samples only
 
 
-def test_one_name_for_two_models_is_told_apart(assay, runs):
+def test_two_models_with_one_name_are_distinguished(assay, runs):
     scripted = (
         "run",
         "first.jsonl",

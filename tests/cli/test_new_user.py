@@ -55,7 +55,7 @@ def test_a_scorer_file_that_names_no_scorer_is_refused_before_a_model_is_asked(
     )
 
 
-def test_breakdowns_of_two_models_are_told_apart(assay, folder):
+def test_breakdowns_of_two_models_are_kept_separate(assay, folder):
     (folder / "tags.yaml").write_text("dataset: rows.csv\ntags: [words]\n")
     (folder / "rows.csv").write_text("question,answer,words\n2+2?,4,3\n3+3?,6,4\n")
 
@@ -109,9 +109,7 @@ def test_check_finds_a_summarizer_that_fails(assay, folder):
     assert good.code == 0 and "on exact_match: share 1.000 for the targets" in good.out
 
 
-def test_notes_that_were_said_are_not_said_again_in_the_same_place(
-    tmp_path, monkeypatch
-):
+def test_printed_notes_are_not_repeated_in_the_same_place(tmp_path, monkeypatch):
     watching = LineProgress(io.StringIO())
     watching.say("the judge is gone")
     result = finished(notes=("the judge is gone", "2 data_error"))
@@ -161,7 +159,7 @@ def test_an_interrupted_run_says_how_to_go_on():
     )
 
 
-def test_judges_that_are_tried_are_spoken_of(assay, folder):
+def test_the_report_mentions_judge_canaries(assay, folder):
     (folder / "judge.py").write_text(
         'def generate(messages):\n    return \'{"score": 1, "reason": "no"}\'\n'
     )
@@ -190,7 +188,7 @@ def test_one_request_is_singular(assay):
     )
 
 
-def test_a_file_in_place_of_the_run_folder_is_said_so(assay):
+def test_a_file_in_place_of_the_run_folder_is_reported(assay):
     said = assay("run", "sums.jsonl", *FOUR, "-o", "four.py")
 
     assert (
@@ -261,7 +259,7 @@ def test_an_export_goes_to_stdout(folder):
     assert not (folder / "-").exists()
 
 
-def test_a_file_nobody_may_read_is_one_line(assay, monkeypatch):
+def test_an_unreadable_file_is_one_line(assay, monkeypatch):
     def refuse(*arguments, **more):
         raise PermissionError(13, "Permission denied", "four.py")
 

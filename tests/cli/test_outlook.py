@@ -110,7 +110,7 @@ def test_earlier_runs_are_found_beside_the_folder_and_broken_ones_say_nothing(tm
     assert earlier_runs(tmp_path / "nowhere", "sums", "m") == []
 
 
-def test_a_run_that_goes_on_is_forecast_by_its_own_first_half(assay, folder):
+def test_a_resumed_run_is_forecast_by_its_own_first_half(assay, folder):
     rows = [{"id": f"s{n}", "question": f"{n}", "answer": "4"} for n in range(40)]
     (folder / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assay(

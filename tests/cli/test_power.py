@@ -77,7 +77,7 @@ def test_a_limit_that_gives_no_useful_value_is_said_with_one_that_does(assay, ma
     )
 
 
-def test_a_limit_too_small_to_tell_models_apart_is_said(assay, many):
+def test_a_limit_too_small_to_distinguish_models_is_reported(assay, many):
     two = ("--model", "four.py:generate", "--model", "adder.py:generate")
 
     said = assay("run", many, *two, "--limit", "100", "-o", "a")

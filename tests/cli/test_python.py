@@ -44,7 +44,7 @@ def test_a_script_that_fails_shows_its_own_traceback(tmp_path, capsys):
     assert "guest.py" not in shown
 
 
-def test_a_missing_script_and_an_unknown_dialect_are_said_in_a_line(tmp_path):
+def test_a_missing_script_and_an_unknown_dialect_are_one_line(tmp_path):
     with pytest.raises(UsageError, match=r"nowhere\.py: no such script"):
         command(["nowhere.py"])
     with pytest.raises(UnknownName, match="unknown dialect 'testbet'"):
@@ -78,7 +78,7 @@ def test_a_registered_file_is_run_before_the_script(tmp_path, capsys, is_behind)
     assert capsys.readouterr().out == "7 ['more']\n"
 
 
-def test_a_file_to_register_that_no_dialect_knows_is_said_in_a_line(tmp_path):
+def test_a_file_to_register_that_no_dialect_claims_is_one_line(tmp_path):
     (tmp_path / "mine.py").write_text("x = 1\n")
     (tmp_path / "script.py").write_text("")
 

@@ -62,7 +62,7 @@ def test_an_option_is_the_same_by_flag_by_config_key_and_by_environment(
         assert getattr(typed(), name) == value
 
 
-def test_the_command_line_stands_above_a_config_file_and_that_above_the_environment(
+def test_the_command_line_overrides_a_config_file_which_overrides_the_environment(
     tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "c.json").write_text('{"limit": 5}')

@@ -91,7 +91,7 @@ def test_the_list_says_how_many_there_are(assay, run):
     assert "… 3 more samples: --limit 4" in said
 
 
-def test_nothing_found_is_said(assay, run):
+def test_an_empty_search_result_is_reported(assay, run):
     assert "none of the 10 samples fits" in assay("show", run, "--grep", "zebra").out
 
 
@@ -101,7 +101,7 @@ def test_what_was_read_is_marked_in_the_answer(assay, run):
     assert "    That makes ⟦4⟧." in said
 
 
-def test_an_old_verdict_without_a_place_is_marked_where_its_words_stand_last(
+def test_an_old_verdict_without_a_span_is_marked_at_its_last_occurrence(
     assay, folder, run
 ):
     (folder / "own.py").write_text(

@@ -48,7 +48,7 @@ def test_a_key_in_what_an_exception_says_is_not_shown(assay, monkeypatch, text):
     assert KEY not in said.err and "[redacted]" in said.err
 
 
-def test_a_key_of_the_environment_is_not_shown_wherever_it_stands(assay, monkeypatch):
+def test_a_key_of_the_environment_is_never_shown(assay, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", KEY)
     raising(
         monkeypatch,

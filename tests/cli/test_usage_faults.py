@@ -107,7 +107,7 @@ def test_a_comma_in_the_name_of_a_file_stays(name, assay, folder):
     assert with_shots.code == 0, with_shots.err
 
 
-def test_names_and_files_with_commas_are_told_apart(assay, folder):
+def test_names_and_files_with_commas_are_distinguished(assay, folder):
     row = json.dumps({"question": "2+2?", "answer": "4"})
     for name in ("a,b.jsonl", "c.jsonl"):
         (folder / name).write_text(row + "\n")

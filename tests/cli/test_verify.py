@@ -134,7 +134,7 @@ def test_an_undamaged_run_is_verified(assay, run):
 @pytest.mark.parametrize(
     "reader", ["verify", "show", "export", "baseline", "run", "score"]
 )
-def test_damage_is_said_by_every_reader(assay, folder, run, kind, reader):
+def test_every_reader_reports_damage(assay, folder, run, kind, reader):
     damage, line, again = DAMAGE[kind]
     damage(folder)
     commands = {
@@ -258,7 +258,7 @@ def test_a_folder_that_is_no_run_is_refused(assay, folder):
     assert said.code == 2 and "not a run folder" in said.err
 
 
-def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(
+def test_an_emptied_journal_has_no_verdicts_and_no_other_run_is_named(
     assay, folder, run
 ):
     (folder / "out" / "records.jsonl").write_bytes(b"")

@@ -96,7 +96,7 @@ def test_whatever_a_scorer_can_read_of_a_sample_makes_its_score_stale(change):
     )
 
 
-def test_things_of_a_row_that_are_no_plain_data_are_told_apart():
+def test_values_of_a_row_that_are_not_plain_data_are_distinguished():
     import numpy
 
     class Opaque:

@@ -58,7 +58,7 @@ def test_however_a_file_is_imported_it_counts(tmp_path: Path, line: str) -> None
     assert digest_behind(bench) != before
 
 
-def test_what_an_imported_file_imports_counts_and_what_nobody_imports_does_not(
+def test_indirectly_imported_files_count_and_unimported_ones_do_not(
     tmp_path: Path,
 ) -> None:
     bench = written(

@@ -160,7 +160,7 @@ def test_two_closures_of_one_line_are_two_models():
     assert adapt_model(closed("a")).identity == adapt_model(closed("a")).identity
 
 
-def test_objects_of_one_class_are_told_apart_by_their_settings_and_not_by_their_counters():
+def test_objects_of_one_class_are_distinguished_by_settings_and_not_by_counters():
     class Model:
         def __init__(self, style):
             self.style, self.calls = style, 0

@@ -88,7 +88,9 @@ def test_a_file_that_fails_is_one_line_with_its_place_and_leaves_nothing(
     ]
 
 
-def test_a_missing_file_one_that_is_not_python_and_a_missing_name_are_said(tmp_path):
+def test_a_missing_file_a_file_that_is_not_python_and_a_missing_name_are_reported(
+    tmp_path,
+):
     (tmp_path / "mine.py").write_text("def generate(): ...")
     (tmp_path / "notes.txt").write_text("")
 
@@ -226,7 +228,9 @@ def test_a_changed_neighbour_is_read_anew_also_when_it_had_made_way(two_folders)
     )
 
 
-def test_what_is_installed_goes_before_what_lies_beside(tmp_path, monkeypatch):
+def test_installed_packages_take_precedence_over_neighbouring_files(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys, "path", list(sys.path))
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

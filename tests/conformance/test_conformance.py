@@ -240,7 +240,9 @@ def test_a_fixture_that_hides_something_is_refused(change, what, tmp_path):
         load_fixture(str(path))
 
 
-def test_a_library_that_is_missing_is_said_and_is_no_difference(monkeypatch, capsys):
+def test_a_missing_library_is_reported_and_not_counted_as_a_difference(
+    monkeypatch, capsys
+):
     def missing(*args):
         raise MissingExtra("sacrebleu", "assay[metrics]")
 

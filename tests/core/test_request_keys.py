@@ -290,7 +290,7 @@ def test_stop_may_be_one_text_or_a_list():
         ({"logprobs": -1}, "'logprobs' takes a whole number from 0"),
     ],
 )
-def test_a_wrong_option_is_said_before_anything_is_asked(option, message):
+def test_a_wrong_option_is_reported_before_anything_is_asked(option, message):
     with pytest.raises(UsageError, match=message):
         GenerateOptions().set(**option)
 

@@ -34,7 +34,7 @@ def test_every_outcome_is_scored_counted_as_zero_or_unresolved():
     assert not WITH_VALUE & (COUNTED_AS_ZERO | UNRESOLVED)
 
 
-def test_an_answer_nobody_can_read_is_worth_nothing():
+def test_an_unreadable_answer_counts_as_0():
     assert Score.unparsed(rule="none") == Score(
         0.0, Outcome.UNPARSED, details={"rule": "none"}
     )

@@ -49,7 +49,7 @@ def test_a_file_is_fetched_once_and_checked_afterwards(server, tmp_path):
     assert len(server.ranges) == 1
 
 
-def test_a_download_that_was_cut_goes_on_where_it_stopped(server, tmp_path):
+def test_an_interrupted_download_continues_where_it_stopped(server, tmp_path):
     target = tmp_path / "cut.tsv"
 
     with pytest.raises(DataError, match="the download"):
@@ -73,7 +73,7 @@ def test_a_file_with_the_wrong_md5_is_never_used(server, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_checksum_the_digest_is_said_aloud(server, tmp_path):
+def test_without_a_checksum_the_digest_is_printed(server, tmp_path):
     with pytest.warns(UserWarning, match=hashlib.sha256(BODY).hexdigest()):
         fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", allow_private=True)
 

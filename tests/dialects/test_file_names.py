@@ -21,7 +21,7 @@ def test_letters_of_any_script_stay_and_what_a_path_could_read_goes(name, expect
     assert made == expected or (expected == "run-" and made.startswith(expected))
 
 
-def test_names_of_nothing_but_signs_stay_apart():
+def test_names_that_consist_of_signs_stay_different():
     assert file_name("???") != file_name("!!!")
 
 

@@ -102,7 +102,7 @@ def test_only_what_an_evaluation_wrote_is_forgotten(tmp_path):
     )
 
 
-def test_a_half_written_file_of_somebody_else_stays_when_sounds_are_written(tmp_path):
+def test_a_half_written_file_of_another_process_stays_when_sounds_are_written(tmp_path):
     import numpy as np
 
     from assay.media import audio_from

@@ -107,7 +107,7 @@ def test_a_file_beside_the_guest_wins_over_the_dialects_name(tmp_path):
         ),
     ],
 )
-def test_an_unknown_name_is_said_with_the_dialect(tmp_path, line, message):
+def test_an_unknown_name_is_reported_with_the_dialect(tmp_path, line, message):
     written(
         tmp_path,
         guest=f"try:\n    {line}\nexcept ImportError as error:\n    SAID = str(error)\n",
@@ -121,7 +121,7 @@ def test_an_unknown_name_is_said_with_the_dialect(tmp_path, line, message):
     )
 
 
-def test_an_unknown_module_is_said_with_the_dialect(tmp_path):
+def test_an_unknown_module_is_reported_with_the_dialect(tmp_path):
     written(
         tmp_path,
         guest="try:\n    import firstlib.nowhere\nexcept ImportError as error:\n    SAID = str(error)\n",
@@ -366,7 +366,9 @@ def test_relative_names_made_at_run_time_are_served_too(tmp_path):
     assert module.C is importlib.import_module("xml.sax.handler")
 
 
-def test_what_nobody_has_is_said_with_who_asked_and_where_it_would_come_from(tmp_path):
+def test_a_missing_module_is_reported_with_its_importer_and_the_searched_places(
+    tmp_path,
+):
     checkout(tmp_path, kit__of__dom__of__mine="from .absent import X\n")
     file = tmp_path / "kit" / "dom" / "mine.py"
 

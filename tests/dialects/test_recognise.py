@@ -66,7 +66,7 @@ def test_a_model_file_of_another_dialect_stays_that(tmp_path, seen):
     assert seen == [("vlmeval", None)]
 
 
-def test_an_unknown_dialect_is_said_for_models_too(tmp_path):
+def test_an_unknown_dialect_is_reported_for_models_too(tmp_path):
     path = tmp_path / "plain.py"
     path.write_text(NATIVE)
 

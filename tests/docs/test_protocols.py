@@ -55,7 +55,7 @@ def test_every_line_says_all_there_is_to_say():
         assert all((prompt, rows, reading, values, source, checked)), row[0]
 
 
-def test_format_checked_is_said_of_the_same_benchmarks_here_and_by_the_tasks():
+def test_the_catalogue_and_the_tasks_mark_the_same_benchmarks_as_format_checked():
     here = {
         name
         for row in lines()

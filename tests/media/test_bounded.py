@@ -126,7 +126,7 @@ def test_threads_are_served_side_by_side(picture):
     assert sizes == [(48, 32)] * 9
 
 
-def test_what_lies_in_the_current_folder_plays_no_part(tmp_path, monkeypatch):
+def test_files_in_the_current_folder_have_no_effect(tmp_path, monkeypatch):
     bounded.close_workers()
     mp3 = sound(tone(), format="MP3")
     (tmp_path / "._").touch()  # as file systems of Macs leave them

@@ -31,7 +31,7 @@ def test_a_sound_that_fits_is_passed_on_untouched(format):
     assert (made.media[0].data(), done) == (data, ())
 
 
-def test_another_rate_and_two_channels_are_changed_and_told():
+def test_another_rate_and_two_channels_are_converted_and_reported():
     sounds = (
         Audio(sound(tone(44_100, channels=2), 44_100), name="clip"),
         Image(saved(gradient(), "PNG")),

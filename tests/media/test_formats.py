@@ -237,7 +237,7 @@ def test_jpeg_xl_is_named_and_says_how_to_convert_it():
         (b"M4A ", b"isom", "m4a"),
     ],
 )
-def test_boxes_are_told_apart_by_their_brands(brand, others, name):
+def test_boxes_are_distinguished_by_their_brands(brand, others, name):
     assert sniff(b"\0\0\0\x14ftyp" + brand + b"\0\0\0\0" + others) == name
 
 

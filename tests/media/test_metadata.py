@@ -147,7 +147,7 @@ def test_a_format_of_which_nothing_is_taken_out_is_recorded() -> None:
     assert shown(Image(buffer.getvalue()))[1][0].endswith("left as it is (gif)")
 
 
-def test_a_wav_whose_list_chunk_lies_about_its_size_stays_whole() -> None:
+def test_a_wav_whose_list_chunk_has_a_wrong_size_stays_whole() -> None:
     sound = audio_from(np.zeros(100), 8000).data()
     given = Audio(sound + struct.pack("<4sI", b"LIST", 10_000) + b"INFO")
 

@@ -60,6 +60,6 @@ def test_a_whole_video_is_passed_on(data: bytes) -> None:
         (EBML[:6], "the Matroska is cut off: 6 of 9 bytes"),
     ],
 )
-def test_a_video_that_was_cut_is_said(data: bytes, said: str) -> None:
+def test_a_truncated_video_is_reported(data: bytes, said: str) -> None:
     with pytest.raises(DataError, match=said):
         check_media(Video(data))

@@ -160,7 +160,7 @@ def test_tokens_to_think_with_are_part_of_the_length(service, put_to):
         ({"top_k": 5}, "thinks only at temperature 1 and without top_k"),
     ],
 )
-def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(
+def test_options_that_conflict_with_thinking_are_refused_before_sending(
     service, put_to, options, said
 ):
     server = service(MESSAGE)

@@ -78,7 +78,7 @@ def test_an_unusable_output_is_a_failure_with_the_reason(odd):
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_it_fails_its_own_sample_and_the_run_goes_on(odd, tmp_path):
+def test_it_fails_its_own_sample_and_the_run_continues(odd, tmp_path):
     class Model:
         abilities = assay.core.Abilities()
         identity = {"odd": 1}  # noqa: RUF012

@@ -23,7 +23,7 @@ def test_credentials_are_hidden_by_their_form(text, expected):
     assert without(text) == expected
 
 
-def test_secrets_are_hidden_by_value_wherever_they_stand(monkeypatch):
+def test_secrets_are_hidden_by_value_everywhere(monkeypatch):
     monkeypatch.setenv("MY_SERVICE_TOKEN", "abcdefgh-token")
     monkeypatch.setenv("SHORT_KEY", "on")
 

@@ -118,7 +118,7 @@ def test_a_bomb_within_a_bomb_is_unpacked_once():
     assert error.kind == "bad_response" and "not whole JSON" in error.message
 
 
-def test_the_event_loop_goes_on_while_a_large_answer_is_unpacked(monkeypatch):
+def test_the_event_loop_continues_while_a_large_answer_is_unpacked(monkeypatch):
     started, go_on = [], asyncio.Event()
 
     def slow(body, most, is_wanted):

@@ -962,7 +962,9 @@ def test_an_endpoint_has_likelihood_only_if_configured():
         build_model("openai/m", {**place, "likelihood_by": "yes"})
 
 
-def test_an_endpoint_that_was_not_said_to_weigh_is_not_asked_to(service, put_to):
+def test_an_endpoint_without_declared_likelihoods_is_not_asked_for_them(
+    service, put_to
+):
     with pytest.raises(
         UsageError,
         match="reports no likelihoods of given texts; fix: -a likelihood_by=echo",

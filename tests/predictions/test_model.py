@@ -66,7 +66,7 @@ def test_predictions_are_scored_by_id_whatever_the_prompt():
     )
 
 
-def test_two_samples_with_one_prompt_keep_their_own_answers_when_a_run_goes_on():
+def test_two_samples_with_one_prompt_keep_their_own_answers_when_a_run_continues():
     run(predict(a="4", b="5"), generation={"temperature": 0})
 
     run(predict(a="4", b="5", c="wrong"), generation={"temperature": 0})
@@ -105,7 +105,7 @@ def test_every_format_of_data_is_read(name):
     assert run(f"predictions/{name}").results[0].value == 1
 
 
-def test_missing_predictions_are_outcomes_and_both_sides_are_said():
+def test_missing_predictions_are_outcomes_and_both_sides_are_reported():
     rows = [{"id": f"q{n}", "question": f"{n}?", "answer": "x"} for n in range(40)]
     write("sums.jsonl", rows)
 
@@ -282,7 +282,7 @@ def test_media_root_names_the_folder_of_the_media(folder):
     assert result.status == "complete"
 
 
-def test_text_and_media_stand_in_columns_of_their_own(folder):
+def test_text_and_media_are_in_separate_columns(folder):
     Path("talk.py").write_text(
         TALKS.replace('("audio",)', '("text", "audio")').replace(
             "len(output.media[0].data())",
@@ -382,7 +382,7 @@ def test_a_file_in_a_folder_called_predictions_is_found_by_its_path():
     assert run("predictions/mine.jsonl").results[0].value == 1
 
 
-def test_a_file_beside_the_folder_and_one_in_it_must_be_told_apart():
+def test_a_file_next_to_the_folder_and_one_in_it_with_one_name_are_refused():
     Path("predictions").mkdir()
     write("both.jsonl", [{"id": row["id"], "prediction": "?"} for row in ROWS])
     write(

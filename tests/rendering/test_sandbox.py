@@ -278,7 +278,7 @@ def test_what_templates_are_written_with_works(text, sample):
     assert prompt.messages[0].text == ORDINARY[text]
 
 
-def test_a_medium_in_a_text_becomes_a_part_where_it_stands(sample):
+def test_a_medium_in_a_text_becomes_a_part_at_its_position(sample):
     prompt = build_template("First {{ sample.media[0] }} then {{ sample.media[1] }}.")(
         sample
     )

@@ -34,7 +34,7 @@ def test_a_tag_that_all_samples_share_is_left_out():
     assert group_lines([result(groups=("only",))]) == []
 
 
-def test_more_numbers_than_fit_are_said_to_be_elsewhere():
+def test_the_table_says_where_numbers_that_do_not_fit_are():
     [table] = group_tables([result(metric=f"m{n}") for n in range(6)])
 
     assert (

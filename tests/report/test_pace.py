@@ -56,7 +56,7 @@ def test_tokens_a_second_are_those_of_the_last_half_minute():
     assert note == "10 tokens/s"
 
 
-def test_nothing_is_said_before_anything_is_known():
+def test_no_estimate_is_shown_before_anything_is_known():
     pace, work = Pace(), cell(expected=None)
 
     assert pace.note(work, 0.0) == ""
@@ -65,7 +65,7 @@ def test_nothing_is_said_before_anything_is_known():
     assert pace.note(work, 10.0) == ""
 
 
-def test_no_more_is_said_to_be_done_than_was_begun():
+def test_progress_never_exceeds_the_requests_begun():
     pace, work = Pace(), cell()
     pace.note(work, 0.0)
     work.meter.begun, work.meter.ended = 10, 500.0
@@ -83,7 +83,7 @@ def test_no_more_is_said_to_be_done_than_was_begun():
         (200_000, "56 h"),
     ],
 )
-def test_a_length_of_time_is_said_as_people_say_it(seconds, said):
+def test_a_duration_is_written_in_usual_words(seconds, said):
     assert duration(seconds) == said
 
 

@@ -304,7 +304,7 @@ def test_an_interruption_while_assay_is_imported_is_one_line(tmp_path):
 
 
 @pytest.mark.faults
-def test_a_run_that_was_put_to_sleep_goes_on_when_it_wakes(tmp_path):
+def test_a_suspended_run_continues_when_it_wakes(tmp_path):
     points = drawn("sleepers", range(5, 45), COUNTS.sleepers)
     sleepers = {
         point: LongRun(tmp_path / str(point), 60, "in_batches") for point in points

@@ -110,7 +110,7 @@ def test_no_secret_reaches_the_run_folder_the_cache_or_the_screen(planted, capsy
     assert "https://[redacted]@host/v1" in outcomes["2"]["message"]
 
 
-def test_a_run_with_redacted_lines_goes_on_where_it_stopped(planted):
+def test_a_run_with_redacted_lines_continues_where_it_stopped(planted):
     model = f"{planted / 'model.py'}:Model"
     args = {
         "scorers": ["exact_match"],

@@ -58,7 +58,7 @@ def said(ended: dict) -> str:
 
 
 @pytest.mark.parametrize("kibibytes", SIZES)
-def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_when_there_is_space(
+def test_a_full_disk_is_one_line_and_the_run_continues_when_there_is_space(
     tmp_path: Path, kibibytes: int
 ):
     found = on_disk(tmp_path, f"size={kibibytes}k", COUNT)

@@ -86,7 +86,9 @@ def test_a_benchmark_that_exits_while_it_is_loaded_is_reported(run, verb):
         "task",
     ),
 )
-def test_wherever_a_users_code_leaves_it_is_said_where(run, text, arguments, expected):
+def test_every_exit_of_user_code_is_reported_with_its_place(
+    run, text, arguments, expected
+):
     model = () if "--model" in arguments else ("--model", "scripted")
 
     code, said = run(text, "run", *arguments, *model, "-o", "out")

@@ -220,7 +220,7 @@ def test_a_copy_of_this_process_starts_its_own_and_keeps_none_up():
         (["/nonexistent/bwrap"], "No such file"),
     ],
 )
-def test_where_none_can_be_had_it_is_said_why_and_a_sandbox_is_started_for_each(
+def test_if_no_fork_is_possible_the_reason_is_given_and_each_execution_starts_a_sandbox(
     argv, why, monkeypatch
 ):
     launch = Bubblewrap.launch_server

@@ -32,7 +32,7 @@ def test_an_exception_that_should_have_come_and_did_not_is_a_failure():
         refused()
 
 
-def test_tables_stand_on_each_other_and_fixtures_stay():
+def test_tables_build_on_each_other_and_fixtures_stay():
     tried = []
 
     @each("one", [1, 2])

@@ -156,7 +156,7 @@ def _is_own_leftover(name: str, state: tuple) -> bool:
     ],
 )
 @pytest.mark.parametrize("fresh", [False, True])
-def test_a_folder_of_somebody_else_is_refused_before_work_in_one_line(
+def test_a_folder_of_another_user_is_refused_before_work_in_one_line(
     tmp_path, name, fresh
 ):
     path = tmp_path / "mine" / name
@@ -219,7 +219,7 @@ def test_a_journal_that_is_the_dataset_of_its_own_run_is_refused(tmp_path):
         )
 
 
-def test_notes_in_a_run_folder_stay_and_the_run_goes_on(tmp_path):
+def test_notes_in_a_run_folder_stay_and_the_run_continues(tmp_path):
     run(tmp_path / "run")
     (tmp_path / "run" / "notes.md").write_text("good so far")
     (tmp_path / "run" / "media" / "cat.png").write_text("my cat")

@@ -184,7 +184,7 @@ def test_the_response_cache_returns_only_stored_answers(tmp_path: Path):
     assert again.get("other") is None
 
 
-def test_a_media_draft_left_by_a_kill_is_removed_when_the_run_goes_on(tmp_path):
+def test_a_media_draft_left_by_a_kill_is_removed_when_the_run_continues(tmp_path):
     with RunWriter(tmp_path / "run"):
         pass
     digest = "ab" + "0" * 62

@@ -76,7 +76,7 @@ def test_reasoning_does_not_become_part_of_the_history():
     )
 
 
-def test_reference_answers_can_stand_in_for_the_models_own():
+def test_reference_answers_can_replace_the_models_own():
     sample = Sample(
         id="t",
         input="one",

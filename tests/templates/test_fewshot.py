@@ -67,7 +67,7 @@ def test_shots_can_be_one_text_before_the_question():
     assert texts(template(POOL[7])) == [("user", "0+0?\n0\n\n1+1?\n2\n\n7+7?")]
 
 
-def test_an_answer_goes_on_after_a_colon():
+def test_an_answer_continues_after_a_colon():
     template = apply_fewshot(
         "Q: {{ input }}\nA:", Fewshot(num=1, pick="first", multiturn=False), POOL
     )

@@ -40,7 +40,7 @@ def test_columns_and_the_samples_own_parts_can_be_named():
     )
 
 
-def test_a_column_wins_over_a_name_of_ours():
+def test_a_column_takes_precedence_over_an_assay_name():
     sample = Sample(id="a", target="mapped", fields={"target": "raw"})
 
     assert render("{{ target }} {{ sample.target }}", sample) == "raw mapped"

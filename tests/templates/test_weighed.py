@@ -61,7 +61,7 @@ def test_media_stay_where_the_template_puts_them():
         ((Message.of("user", "A or B?"), Message("assistant", None)), ("A", "B")),
     ],
 )
-def test_a_letter_brings_a_blank_only_where_it_goes_on_a_text(messages, continuations):
+def test_a_letter_has_a_blank_only_if_it_continues_a_text(messages, continuations):
     assert (
         WeighedLetters(lambda sample: Prompt(messages))(SAMPLE).continuations
         == continuations
@@ -94,7 +94,7 @@ def test_a_prompt_that_hides_the_options_is_refused():
         WeighedLetters("Answer this: {{ input }}")(SAMPLE)
 
 
-def test_the_tasks_system_text_stands_before_it():
+def test_the_tasks_system_text_comes_before_it():
     built = build_template(WeighedLetters(Choices()), system="Be brief.")
 
     assert built(SAMPLE).messages[0].text == "Be brief." and built(

@@ -436,7 +436,7 @@ def test_an_answer_of_ten_megabytes_leaves_the_page_alive(
 
 
 @pytest.mark.costly
-def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(
+def test_the_page_reports_a_damaged_line_and_a_torn_journal(
     window: Browser, viewer, tmp_path: Path
 ):
     folder = sums(tmp_path / "hurt", count=6, right=3)
@@ -458,7 +458,7 @@ def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(
 
 
 @pytest.mark.costly
-def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(
+def test_a_run_that_is_deleted_while_it_is_viewed_is_reported_as_gone(
     window: Browser, viewer, two_runs: Path
 ):
     server = viewer(two_runs)
@@ -502,7 +502,7 @@ def test_without_the_link_there_is_a_sentence_and_no_number(
 
 
 @pytest.mark.costly
-def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
+def test_a_run_in_progress_is_watched(window: Browser, viewer, tmp_path: Path):
     import assay.store as store
 
     described = manifest("sums")

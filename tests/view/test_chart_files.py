@@ -11,7 +11,7 @@ from assay.core import UsageError
 from assay.view.chart_files import write_charts
 
 
-def test_every_drawing_of_two_runs_is_a_file_that_stands_alone(
+def test_every_drawing_of_two_runs_is_a_self_contained_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     sums(tmp_path / "a", count=60, right=45)
@@ -51,7 +51,7 @@ def test_names_of_files_are_plain_and_none_is_written_twice(tmp_path: Path):
     )
 
 
-def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path):
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path):
     (tmp_path / "charts").write_text("")
 
     with pytest.raises(UsageError, match="this is a file"):

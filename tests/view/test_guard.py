@@ -114,7 +114,7 @@ def test_any_port_of_this_machine_will_do_as_through_a_tunnel(app: Guard):
     assert found.get("/api/runs").status_code == 200
 
 
-def test_nothing_but_the_empty_page_is_answered_without_the_cookie(app: Guard):
+def test_only_the_empty_page_is_answered_without_the_cookie(app: Guard):
     stranger = client(app)
 
     assert stranger.get("/").status_code == 200

@@ -183,7 +183,7 @@ def test_a_page_that_takes_long_says_that_it_is_loading(
 
 
 @pytest.mark.costly
-def test_an_expression_filters_samples_and_a_fault_in_it_is_said(
+def test_an_expression_filters_samples_and_a_fault_in_it_is_reported(
     window: Browser, viewer, two_runs: Path
 ):
     server = viewer(two_runs)

@@ -37,7 +37,7 @@ def test_samples_are_chosen_from_failures_low_scores_and_the_rest(tmp_path: Path
     assert choose(run, 0) == [] and len(choose(run, 500)) == 100
 
 
-def test_media_lie_in_the_report_once(tmp_path: Path):
+def test_the_report_contains_each_medium_once(tmp_path: Path):
     picture = Image(png(side=200))
     content = [
         {

@@ -300,7 +300,7 @@ def test_a_port_in_use_is_one_line_and_without_one_a_free_port_is_taken():
 
 
 @pytest.mark.parametrize("port", [-1, 70000])
-def test_a_number_that_is_no_port_is_said(port: int):
+def test_a_number_that_is_not_a_port_is_reported(port: int):
     with pytest.raises(UsageError, match="is not a port"):
         bind(port)
 

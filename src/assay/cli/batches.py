@@ -99,13 +99,11 @@ def _chosen(log: BatchLog, name: str, folder: Path) -> list[LoggedBatch]:
         chosen = [b for b in open_batches if name in (b.batch_id, b.marker, b.name)]
     if chosen:
         return chosen
-    what = (
-        "the run waits for no batch"
-        if name == ALL
-        else f"the run does not wait for a batch {name!r}"
+    reason = (
+        "there is no open batch" if name == ALL else f"there is no open batch {name!r}"
     )
     raise UsageError(
-        what,
+        reason,
         where=str(folder),
         fix=f"`{typed_command()} batches {shlex.quote(str(folder))}` lists them",
     )

@@ -39,9 +39,10 @@ class _Home:
 
     def learn_aliases(self) -> None:
         """Give a unique name to each module here that Python would look for in another such folder."""
-        packages = {path.parent.name for path in self.folder.glob("*/__init__.py")}
-        modules = {path.stem for path in self.folder.glob("*.py")}
-        for name in packages | modules:
+        names = {path.stem for path in self.folder.glob("*.py")}
+        for init_file in self.folder.glob("*/__init__.py"):
+            names.add(init_file.parent.name)
+        for name in names:
             if _first.setdefault(name, self.folder) == self.folder:
                 continue
             spec = found(name)
@@ -52,7 +53,8 @@ class _Home:
             self.aliases[name] = alias
             _aliases[alias] = own_spec.origin
         if self.aliases and _finder not in sys.meta_path:
-            sys.meta_path.insert(sys.meta_path.index(PathFinder), _finder)
+            usual = sys.meta_path.index(PathFinder)
+            sys.meta_path.insert(usual, _finder)
 
     def _import(
         self,

@@ -295,11 +295,16 @@ def _look_up(
 ) -> tuple[list[Path], list[Path]]:
     spec = neighbours.beside(folder, top, spec)
     file = neighbours.file_of(spec)
-    files = [file.resolve()] if file is not None and _is_run(file) else []
-    locations = spec.submodule_search_locations if spec is not None else None
-    if not file and not locations:
-        return files, [folder / top]
-    folders = [_followed(Path(location)) for location in locations or ()]
+    files: list[Path] = []
+    if file is not None and _is_run(file):
+        files.append(file.resolve())
+
+    folders: list[Path] = []
+    if spec is not None:
+        for location in spec.submodule_search_locations or ():
+            folders.append(_followed(Path(location)))
+    if file is None and not folders:
+        folders.append(folder / top)
     return files, folders
 
 

@@ -325,10 +325,10 @@ def _unscored(
         return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
     scorers = before.scorers(result.task, model)
     for scorer in after.scorers(result.task, result.model):
-        if scorer not in scorers and (
-            result.metric == scorer or result.metric.startswith(f"{scorer}.")
-        ):
-            again = f"assay score {shlex.quote(str(before.layout.folder))} --scorer {shlex.quote(scorer)}"
+        is_own = result.metric == scorer or result.metric.startswith(f"{scorer}.")
+        if is_own and scorer not in scorers:
+            folder = shlex.quote(str(before.layout.folder))
+            again = f"assay score {folder} --scorer {shlex.quote(scorer)}"
             return f"the baseline was not scored by {scorer!r}; fix: {again}"
     return ""
 

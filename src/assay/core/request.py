@@ -141,15 +141,17 @@ def _in_range(name: str, value: Any) -> float:
         raise UsageError(
             f"generation option {name!r} takes a number, got {shorten(value)}"
         )
-    if (
-        not least <= value <= most
-        or not math.isfinite(value)
-        or (value == least and name in _ABOVE_LEAST)
-    ):
-        above = f"above {least:g}" if name in _ABOVE_LEAST else f"from {least:g}"
-        up_to = "" if most == math.inf else f" to {most:g}"
+    if name in _ABOVE_LEAST:
+        is_allowed = least < value <= most
+        span = f"above {least:g}"
+    else:
+        is_allowed = least <= value <= most
+        span = f"from {least:g}"
+    if not is_allowed or not math.isfinite(value):
+        if most != math.inf:
+            span += f" to {most:g}"
         raise UsageError(
-            f"generation option {name!r} takes a number {above}{up_to}, got {shorten(value)}"
+            f"generation option {name!r} takes a number {span}, got {shorten(value)}"
         )
     return float(value)
 

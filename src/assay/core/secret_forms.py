@@ -98,15 +98,19 @@ def _path_around(text: str, match: re.Match[str]) -> str:
 def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
     """Remove passwords in URLs, keys in query strings and secret headers from a message."""
     if "://" in text:
-        text = _USER_IN_URL.sub(
-            lambda user: user[0] if not hidden.sub("", user[0]).strip(":") else mark,
-            text,
-        )
+
+        def hide_user(user: re.Match[str]) -> str:
+            is_hidden_already = not hidden.sub("", user[0]).strip(":")
+            return user[0] if is_hidden_already else mark
+
+        text = _USER_IN_URL.sub(hide_user, text)
     if "=" in text:
         text = _QUERY.sub(rf"\g<1>{mark}", text)
     if ":" in text or "=" in text:
         text = _HEADER.sub(rf"\g<1>{mark}", text)
-    return _BEARER.sub(mark, text) if "earer " in text else text
+    if "earer " in text:
+        text = _BEARER.sub(mark, text)
+    return text
 
 
 @lru_cache(maxsize=64)

@@ -76,22 +76,30 @@ def as_target(value: Any, source: Source = "file") -> Any:
     return spellings[0] if len(spellings) == 1 else spellings
 
 
+def _is_whole(value: Any) -> bool:
+    """Return True for a float such as 3.0 that represents one integer exactly."""
+    if not isinstance(value, float) or not value.is_integer():
+        return False
+    return abs(value) < EXACT_INTEGERS
+
+
 def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
+    """Return the texts of a value: the one of its source first, then those that mean the same."""
     if is_missing(value) or (value == "" and source == "table"):
         return (None,)
     if isinstance(value, bool):
-        python_form, other = str(value), str(value).lower()
-        return (python_form, other) if source == "python" else (other, python_form)
-    if (
-        isinstance(value, float)
-        and source == "file"
-        and value.is_integer()
-        and abs(value) < EXACT_INTEGERS
-    ):
+        python_form = str(value)
+        json_form = python_form.lower()
+        if source == "python":
+            return (python_form, json_form)
+        return (json_form, python_form)
+    if source == "file" and _is_whole(value):
         return (str(int(value)), str(value))
     if isinstance(value, (int, float)):
         return (str(value),)
-    return (as_target(value, source) if isinstance(value, (list, tuple)) else value,)
+    if isinstance(value, (list, tuple)):
+        return (as_target(value, source),)
+    return (value,)
 
 
 def as_id(value: Any, column: str) -> str:

@@ -107,15 +107,16 @@ def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
 
 def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
     """Return the texts of the second sheet by row and column of the first."""
-    pieces: dict[tuple[int, int], list[str]] = {}
+    encoded: dict[tuple[int, int], str] = {}
     for row, column, piece in sheet.iter_rows(values_only=True):
         position = (int(row), int(column))
         without_bar = str(piece)[1:]
-        pieces.setdefault(position, []).append(without_bar)
+        before = encoded.get(position, "")
+        encoded[position] = before + without_bar
+
     texts = {}
-    for position, parts in pieces.items():
-        encoded = "".join(parts)
-        texts[position] = str(json.loads(encoded))
+    for position, text in encoded.items():
+        texts[position] = str(json.loads(text))
     return texts
 
 

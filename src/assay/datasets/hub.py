@@ -31,7 +31,7 @@ _NAME = re.compile(
     rf"(?:#({_WORD}))?"  # "#test", the split
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^/]")
-"""`https://host/x.csv`, also as a path has it: `https:/host/x.csv`."""
+"""`https://host/x.csv`, or in the form of a path: `https:/host/x.csv`."""
 _HUB_PAGE = re.compile(rf"https?:/+huggingface\.co/datasets/({_WORD}/{_WORD})")
 ALL = "all"
 

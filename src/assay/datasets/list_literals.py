@@ -45,7 +45,7 @@ def as_text_list(cell: Any, column: str | None = None) -> list[str]:
 
 
 def _not_a_list(cell: str, column: str | None) -> RowFault:
-    """Return the fault of a cell that is no list of texts, such as `[1, 2` or `{'a': 1}`."""
+    """Return the fault of a cell that is not a list of texts, such as `[1, 2` or `{'a': 1}`."""
     return RowFault(
         f"not a list of texts: {shorten(cell)}",
         column=column,

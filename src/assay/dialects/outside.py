@@ -22,10 +22,10 @@ class Outside:
         self._tops = tops
         self._mention: re.Pattern[str] | None = None
         if tops:
-            words = "|".join(sorted(map(re.escape, tops)))
-            self._mention = re.compile(
-                rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", re.MULTILINE
-            )
+            escaped = sorted(re.escape(name) for name in tops)
+            names = "|".join(escaped)
+            statement = rf"^[ \t]*(?:from|import)[ \t]+(?:{names})\b"
+            self._mention = re.compile(statement, re.MULTILINE)
 
     def is_guest(self, name: str) -> bool:
         """Return True if a module imports the toolkit's names.

@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _chain(error: BaseException | None) -> str:
-    """Return the messages of an error and of those that led to it."""
+    """Return the messages of an error and its causes."""
     texts = []
     while error is not None:
         texts.append(str(error))

@@ -35,7 +35,9 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         data = requests.read(request["bytes"])
         _limit(request["memory"], request["seconds"])
         reply, pieces = _answer(request, data)
-        replies.write(json.dumps(reply).encode() + b"\n")
+
+        head = json.dumps(reply).encode()
+        replies.write(head + b"\n")
         for piece in pieces:
             replies.write(piece)
         replies.flush()

@@ -68,9 +68,9 @@ def quietly() -> Iterator[list[str]]:
 def _reported(messages: list[str]) -> Iterator[str]:
     for text in messages:
         for match in _LISTED.finditer(text):
-            yield from (
-                name.strip(" '\"") for name in match[1].split(",") if name.strip()
-            )
+            for name in match[1].split(","):
+                if name.strip():
+                    yield name.strip(" '\"")
         if "LOAD REPORT" in text:
             yield from _TABLED.findall(text)
 

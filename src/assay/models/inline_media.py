@@ -14,7 +14,7 @@ USUAL_RATE = 24_000
 """Sampling rate of samples that have no file header."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
-"""Audio formats that begin with so many fixed bytes that raw samples never look like them."""
+"""Audio formats whose fixed first bytes are long enough that raw samples never look like them."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
 """The beginnings of MP3 files that cannot be raw samples; the shorter ones can."""
 

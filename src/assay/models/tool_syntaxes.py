@@ -37,7 +37,7 @@ class Reading:
 
 
 class NoCall(ValueError):
-    """The text is no call."""
+    """Raised if a text is not a call."""
 
 
 Reader = Callable[[str], Reading]

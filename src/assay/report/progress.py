@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TextIO
 
@@ -115,23 +116,26 @@ class LineProgress(_Watching):
 
     def _report(self, paces: list[str]) -> None:
         for cell, pace in zip(self._cells, paces, strict=True):
+            label = _label(cell)
             if cell.state == "loading":
-                self.say(f"{_label(cell)}: loading the model")
+                self.say(f"{label}: loading the model")
             elif cell.state == "running":
+                expected = cell.expected or "?"
+                line = f"{label}: {cell.done} / {expected}"
                 note = _note(cell, pace)
-                self.say(
-                    f"{_label(cell)}: {cell.done} / {cell.expected or '?'}{', ' if note else ''}{note}"
-                )
+                if note:
+                    line += f", {note}"
+                self.say(line)
 
 
 def _replicas(states: Mapping[int, str], restarts: int) -> str:
     """Return how many copies of the model are working, and how many are waiting for a process, a node or weights."""
-    up = sum(state in ("ready", "working") for state in states.values())
+    counts = Counter(states.values())
+    up = counts["ready"] + counts["working"]
     parts = [f"{up} of {len(states)} replicas"]
     for state in ("starting", "lost"):
-        count = sum(replica_state == state for replica_state in states.values())
-        if count:
-            parts.append(f"{count} {state}")
+        if counts[state]:
+            parts.append(f"{counts[state]} {state}")
     if restarts:
         parts.append(f"{restarts} restarted")
     return ", ".join(parts)
@@ -142,10 +146,10 @@ def _label(cell: Any) -> str:
 
 
 def _note(cell: Any, pace: str) -> str:
-    failures = {
-        name: count for name, count in cell.outcomes.items() if name != "scored"
-    }
-    parts = [f"{count} {name}" for name, count in sorted(failures.items())]
+    parts = []
+    for name, count in sorted(cell.outcomes.items()):
+        if name != "scored":
+            parts.append(f"{count} {name}")
     if cell.reused:
         parts.append(f"{cell.reused} kept")
     replicas = getattr(cell, "replicas", None)
@@ -154,4 +158,6 @@ def _note(cell: Any, pace: str) -> str:
     batches = getattr(cell, "batches", "")
     if batches:
         parts.append(batches)
-    return ", ".join([*parts, pace] if pace else parts)
+    if pace:
+        parts.append(pace)
+    return ", ".join(parts)

@@ -211,7 +211,9 @@ def result_names(results: Sequence[Result]) -> list[str]:
     models = short_names({result.model for result in results})
     several = len(models) > 1
     names = []
-    for r in results:
-        name = f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "")
+    for result in results:
+        name = f"{result.task}.{result.metric}"
+        if several:
+            name += f" ({models[result.model]})"
         names.append(name)
     return names

@@ -520,10 +520,7 @@ class RunOptions:
         return saved
 
     def kept(self) -> dict[str, Any]:
-        """Return the options that were set, for `run.json`.
-
-        It has no secrets, which must be given again to repeat the run.
-        """
+        """Return the options that were set, for `run.json`. It has no secrets, which a repeated run needs again."""
         # Only options of models are redacted by name: a column may well be called `key`.
         return {
             name: veiled(value)

@@ -37,7 +37,7 @@ _COMMON = (
     "semctl", "semop", "semtimedop", "mq_open",
 )  # fmt: skip
 _SOCKETS = ("socket", "connect", "bind", "listen", "accept", "accept4", "setsockopt")
-"""Calls on sockets. There is no socket to connect, and larger buffers of a pair would be memory that no limit
+"""Calls on sockets. No socket can be connected, and larger buffers of a pair would be memory that no limit
 covers.
 """
 _GROUPS = ("setsid", "setpgid")

@@ -195,7 +195,7 @@ class Streams:
             process.stdin.close()
 
     def serve_until_end(self, deadline: float) -> str:
-        """Feed and drain the command until it ends, is told to end, or its time is up. Return which of these."""
+        """Feed and drain the command until it ends, a request asks to stop it, or its time is up. Return which."""
         while not self._has_ended:
             left = deadline - time.monotonic()
             if self._is_stopped:

@@ -10,10 +10,13 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """Return (row, column) of each pair, sorted by row. There are as many pairs as the shorter side has items."""
     if not weights or not weights[0]:
         return []
-    if len(weights) > len(weights[0]):
-        turned = list(zip(*weights, strict=True))
-        return sorted((row, column) for column, row in best_pairs(turned))
-    return sorted(_pair_all_rows(weights))
+    if len(weights) <= len(weights[0]):
+        return sorted(_pair_all_rows(weights))
+    turned = list(zip(*weights, strict=True))
+    pairs = []
+    for column, row in _pair_all_rows(turned):
+        pairs.append((row, column))
+    return sorted(pairs)
 
 
 def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

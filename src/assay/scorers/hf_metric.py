@@ -53,27 +53,25 @@ class HfMetric:
         with TemporaryDirectory() as folder:
             metric = self._metric_class()(keep_in_memory=True, cache_dir=folder)
             metric.download_and_prepare()
-            computed = (
-                metric.compute(
-                    predictions=predictions, references=references, **self.options
-                )
-                or {}
+            computed = metric.compute(
+                predictions=predictions, references=references, **self.options
             )
         scores = {}
-        for name, number in computed.items():
-            if isinstance(number, numbers.Real) or (
-                hasattr(number, "item") and getattr(number, "size", 0) == 1
-            ):
-                scores[str(name)] = float(number)
+        for name, value in (computed or {}).items():
+            if _is_number(value):
+                scores[str(name)] = float(value)
         return scores
 
     def _metric_class(self) -> Any:
         """Return the metric class of the file. `evaluate.load` would copy the file to a cache first."""
         evaluate = _EVALUATE.library("evaluate", "scorer 'hf_metric'")
         module = load_file(self._file())
-        classes = [cls for cls in vars(module).values() if inspect.isclass(cls)]
-        metrics = [cls for cls in classes if issubclass(cls, evaluate.EvaluationModule)]
-        candidates = [cls for cls in metrics if cls.__module__ == module.__name__]
+        candidates = []
+        for member in vars(module).values():
+            if not inspect.isclass(member) or member.__module__ != module.__name__:
+                continue
+            if issubclass(member, evaluate.EvaluationModule):
+                candidates.append(member)
         if len(candidates) != 1:
             raise UsageError(
                 f"expected one class derived from evaluate.Metric, found {len(candidates)}",
@@ -107,3 +105,10 @@ class HfMetric:
                 where=f"hf_metric, sample {sample.id!r}",
                 fix="cast: text, or extract the value before",
             ) from error
+
+
+def _is_number(value: Any) -> bool:
+    """Return True for a number of Python, and for an array with a single number."""
+    if isinstance(value, numbers.Real):
+        return True
+    return hasattr(value, "item") and getattr(value, "size", 0) == 1

@@ -93,9 +93,7 @@ class Blobs(Mapping[str, Media]):
             if folder.is_symlink() or not folder.is_dir():
                 continue
             for path in folder.iterdir():
-                draft = _DRAFT.fullmatch(path.name)
-                is_own = draft is not None and draft[1].startswith(folder.name)
-                if is_own and path.is_file() and not path.is_symlink():
+                if _is_draft(path) and path.is_file() and not path.is_symlink():
                     path.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[str]:
@@ -114,14 +112,23 @@ class Blobs(Mapping[str, Media]):
         folder = self.folder / digest[:2]
         if folder.is_symlink():
             return []
-        paths = (
-            path for path in sorted(folder.glob(f"{digest}.*")) if path.stem == digest
-        )
-        return [
-            path
-            for path in paths
-            if path.suffix[1:] in _SUFFIXES and path.is_file() and not path.is_symlink()
-        ]
+        files = []
+        for path in sorted(folder.glob(f"{digest}.*")):
+            suffix = path.suffix.removeprefix(".")
+            if path.stem != digest or suffix not in _SUFFIXES:
+                continue
+            if path.is_file() and not path.is_symlink():
+                files.append(path)
+        return files
+
+
+def _is_draft(path: Path) -> bool:
+    """Return True for the name of an unfinished file, in the folder its digest belongs to."""
+    match = _DRAFT.fullmatch(path.name)
+    if match is None:
+        return False
+    digest = match[1]
+    return digest.startswith(path.parent.name)
 
 
 def _digest(path: Path) -> str:

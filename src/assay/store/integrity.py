@@ -5,6 +5,7 @@ by their digest. Runs of the first version recorded none of this: they are reada
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -73,34 +74,36 @@ def broken_media(index: Index, blobs: Blobs) -> dict[str, str]:
     """Return `missing` or `changed` by digest, for the media that answers name."""
     named = [digest for digest, places in index.media.items() if places]
     with ThreadPoolExecutor(READERS) as readers:
-        states = readers.map(blobs.state, named)
-        return {
-            digest: state
-            for digest, state in zip(named, states, strict=True)
-            if state != "whole"
-        }
+        states = list(readers.map(blobs.state, named))
+    broken = {}
+    for digest, state in zip(named, states, strict=True):
+        if state != "whole":
+            broken[digest] = state
+    return broken
 
 
 def media_damage(index: Index, broken: Mapping[str, str]) -> str:
     """Return in one line what is wrong with the media; empty if nothing is."""
     if not broken:
         return ""
-    ids = dict.fromkeys(
-        id for digest in broken for _, id, _, _ in sorted(index.media[digest])
-    )
-    counts = {
-        state: sum(value == state for value in broken.values())
-        for state in ("missing", "changed")
-    }
-    words = " and ".join(f"{count} {state}" for state, count in counts.items() if count)
-    return f"media: {words}, of {_samples(ids)}"
+    ids: dict[str, None] = {}
+    for digest in broken:
+        for _, id, _, _ in sorted(index.media[digest]):
+            ids[id] = None
+
+    counts = Counter(broken.values())
+    words = []
+    for state in ("missing", "changed"):
+        if counts[state]:
+            words.append(f"{counts[state]} {state}")
+    return f"media: {' and '.join(words)}, of {_samples(ids)}"
 
 
 def _samples(ids: Iterable[str]) -> str:
     listed = list(ids)
-    named = ", ".join(repr(id) for id in listed[:NAMED]) + (
-        ", …" if len(listed) > NAMED else ""
-    )
+    named = ", ".join(repr(id) for id in listed[:NAMED])
+    if len(listed) > NAMED:
+        named += ", …"
     if len(listed) == 1:
         return f"sample {named}"
     return f"{len(listed)} samples: {named}"

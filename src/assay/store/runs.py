@@ -185,11 +185,12 @@ class RunReader:
     ) -> Iterator[OutputRecord]:
         """Yield the output records in the order of their samples' ids, with rounds in order."""
         for (own_task, own_model), cell in self.index.cells.items():
-            if task in (None, own_task) and model in (None, own_model):
-                for key in sorted(cell.answers):
-                    for a in cell.answers[key]:
-                        if a is not None:
-                            yield self.index.output(a)
+            if task not in (None, own_task) or model not in (None, own_model):
+                continue
+            for key in sorted(cell.answers):
+                for answer in cell.answers[key]:
+                    if answer is not None:
+                        yield self.index.output(answer)
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
         """Return the score records of one scorer that the last summary counted, in the order of the samples' ids."""
@@ -315,19 +316,23 @@ class RunReader:
 
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
         """Return the scorers of each task × model of the last run; empty for a model that scores itself."""
-        if self._counted is None:
-            cells = self.manifest_if_any.get("cells", ())
-            described = []
-            for cell in cells:
-                if isinstance(cell, Mapping) and "task" in cell and "model" in cell:
-                    described.append(cell)
-            self._counted = {
-                (c["task"], c["model"]): frozenset(c.get("scorers") or ())
-                for c in described
-            }
-            for result in self.results:
-                self._counted.setdefault((result.task, result.model), frozenset())
-        return self._counted
+        if self._counted is not None:
+            return self._counted
+        counted: dict[tuple[str, str], frozenset[str]] = {}
+        for cell in self.manifest_if_any.get("cells", ()):
+            is_complete = (
+                isinstance(cell, Mapping) and "task" in cell and "model" in cell
+            )
+            if not is_complete:
+                continue
+            key = (cell["task"], cell["model"])
+            scorers = cell.get("scorers") or ()
+            counted[key] = frozenset(scorers)
+        for result in self.results:
+            key = (result.task, result.model)
+            counted.setdefault(key, frozenset())
+        self._counted = counted
+        return counted
 
 
 class RunWriter:

@@ -245,13 +245,14 @@ class _ShotPool:
         return comparable(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
-        shot = self._shots[key].get(place)
-        if shot is None:
+        """Return a solved example of a group, which is built on first use."""
+        shots = self._shots[key]
+        if place not in shots:
             sample = self._groups[key][place]
-            shot = self._shots[key][place] = Shot(
-                sample.id, self._asks(sample), self._template.solved(sample)
-            )
-        return shot
+            question = self._asks(sample)
+            solved = self._template.solved(sample)
+            shots[place] = Shot(sample.id, question, solved)
+        return shots[place]
 
 
 Asked = tuple[tuple[str, tuple[Any, ...]], ...]

@@ -42,21 +42,17 @@ class SimilarTexts:
         import numpy as np
 
         counts = [trigrams(text) for text in self._texts]
-        spread: Counter[str] = Counter()
-        for count in counts:
-            spread.update(count.keys())
-        for gram, text_count in spread.items():
-            share = (1 + len(counts)) / (1 + text_count)
-            self._rarity[gram] = 1 + log(share)
-
+        self._rarity = _rarity(counts)
         lists: dict[str, tuple[list[int], list[float]]] = {}
         for index, count in enumerate(counts):
-            for gram, weight in self._weights(count).items():
+            own_weights = self._weights(count)
+            for gram, weight in own_weights.items():
                 indexes, weights = lists.setdefault(gram, ([], []))
                 indexes.append(index)
                 weights.append(weight)
         for gram, (indexes, weights) in lists.items():
-            self._postings[gram] = (np.array(indexes), np.array(weights))
+            posting = (np.array(indexes), np.array(weights))
+            self._postings[gram] = posting
 
     def _weights(self, count: Counter[str]) -> dict[str, float]:
         """Return weights scaled to length one, without trigrams that no text has, because they contribute nothing."""
@@ -70,6 +66,18 @@ class SimilarTexts:
         for gram in weights:
             weights[gram] /= length
         return weights
+
+
+def _rarity(counts: Sequence[Counter[str]]) -> dict[str, float]:
+    """Return a weight for each trigram, which is larger the fewer texts have it."""
+    texts_with: Counter[str] = Counter()
+    for count in counts:
+        texts_with.update(count.keys())
+    rarity = {}
+    for gram, number in texts_with.items():
+        ratio = (1 + len(counts)) / (1 + number)
+        rarity[gram] = 1 + log(ratio)
+    return rarity
 
 
 def trigrams(text: str) -> Counter[str]:

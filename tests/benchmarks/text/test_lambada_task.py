@@ -58,7 +58,7 @@ def test_a_model_that_cannot_weigh_is_refused_before_the_run(data, tmp_path):
         )
 
 
-def test_an_endpoint_is_told_how_it_may_be_made_to_weigh(data, tmp_path):
+def test_the_error_says_how_an_endpoint_can_report_likelihoods(data, tmp_path):
     place = {"base_url": "http://127.0.0.1:1/v1"}
 
     with pytest.raises(

@@ -68,7 +68,7 @@ def test_the_judge_sees_references_only_where_the_protocol_shows_them(graded, tm
     assert any("References: 84 eggs. / 79 eggs are whole." in text for text in asked)
 
 
-def test_the_category_sets_the_temperature_and_the_run_stands_above_it(tmp_path):
+def test_the_category_sets_the_temperature_and_the_run_overrides_it(tmp_path):
     (tmp_path / "hot.py").write_text(
         "def generate(request):\n    return f'{request.options.temperature} {request.options.max_tokens}'\n"
     )

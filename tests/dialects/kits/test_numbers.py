@@ -49,7 +49,7 @@ def test_rows_that_say_the_same_keep_all_their_numbers():
     assert as_numbers(frame) == {"test": {"acc": 0.5}, "test.1": {"acc": 1.0}}
 
 
-def test_what_is_no_result_is_said():
+def test_a_value_that_is_not_a_result_is_reported():
     with pytest.raises(TypeError, match="evaluate returned a object"):
         as_numbers(object())
 

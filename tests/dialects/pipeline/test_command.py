@@ -233,7 +233,7 @@ def test_as_upstream_the_result_is_upstreams_and_the_numbers_end_the_output(
     ]
 
 
-def test_less_perplexity_and_less_time_are_better_and_speeds_stand_behind_the_numbers(
+def test_lower_perplexity_and_time_are_better_and_speeds_come_after_the_numbers(
     here: Path, capsys: pytest.CaptureFixture[str]
 ):
     write_rows(here / "l.jsonl", [{"text": "the cat and the dog"}])

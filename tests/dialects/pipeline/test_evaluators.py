@@ -144,7 +144,7 @@ def test_generation_writes_prompt_generated_and_reference(here: Path):
     assert not list(here.glob("generation_outputs_*"))
 
 
-def test_generation_names_its_file_by_the_time_unless_told_otherwise(here: Path):
+def test_generation_names_its_file_by_the_time_by_default(here: Path):
     evaluate(here, "qa/generation", [{"question": "q"}], Scripted("x"))
 
     [file] = here.glob("generation_outputs_*.jsonl")

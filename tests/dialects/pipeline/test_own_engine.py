@@ -100,7 +100,7 @@ def test_a_pipeline_drives_the_engine_that_was_put_into_it(tmp_path: Path, monke
     ] == [".json"]
 
 
-def test_rows_that_could_not_be_loaded_are_said_beside_the_numbers():
+def test_rows_that_could_not_be_loaded_are_reported_with_the_numbers():
     DatasetRegistry.register(
         "odd", lambda path: [{"a": "1"}, {}], lambda item: item["a"]
     )

@@ -324,7 +324,7 @@ def test_after_a_kill_finished_prompts_are_not_asked_again_and_the_numbers_are_t
     ]
 
 
-def test_a_run_is_scored_again_after_its_evaluator_was_mended(tmp_path: Path):
+def test_a_run_is_scored_again_after_its_evaluator_was_fixed(tmp_path: Path):
     make_exam(tmp_path)
     model = f"{tmp_path / 'model.py'}:generate"
     run_exam(tmp_path, model)

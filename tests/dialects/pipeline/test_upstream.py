@@ -105,7 +105,7 @@ def test_rows_that_fail_keep_the_id_of_their_row(tmp_path: Path):
     assert [record.id for record in reader.outputs()] == ["q0", "q1", "q3"]
 
 
-def test_what_an_evaluator_asks_further_belongs_to_the_row_it_goes_on_from(
+def test_further_questions_of_an_evaluator_belong_to_the_row_they_continue(
     tmp_path: Path, capsys
 ):
     rows = [

@@ -322,7 +322,7 @@ def test_the_native_quiz_asks_says_and_counts_what_it_should(desk: Desk):
     assert (seen.failures, seen.failed) == ({"data_error": 2}, {"4", "7"})
 
 
-def test_the_native_dialogue_goes_on_from_what_the_model_said(desk: Desk):
+def test_the_native_dialogue_continues_from_the_models_answer(desk: Desk):
     seen = desk.run("native", "talk", TALK)
 
     assert [text for text, _, _ in seen.asked if AGAIN in text] == [

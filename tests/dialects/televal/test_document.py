@@ -113,7 +113,7 @@ def test_every_block_of_the_document_is_in_the_table(document):
 @pytest.mark.parametrize(
     "name", [name for name, (kind, _) in TABLE.items() if kind != "answer"]
 )
-def test_a_block_runs_as_it_stands(document, project, name):
+def test_a_block_runs_unchanged(document, project, name):
     kind, surroundings = TABLE[name]
     text = document[name][1]
     assert len(surroundings) <= 10

@@ -290,7 +290,7 @@ def test_the_feelings_that_are_listened_for_are_those_of_the_answer(
     ]
 
 
-def test_judges_are_told_what_the_columns_mean():
+def test_judge_prompts_explain_the_columns():
     age = TASK_PROMPT_MAP["age_care"](
         "P", "child", query="q", answer_age=["for a child"], answer_common="for all"
     )
@@ -304,7 +304,7 @@ def test_judges_are_told_what_the_columns_mean():
     assert "[feeling of the user]\nsad" in feeling and "expected" not in feeling
 
 
-def test_a_judge_of_assay_is_told_every_column_of_a_prediction(project):
+def test_a_judge_of_assay_receives_every_column_of_a_prediction(project):
     helpers = project.write(
         "helpers.py",
         "def judge(messages):\n    text = str(messages)\n"

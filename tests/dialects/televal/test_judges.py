@@ -283,7 +283,7 @@ def test_what_a_helper_hears_becomes_the_score(
     ]
 
 
-def test_a_recogniser_compares_what_is_said_with_what_is_written(speaks):
+def test_a_recogniser_compares_speech_with_text(speaks):
     speaks.entry(
         "evaluator", "contains", "src.evaluator.asr.ASR", {"model": "paraformer-zh"}
     )

@@ -208,7 +208,7 @@ def test_a_judge_that_runs_here_names_a_model_of_the_registry(project):
         project.run("task")
 
 
-def test_a_registry_runs_without_being_told_whose_it_is(project):
+def test_a_registry_is_recognised_without_naming_its_dialect(project):
     assert project.run("task", dialect=None).results[0].value == 0.5
 
 

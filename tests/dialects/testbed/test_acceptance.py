@@ -91,7 +91,7 @@ def test_item_2_shots_are_recorded_and_the_same_on_a_second_run(
     ]
 
 
-def test_item_3_images_stand_at_their_places_and_keep_their_own_bytes(
+def test_item_3_images_keep_their_positions_and_their_own_bytes(
     tmp_path, write_rows, evaluate_on
 ):
     pictures(tmp_path, 3)

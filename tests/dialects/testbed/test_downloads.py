@@ -79,7 +79,7 @@ def test_an_archive_that_unpacks_to_far_more_than_it_holds_is_refused(
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_damaged_archive_is_said_and_leaves_nothing(tmp_path, kind):
+def test_a_damaged_archive_is_reported_and_leaves_no_files(tmp_path, kind):
     whole = tmp_path / f"whole.{kind}"
     (tmp_path / "x.txt").write_text("0123456789" * 5000)
     if kind == "zip":

@@ -199,7 +199,7 @@ def test_an_open_message_in_the_middle_is_moved_to_the_very_end(mine):
         ),
     ],
 )
-def test_the_generation_prompt_asks_whoever_ended_the_rounds_else_the_assistant(
+def test_the_generation_prompt_uses_the_role_that_ended_the_rounds_else_the_assistant(
     mine, conversation, speaker
 ):
     assert mine.apply_prompt_template(

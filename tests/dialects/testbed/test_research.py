@@ -121,7 +121,7 @@ def test_a_tracker_of_locals_names_a_variable_the_method_does_not_have(model):
         model.add_tracker("first", LocalsTracker("forward", ["tripled"]))
 
 
-def test_a_hook_is_told_the_name_of_its_module(model):
+def test_a_hook_receives_the_name_of_its_module(model):
     seen = []
     model.register_forward_hook(
         "sec",

@@ -263,7 +263,7 @@ def test_item_7_a_metric_in_either_folder_is_usable_by_name(
     assert found["share.perKind.shape"][0] == 3.0
 
 
-def test_a_metric_of_the_users_stands_before_a_scorer_of_the_same_name(
+def test_a_users_metric_takes_precedence_over_a_scorer_of_the_same_name(
     tree, raw, evaluate_on
 ):
     pytest.importorskip("evaluate", reason="evaluate is not installed")
@@ -281,7 +281,7 @@ def test_a_metric_of_the_users_stands_before_a_scorer_of_the_same_name(
     }
 
 
-def test_item_7_a_metric_nobody_has_is_an_unknown_scorer(tree, raw, evaluate_on):
+def test_item_7_a_missing_metric_is_an_unknown_scorer(tree, raw, evaluate_on):
     with pytest.raises(UnknownName, match="unknown scorer 'shaer'"):
         evaluate_on(tree, "red", data=str(raw), scorers=("shaer",))
 

@@ -33,7 +33,7 @@ def test_punctuation_and_endings_are_words_of_their_own(text, words):
         ("it's 3 o'clock", "it 's 3 o'clock"),
     ],
 )
-def test_each_word_is_reduced_and_words_stand_apart(answer, stems):
+def test_each_word_is_reduced_to_its_stem_and_joined_by_blanks(answer, stems):
     assert stemmed(answer) == stems
 
 

@@ -253,7 +253,7 @@ JUDGE = """
 """
 
 
-def test_item_6_rules_and_judge_stand_side_by_side_and_nothing_is_drawn_at_random(
+def test_item_6_rules_and_judge_are_both_reported_and_no_letter_is_drawn_at_random(
     table, picture, early_model, file, run
 ):
     rows = [
@@ -342,7 +342,7 @@ MORTAL_MODEL = """
 """
 
 
-def test_item_8_a_killed_run_goes_on_with_nothing_repeated_and_nothing_lost(
+def test_item_8_a_killed_run_continues_with_nothing_repeated_and_nothing_lost(
     table, picture, file, tmp_path, lmu
 ):
     rows = [[n, picture(0), f"question-{n}", "answer"] for n in range(40)]

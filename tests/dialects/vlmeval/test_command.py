@@ -528,7 +528,7 @@ def test_torchrun_is_refused(mine, early_model, monkeypatch):
         list(evaluate(["--data", "Mine", "--model", early_model({})]))
 
 
-def test_flags_of_no_effect_are_said_to_be(mine, early_model, capsys):
+def test_flags_without_effect_are_reported(mine, early_model, capsys):
     model = early_model(dict.fromkeys(range(3), "A"))
 
     code = command(
@@ -639,7 +639,7 @@ def test_predictions_that_upstream_wrote_are_evaluated_without_asking_a_model(
     ]
 
 
-def test_datasets_of_documents_are_told_the_models_name(table, picture, file, tmp_path):
+def test_datasets_of_documents_receive_the_models_name(table, picture, file, tmp_path):
     table("SLIDEVQA", "index image question answer", [[0, picture(0), "a", "x"]])
     table("Slides", "index image question answer", [[0, picture(0), "a", "x"]])
     source = """

@@ -135,7 +135,7 @@ def test_a_model_of_single_questions_fails_by_name_on_a_dialogue(talk, chatter, 
     )
 
 
-def test_a_dialogue_that_broke_off_goes_on_at_the_turn_that_failed(
+def test_an_interrupted_dialogue_continues_at_the_failed_turn(
     talk, chatter, table, picture, run, tmp_path, lmu
 ):
     table(

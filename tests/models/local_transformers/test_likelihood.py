@@ -242,7 +242,7 @@ def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(
     )
 
 
-def test_without_a_context_the_beginning_of_text_stands_before(llama, plain_llama):
+def test_without_a_context_the_beginning_of_text_token_comes_first(llama, plain_llama):
     found = llama.likelihood([weigh("", "abc")])[0].likelihoods[0]
 
     ids = llama._loaded.renderer.tokenizer.encode("abc", add_special_tokens=False)

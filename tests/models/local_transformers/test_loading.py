@@ -448,7 +448,7 @@ def test_an_adapter_that_cannot_be_applied_is_one_clear_error(llama_folder, tmp_
         ({"is_encoder_decoder": True, "num_mel_bins": 80}, "speech"),
     ],
 )
-def test_what_a_model_is_can_be_told_from_its_configuration(config, kind):
+def test_the_kind_of_a_model_follows_from_its_configuration(config, kind):
     assert kind_of(config) == kind
 
 
@@ -643,7 +643,7 @@ def test_layers_spread_by_a_device_map_give_the_same_answers(llama_folder, devic
 @pytest.mark.skipif(
     importlib.util.find_spec("accelerate") is None, reason="pip install accelerate"
 )
-def test_a_device_map_nobody_knows_is_one_clear_error(llama_folder):
+def test_an_unknown_device_map_is_one_clear_error(llama_folder):
     with pytest.raises(ModelError, match="cannot load the model"):
         LocalTransformers(str(llama_folder), device_map="everywhere").load()
 
@@ -652,9 +652,7 @@ def test_a_device_map_nobody_knows_is_one_clear_error(llama_folder):
 @pytest.mark.parametrize(
     "file", ["tokenizer_config.json", "chat_template.json", "chat_template.jinja"]
 )
-def test_a_chat_template_is_found_in_each_of_the_files_it_may_lie_in(
-    llama_folder, tmp_path, file
-):
+def test_a_chat_template_is_found_in_each_possible_file(llama_folder, tmp_path, file):
     for source in Path(llama_folder).iterdir():
         if not source.name.startswith("chat_template"):
             (tmp_path / source.name).write_bytes(source.read_bytes())

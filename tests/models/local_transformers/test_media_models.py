@@ -75,7 +75,7 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     assert len(llava._loaded.renderer._last) == media_prompts.REMEMBERED
 
 
-def test_a_completion_marks_its_image_where_it_stands(llava):
+def test_a_completion_marks_its_image_at_its_position(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
     assert llava._load().renderer.text(prompt) == "<image>A photo of"
@@ -250,8 +250,8 @@ def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_sa
     assert short.error is None
     assert (long.error.kind, long.error.retryable) == ("context", False)
     assert long.error.message == (
-        "a clip lasts 65.0 s and the model hears 30.0 s at once, and its settings name no time stamps by which to go "
-        "on; fix: shorter clips, or a model that hears longer ones"
+        "a clip lasts 65.0 s and the model hears 30.0 s at once, and its settings have no timestamps to continue "
+        "from; fix: shorter clips, or a model that hears longer ones"
     )
 
 

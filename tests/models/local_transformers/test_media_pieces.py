@@ -35,7 +35,7 @@ def test_a_row_of_each_tensor_is_an_image():
     assert one.digest != other.digest
 
 
-def test_patches_are_told_apart_by_their_grids():
+def test_patches_are_separated_by_their_grids():
     import torch
 
     grids = torch.tensor([[1, 2, 2], [1, 4, 2]])
@@ -58,7 +58,7 @@ def test_neighbours_of_one_shape_have_as_many_tokens_each():
     assert len({piece.digest for piece in pieces}) == 1
 
 
-def test_what_cannot_be_told_apart_is_one_piece():
+def test_inseparable_media_are_one_piece():
     import torch
 
     [whole] = pieces_of(inputs([9] * 5, pixel_values=torch.zeros(2, 1, 2, 2)), MARKS)
@@ -71,7 +71,7 @@ def test_what_cannot_be_told_apart_is_one_piece():
     assert tiled.positions == (0, 1, 3)
 
 
-def test_all_images_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
+def test_all_images_of_a_prompt_in_one_row_are_separated_by_their_runs():
     import torch
 
     pixels = torch.arange(2 * 3 * 4.0).view(1, 2, 3, 2, 2)

@@ -157,7 +157,7 @@ def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(
     )
 
 
-def test_a_template_that_takes_one_text_gets_marks_where_media_stand(llava):
+def test_a_template_that_takes_one_text_gets_marks_for_media(llava):
     model = LocalTransformers(llava.path, chat_template=ONE_TEXT)
     model.load()
 
@@ -205,7 +205,7 @@ def test_what_is_shown_needs_no_weights(name, request):
     assert (shown, faults) == (model.shown(prompt), model.preflight(prompt))
 
 
-def test_a_dry_run_shows_the_image_where_it_stands(llava, tmp_path, capsys):
+def test_a_dry_run_shows_the_image_at_its_position(llava, tmp_path, capsys):
     from PIL import Image as pillow
 
     from assay.cli.main import main
@@ -259,7 +259,7 @@ def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
     )
 
 
-def test_tensors_of_a_kind_nobody_knows_fail_their_sample_alone():
+def test_tensors_of_an_unknown_kind_fail_only_their_sample():
     made = renderer(
         audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160)
     )

@@ -37,7 +37,7 @@ def test_an_answer_that_was_begun_is_gone_on_with(make):
     assert renderer.shown(prompt).endswith("<|im_start|>assistant\nBecause")
 
 
-def test_a_base_model_gets_one_question_as_it_stands_and_turns_with_their_roles(make):
+def test_a_base_model_gets_one_question_unchanged_and_turns_with_their_roles(make):
     renderer = Renderer(make.tokenizer())
 
     assert renderer.text(Prompt((Message.of("user", "Why?"),))) == "Why?"
@@ -115,7 +115,7 @@ def test_a_turn_that_begins_before_the_last_was_closed_is_a_fault(
     assert fault.kind == "unclosed_turn"
 
 
-def test_an_unclosed_turn_is_said_with_the_marker_that_follows_it(make):
+def test_an_unclosed_turn_is_reported_with_the_marker_after_it(make):
     unclosed = make.chatml.replace("<|im_end|>", "")
 
     [fault] = Renderer(make.tokenizer(template=unclosed)).preflight(QUESTION)

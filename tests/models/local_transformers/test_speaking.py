@@ -110,7 +110,7 @@ def test_two_voices_that_speak_at_once_say_what_each_says_alone(voice_folder):
     assert together == alone
 
 
-def test_a_text_that_cannot_be_said_fails_alone(voice):
+def test_a_text_that_cannot_be_spoken_fails_alone(voice):
     nothing, something = voice.generate([say(""), say("hello")])
 
     assert nothing.error is not None

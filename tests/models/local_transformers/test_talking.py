@@ -169,7 +169,7 @@ def test_an_answer_is_text_and_sound_in_one_candidate(omni):
     assert (heard.rate, 0 < len(heard.samples) <= 12 * 2 * 8) == (24000, True)
 
 
-def test_the_text_is_the_same_whether_it_is_said_or_not(omni):
+def test_the_text_is_the_same_with_and_without_speech(omni):
     spoken, silent = omni.generate([ask("hello"), ask("hello", produces=("text",))])
 
     assert spoken.candidates[0].token_ids == silent.candidates[0].token_ids
@@ -185,7 +185,7 @@ def test_each_sound_has_its_own_seed_whatever_its_neighbours(omni):
     assert len(set(first)) == 2
 
 
-def test_an_answer_too_short_to_be_said_is_text_alone(omni):
+def test_an_answer_too_short_to_be_spoken_is_only_text(omni):
     [output] = omni.generate([ask("hello", max_tokens=1)])
 
     assert output.error is None
@@ -193,9 +193,7 @@ def test_an_answer_too_short_to_be_said_is_text_alone(omni):
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_an_answer_that_ends_for_want_of_room_says_so_whether_it_is_said_or_not(
-    omni, produces
-):
+def test_an_answer_that_ends_at_the_context_limit_reports_it(omni, produces):
     [usual] = omni.generate([ask("hello", produces=produces)])
     narrow = LocalTransformers(
         omni.path,
@@ -263,7 +261,7 @@ def test_an_answer_that_was_begun_is_gone_on_with(omni, produces):
 
 
 @pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
-def test_penalties_count_what_is_written_whether_it_is_said_or_not(omni, produces):
+def test_penalties_count_written_tokens_in_every_mode(omni, produces):
     asked = ask("hello", produces=produces, max_tokens=24, presence_penalty=1e6)
 
     [output] = omni.generate([asked])

@@ -321,7 +321,7 @@ def test_the_identity_follows_code_options_and_weights_and_nothing_else(tmp_path
         ),
     ],
 )
-def test_wrong_settings_are_said_before_anything_is_started(
+def test_wrong_settings_are_reported_before_anything_is_started(
     name, options, message, tmp_path
 ):
     answers = "    def answer(self, request): ...\n"

@@ -354,7 +354,7 @@ def test_batches_lists_and_cancels(api, serve, capsys):
     assert place.host.batches[0].state == "cancelled"
     assert place.run(api) == 1  # says that it was cancelled
     assert main(["batches", "out", "--cancel"]) == 2
-    assert "the run waits for no batch" in capsys.readouterr().err
+    assert "there is no open batch" in capsys.readouterr().err
 
 
 def test_a_judge_is_asked_request_by_request_and_the_run_says_so(serve, capsys):

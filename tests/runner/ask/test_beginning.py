@@ -224,7 +224,7 @@ def test_a_server_that_never_says_anything_is_left_after_a_few_tries(run):
     assert "no first byte within 3 s" in " ".join(result.notes)
 
 
-def test_the_same_command_goes_on_once_the_server_is_mended(run):
+def test_the_same_command_continues_once_the_server_is_repaired(run):
     first, _, _ = run(lambda now, number: (WRONG["html"], 0.1))
     second, _, _ = run(lambda now, number: (GOOD, 0.1))
 

@@ -128,7 +128,7 @@ def test_a_wrong_shape_is_one_line_that_says_what_was_returned(kind, requests, s
 
 
 @pytest.mark.parametrize("requests", [text, pairs])
-def test_a_model_that_yields_where_it_should_return_is_told_so(requests):
+def test_the_error_for_a_model_that_yields_asks_it_to_return(requests):
     output = ask_one(Yielding(None), requests(1)[0])
 
     assert output.error.message == SHAPES["an async generator"][1]

@@ -104,7 +104,7 @@ def test_an_outage_of_two_minutes_loses_no_answer_and_is_reported(run):
     assert not any("seems to be gone" in note for note in result.notes)
 
 
-def test_a_server_that_stays_away_ends_the_run_which_goes_on_when_it_is_back(run):
+def test_a_server_that_stays_away_ends_the_run_which_continues_when_it_is_back(run):
     gone = FaultyServer(gone=(5.0, 1e9))
     first = run(gone, 400, concurrency=32, on_error="0.05")
     back = FaultyServer()

@@ -467,7 +467,7 @@ def test_one_request_alone_in_the_world_is_given_up_after_ten_tries():
     assert len(model.attempts) == 10 and seconds < 300
 
 
-def test_whoever_looked_in_vain_lets_others_look_first():
+def test_a_request_that_probed_in_vain_lets_others_probe_first():
     back = 60.0
 
     def reply(request, attempt):

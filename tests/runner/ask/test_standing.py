@@ -70,7 +70,7 @@ def test_what_may_pass_is_asked_again():
     assert asyncio.run(main()) == "yes" and model.sizes == [1, 1]
 
 
-def test_wrong_settings_reach_whoever_asked_and_the_next_starts_anew():
+def test_wrong_settings_reach_the_caller_and_the_next_call_starts_again():
     model = Batched([UsageError("no such option")])
 
     async def main():

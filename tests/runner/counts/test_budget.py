@@ -95,7 +95,7 @@ def test_refused_keys_between_answers_do_not_stop(tmp_path):
     assert result.status == "partial" and model.calls == 10
 
 
-def test_a_stopped_run_keeps_its_answers_and_goes_on_where_it_stopped(tmp_path):
+def test_a_stopped_run_keeps_its_answers_and_continues_where_it_stopped(tmp_path):
     first = Failing({4})
     stopped = assay.run(task(10), first, on_error="stop", output=str(tmp_path / "run"))
 

@@ -47,7 +47,7 @@ def run(folder, model, **settings):
     )
 
 
-def test_what_was_cut_stands_in_the_summary_and_the_notes(tmp_path):
+def test_cuts_are_in_the_summary_and_the_notes(tmp_path):
     done = run(tmp_path, Cutting())
 
     summary = RunReader(tmp_path / "run").summary
@@ -63,7 +63,7 @@ def test_what_was_cut_stands_in_the_summary_and_the_notes(tmp_path):
     assert list(done.notes) == summary["notes"] == NOTES
 
 
-def test_what_an_earlier_run_has_cut_counts_when_it_goes_on(tmp_path):
+def test_cuts_of_an_earlier_run_count_when_it_continues(tmp_path):
     run(tmp_path, Cutting(fails=("q1",)))
     again = Cutting()
 

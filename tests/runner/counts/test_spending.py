@@ -46,7 +46,7 @@ def test_usage_of_all_models_is_summed_in_one_line():
     assert spent(usage) == "2,000 tokens in, 30 tokens out, cost 0.2500"
 
 
-def test_where_nobody_counted_nothing_is_said():
+def test_without_token_counts_no_usage_is_printed():
     assert spent({"a/m": {"seconds": 1.0}}) == ""
 
 

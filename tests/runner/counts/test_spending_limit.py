@@ -93,7 +93,7 @@ def test_a_limit_that_cannot_be_watched_ends_with_the_first_answer():
     assert minutes.reached() == ""
 
 
-def test_whoever_waits_is_told_once():
+def test_waiting_callers_are_notified_once():
     told = []
     spending = limit("10 tokens")
     spending.when_reached = told.append

@@ -48,7 +48,7 @@ def test_a_spent_budget_ends_the_run_as_partial_with_what_was_answered(tmp_path)
     assert said.endswith("the same command with a larger --budget continues")
 
 
-def test_a_resumed_run_counts_what_was_spent_and_a_larger_budget_goes_on(tmp_path):
+def test_a_resumed_run_counts_earlier_spending_and_a_larger_budget_continues(tmp_path):
     first = run(tmp_path, budget="5k_tokens")
 
     again = run(tmp_path, budget="5k_tokens")
@@ -132,7 +132,7 @@ def test_a_wrong_amount_is_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_an_evaluator_that_drives_the_model_is_stopped_too_and_goes_on(tmp_path):
+def test_an_evaluator_that_drives_the_model_can_be_stopped_and_resumed(tmp_path):
     from assay.core import Message, Prompt
 
     def drive(engine):

@@ -419,7 +419,9 @@ def test_a_model_that_cannot_weigh_refuses_inside_the_driver_as_it_would_outside
 
 
 @pytest.mark.parametrize("made", [{}, {"name": "x"}, None])
-def test_a_driver_without_numbers_is_told_to_return_a_dict(tmp_path: Path, made: Any):
+def test_the_error_for_a_driver_without_numbers_asks_for_a_dict(
+    tmp_path: Path, made: Any
+):
     with pytest.raises(
         AssayError,
         match=r"driver of task .driven.: returned no numbers.*fix: return a dict",
@@ -427,7 +429,7 @@ def test_a_driver_without_numbers_is_told_to_return_a_dict(tmp_path: Path, made:
         run_driver(lambda engine: made, Scripted("echo"), tmp_path)
 
 
-def test_numbers_are_set_level_except_a_share_whose_counts_stand_beside_it(
+def test_numbers_are_set_level_except_a_share_with_its_counts(
     tmp_path: Path,
 ):
     def driver(engine: RecordingEngine) -> Driven:

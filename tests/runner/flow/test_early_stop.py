@@ -76,7 +76,9 @@ def test_samples_come_in_random_order(tmp_path):
     assert json.loads((tmp_path / "run.json").read_text())["config"]["shuffle"] is True
 
 
-def test_the_same_command_again_prints_the_table_and_a_stricter_rule_goes_on(tmp_path):
+def test_the_same_command_again_prints_the_table_and_a_stricter_rule_continues(
+    tmp_path,
+):
     first = run(tmp_path, right(0.8), until="ci=0.1")
     asked = answers(tmp_path)
 
@@ -100,7 +102,7 @@ def test_without_the_rule_the_rest_is_asked(tmp_path):
     assert "until" not in rest[0].details and rest[0].interval == "wilson"
 
 
-def test_a_run_that_was_cut_goes_on_to_the_same_end(tmp_path):
+def test_an_interrupted_run_ends_with_the_same_result(tmp_path):
     whole = run(tmp_path / "whole", right(0.8), until="ci=0.08")
 
     run(tmp_path / "cut", right(0.8), until="ci=0.08", limit=100)

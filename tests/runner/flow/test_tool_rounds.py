@@ -94,7 +94,7 @@ def test_scorers_read_the_state_and_every_call(tmp_path: Path):
     assert rescored.results[0].value == 1.0
 
 
-def test_an_unknown_tool_wrong_arguments_and_errors_are_told_to_the_model(
+def test_the_model_sees_unknown_tools_wrong_arguments_and_errors(
     tmp_path: Path,
 ):
     text = SUMS.replace("return x + y", "return x // y")
@@ -328,7 +328,7 @@ def test_a_changed_tool_runs_its_calls_again(tmp_path: Path):
     assert [results_of(request) for request in model.calls] == [["43"]]
 
 
-def test_a_call_that_cannot_be_repeated_is_said_and_the_sample_goes_on_from_there(
+def test_a_call_that_cannot_be_repeated_is_reported_and_the_sample_continues_from_there(
     tmp_path: Path,
 ):
     text = COUNTER.replace(

@@ -147,7 +147,7 @@ def test_equal_ids_mean_equal_measurements_and_the_other_way_round(one, other):
     ],
     ids=str,
 )
-def test_what_differs_from_the_task_stands_in_the_id(changes, expected):
+def test_the_id_contains_differences_from_the_task(changes, expected):
     name = protocol(**changes)
 
     head, dash, digest = (

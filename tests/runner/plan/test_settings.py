@@ -230,7 +230,7 @@ def test_all_settings_that_nothing_takes_are_named_at_once(rows):
     ],
     ids=["judge", "role", "judge_args"],
 )
-def test_an_unused_judge_is_reported_and_the_run_goes_on(rows, settings, said):
+def test_an_unused_judge_is_reported_and_the_run_continues(rows, settings, said):
     result = assay.run("rows.jsonl", model="scripted", output="run", **settings)
 
     assert result.status == "complete" and said in result.notes
@@ -335,7 +335,9 @@ def test_scoring_again_by_other_scorers_is_silent_on_the_judge_of_the_run_and_no
     ],
     ids=str,
 )
-def test_what_is_out_of_range_has_its_line_and_nothing_is_written(rows, settings, said):
+def test_values_out_of_range_are_named_with_their_line_and_nothing_is_written(
+    rows, settings, said
+):
     with pytest.raises(UsageError) as caught:
         assay.run("rows.jsonl", "scripted", output="run", **settings)
 

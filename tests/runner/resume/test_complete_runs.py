@@ -251,7 +251,7 @@ def test_an_answer_from_before_is_judged_anew_where_another_was_judged_since(tmp
     assert values == [1.0, 0.0, 1.0, 1.0] and asked == ["A ?", "B ?"]
 
 
-def test_a_verdict_on_a_failed_request_does_not_stand_for_the_answer_that_came_later(
+def test_a_verdict_on_a_failed_request_is_not_used_for_a_later_answer(
     tmp_path, monkeypatch
 ):
     task = assay.Task("t", dataset=ROWS[:1], scorers="exact_match")

@@ -273,7 +273,7 @@ def test_a_run_folder_that_goes_away_meanwhile_is_one_line(project, lose):
     assert caught.value.exit_code == 74
 
 
-def test_a_run_folder_that_was_moved_meanwhile_goes_on_where_it_is(project):
+def test_a_run_folder_that_was_moved_meanwhile_continues_in_its_new_place(project):
     class Losing(Echo):
         def generate(self, requests):
             if len(self.asked) == 1:

@@ -50,7 +50,7 @@ def run(tmp_path, model, **changes):
     )
 
 
-def test_what_nobody_can_read_counts_as_nothing_and_what_never_came_leaves_the_denominator(
+def test_unreadable_answers_count_as_0_and_missing_ones_leave_the_denominator(
     tmp_path,
 ):
     model = Saying(

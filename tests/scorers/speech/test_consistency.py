@@ -70,7 +70,7 @@ def test_the_recognizer_gets_the_sound_and_the_instruction():
     assert prompt.messages[0].text == "Transcribe."
 
 
-def test_words_that_were_written_and_not_said_are_deletions():
+def test_words_that_were_written_and_not_spoken_are_deletions():
     ours = score("x", Output.of("only text"))
 
     assert (ours.value, ours.outcome) == (1.0, Outcome.UNPARSED)

@@ -49,7 +49,7 @@ def test_quasi_exact_match_agrees_with_the_squad_script(answer, target, equal):
     assert ask(QuasiExactMatch(), answer, target).value == equal
 
 
-def test_quasi_exact_match_strips_chinese_punctuation_when_told_that_the_text_is_cjk():
+def test_quasi_exact_match_strips_chinese_punctuation_with_the_cjk_option():
     assert ask(QuasiExactMatch(tokens="cjk"), "巴黎", "巴黎。").value == 1.0
 
 

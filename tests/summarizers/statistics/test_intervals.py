@@ -100,7 +100,7 @@ def test_a_mean_of_other_scores_gets_t():
     assert estimate_mean([0.5, 0.25, 1.0]).method == "t"
 
 
-def test_a_rating_that_only_looks_binary_is_no_proportion_when_told_so():
+def test_a_rating_that_only_looks_binary_is_not_a_proportion_if_declared():
     estimate = estimate_mean([1, 1, 1, 0, 1], binary=False)
 
     assert estimate.method == "t"

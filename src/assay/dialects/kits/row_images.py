@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ...core import Image, Media
 from ...core.media import is_inline
@@ -92,15 +93,15 @@ def plain_bytes(image: Image) -> bytes:
 def _encoded(image: Image, name: str) -> bytes:
     from PIL import Image as pillow
 
-    opened = pillow.open(io.BytesIO(image.data()))
-    fmt = _FORMATS.get(os.path.splitext(name)[1].lower(), "PNG")
-    plain = opened.convert("RGB") if opened.mode in ("RGBA", "P", "LA") else opened
+    picture: Any = pillow.open(io.BytesIO(image.data()))
+    if picture.mode in ("RGBA", "P", "LA"):
+        picture = picture.convert("RGB")
+    suffix = os.path.splitext(name)[1]
+    fmt = _FORMATS.get(suffix.lower(), "PNG")
+    if fmt == "JPEG" and picture.mode not in ("RGB", "L", "CMYK"):
+        picture = to_rgb(picture)
     buffer = io.BytesIO()
-    (
-        to_rgb(plain)
-        if fmt == "JPEG" and plain.mode not in ("RGB", "L", "CMYK")
-        else plain
-    ).save(buffer, format=fmt)
+    picture.save(buffer, format=fmt)
     return buffer.getvalue()
 
 
@@ -125,10 +126,9 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
 
 def write_file(path: str, data: bytes) -> None:
     """Write a file atomically, and create its folder."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=os.path.dirname(path), prefix=".part-", delete=False
-    ) as part:
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)

@@ -166,7 +166,8 @@ class _DatasetLoader:
             return self.original(path, name, **options)
         config, settings = self.task
         if settings.data is not None:
-            return _given_rows(config, settings, name, options.get("split"))
+            split = options.get("split")
+            return _given_rows(config, settings, name, split)
         options.pop("trust_remote_code", None)
         where = f"task {str(config.task)!r}"
         return hub_dataset(path, name, options, where, self.original)

@@ -113,8 +113,14 @@ def without_secrets(value: Any, secrets: tuple[str, ...]) -> Any:
     """Remove keys from a text, or from all texts in a value."""
     if not secrets:
         return value
+    if isinstance(value, str):
+        return cleared(value, secrets)
     if isinstance(value, Mapping):
-        return {name: without_secrets(inner, secrets) for name, inner in value.items()}
+        members = {}
+        for name, inner in value.items():
+            members[name] = without_secrets(inner, secrets)
+        return members
     if isinstance(value, (list, tuple)):
-        return type(value)(without_secrets(inner, secrets) for inner in value)
-    return cleared(value, secrets) if isinstance(value, str) else value
+        kind = type(value)
+        return kind(without_secrets(inner, secrets) for inner in value)
+    return value

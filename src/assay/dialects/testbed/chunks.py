@@ -98,41 +98,34 @@ class Chunks:
     def _cut(self) -> Iterator[Sample | DataError]:
         queries = self._rows(self.run.split)
         other = self.task.fewshot.split
+        num = self.num
         if other is None:
-            size = self.num + 1
-            whole = len(queries) // size
-            paired = [
-                (
-                    queries[index * size : index * size + self.num],
-                    queries[index * size + self.num],
-                )
-                for index in range(whole)
-            ]
-        else:
-            train = self._rows(other)
-            indexes = range(min(len(train) // self.num, len(queries)))
-            paired = [
-                (train[index * self.num : (index + 1) * self.num], queries[index])
-                for index in indexes
-            ]
-        for shots, query in paired:
+            for first in range(0, len(queries) - num, num + 1):
+                last = first + num
+                shots = queries[first:last]
+                yield self._context(shots, queries[last])
+            return
+
+        train = self._rows(other)
+        whole = len(train) // num
+        for index, query in enumerate(queries[:whole]):
+            first = index * num
+            shots = train[first : first + num]
             yield self._context(shots, query)
 
     def _context(
         self, shots: Sequence[Sample | BadSample], query: Sample | BadSample
     ) -> Sample | DataError:
-        broken = next(
-            (row for row in (*shots, query) if isinstance(row, BadSample)), None
-        )
-        if broken is not None or isinstance(query, BadSample):
-            assert broken is not None
-            fault = NamedFault(broken.error.what, fix=broken.error.fix)
-            fault.sample_id = query.id
-            return fault
-        self._shots[query.id] = tuple(
-            shot for shot in shots if isinstance(shot, Sample)
-        )
-        return query
+        good_shots = []
+        for row in (*shots, query):
+            if isinstance(row, BadSample):
+                fault = NamedFault(row.error.what, fix=row.error.fix)
+                fault.sample_id = query.id
+                return fault
+            good_shots.append(row)
+        sample = good_shots.pop()
+        self._shots[sample.id] = tuple(good_shots)
+        return sample
 
     def _rows(self, split: str | None) -> list[Sample | BadSample]:
         task, run = self.task, self.run

@@ -154,14 +154,14 @@ class ContextLoader:
         for query in queries:
             shots: list[Place] = []
             for dataset_index, dataset in enumerate(self.datasets):
-                wanted = self.counts[dataset_index] - (dataset_index == query_dataset)
+                count = self.counts[dataset_index] - (dataset_index == query_dataset)
                 order = shuffled(len(dataset), self.seed, f"{dataset_index}:{query}")
                 allowed = (
                     index
                     for index in order
                     if not (dataset is self.datasets[query_dataset] and index == query)
                 )
-                shots += [(dataset_index, index) for index in islice(allowed, wanted)]
+                shots += [(dataset_index, index) for index in islice(allowed, count)]
             yield (*shots, (query_dataset, query))
 
     def _assay_check_sizes(self, query_dataset: int) -> None:
@@ -339,7 +339,9 @@ def _loader_class() -> Any:
                 seed="torch's",
                 _places=None,
             )
-            self.__dict__["samplers"] = [one for one in samplers if one is not None]
+            self.__dict__["samplers"] = [
+                sampler for sampler in samplers if sampler is not None
+            ]
             MADE.append(self)  # type: ignore[arg-type]
 
         @property
@@ -355,7 +357,7 @@ def _loader_class() -> Any:
 
         def _assay_place(self, row: int) -> Place:
             starts = [0, *self.dataset.cumulative_sizes]
-            at = next(at for at in range(len(starts) - 1) if row < starts[at + 1])
-            return at, row - starts[at]
+            dataset = next(i for i in range(len(starts) - 1) if row < starts[i + 1])
+            return dataset, row - starts[dataset]
 
     return ChunkLoader

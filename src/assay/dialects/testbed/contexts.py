@@ -65,7 +65,7 @@ class Contexts:
                 where = f"row {index} of dataset {dataset}, sample {sample.id!r}"
                 raise TemplateError(error.what, where=where, fix=error.fix) from error
         details: dict[str, Any] = {
-            "shots": [self._id(place) for place in places[:-1]],
+            "shots": [self._id(row_place) for row_place in places[:-1]],
             "picked_by": self._picker(),
         }
         return Prompt(tuple(messages), details=details)

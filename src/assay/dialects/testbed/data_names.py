@@ -175,11 +175,11 @@ def prepare_input(
             else [{"role": "instruction", "content": instruction}]
         )
         rest: Extras = []
-        for at, (item, name) in enumerate(zip(context, names, strict=True)):
+        for index, (item, name) in enumerate(zip(context, names, strict=True)):
             is_last = (
                 item == context[-1]
                 if is_upstream("testbed")
-                else at == len(context) - 1
+                else index == len(context) - 1
             )
             retrieved = DATASET_RETRIEVER_MAPPING[name](item, is_last)
             messages += retrieved[0] if isinstance(retrieved, tuple) else retrieved
@@ -234,8 +234,8 @@ def _with_extras(conversations: list[list[Any]], extras: list[Extras]) -> Any:
         )
     (number,) = numbers
     columns = [
-        [[rest[at] for rest in context if rest is not None] for context in extras]
-        for at in range(int(number or 0))
+        [[rest[index] for rest in context if rest is not None] for context in extras]
+        for index in range(int(number or 0))
     ]
     return (conversations, *columns)
 

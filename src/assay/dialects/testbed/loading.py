@@ -34,12 +34,17 @@ def guest_for(path: Path, *, force: bool = False) -> Guest:
 
     Its root is the tree called `testbed` around it, otherwise its own folder.
     """
-    place = path.resolve()
-    above = [parent for parent in (place, *place.parents) if parent.name == "testbed"]
-    if above and place != above[0] / "__init__.py":
+    resolved = path.resolve()
+    above = [
+        parent for parent in (resolved, *resolved.parents) if parent.name == "testbed"
+    ]
+    if above and resolved != above[0] / "__init__.py":
         return Guest("testbed", SHARED, above[0].parent, force=True)
     return Guest(
-        "testbed", NAMES, place if place.is_dir() else place.parent, force=force
+        "testbed",
+        NAMES,
+        resolved if resolved.is_dir() else resolved.parent,
+        force=force,
     )
 
 

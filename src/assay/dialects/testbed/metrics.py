@@ -130,13 +130,16 @@ class FolderMetric:
 def _several(sample: Sample) -> list[Any] | None:
     """Return all references of a row: a list of targets, the annotators' answers, or all captions of the image."""
     cells = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
-    found = next(
+    annotations = next(
         (value for value in cells if isinstance(value, (list, tuple)) and value), None
     )
     return (
         None
-        if found is None
-        else [one["answer"] if isinstance(one, Mapping) else one for one in found]
+        if annotations is None
+        else [
+            entry["answer"] if isinstance(entry, Mapping) else entry
+            for entry in annotations
+        ]
     )
 
 
@@ -154,7 +157,7 @@ def cast(value: Any, shape: Any) -> Any:
     if is_list(shape):
         inner = shape[0] if isinstance(shape, list) else shape.feature
         several = value if isinstance(value, (list, tuple)) else [value]
-        return [cast(one, inner) for one in several]
+        return [cast(entry, inner) for entry in several]
     dtype = str(getattr(shape, "dtype", ""))
     if dtype.startswith(("int", "uint")):
         return int(value)
@@ -179,8 +182,10 @@ def load(path: str, *args: Any, **kwargs: Any) -> Any:
         if name != path
         else []
     )
-    found = next((folder for folder in near if (folder / f"{name}.py").is_file()), None)
-    return evaluate.load(path if found is None else str(found), *args, **kwargs)
+    folder = next(
+        (folder for folder in near if (folder / f"{name}.py").is_file()), None
+    )
+    return evaluate.load(path if folder is None else str(folder), *args, **kwargs)
 
 
 NAMES = {"load": load}

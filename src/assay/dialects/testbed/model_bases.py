@@ -88,8 +88,8 @@ class WhiteBox(Module):  # type: ignore[misc]
         """Return modules by name. A text is a pattern; a list has exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
-            found = {n: m for n, m in named.items() if re.search(wanted, n)}
-            return found or {
+            modules = {n: m for n, m in named.items() if re.search(wanted, n)}
+            return modules or {
                 n: m for n, m in named.items() if re.search(wanted, former_name(n))
             }
         if isinstance(wanted, (list, tuple)):
@@ -118,23 +118,23 @@ class WhiteBox(Module):  # type: ignore[misc]
         if callable(args[0]):
             register = getattr(super(), method, None) or getattr(self.model, method)
             return register(*args, **options)
-        wanted, hook = args[0], args[1]
+        names, hook = args[0], args[1]
         return [
             getattr(module, method)(
                 try_inject_params(hook, module_name=name), **options
             )
-            for name, module in self._assay_named(wanted).items()
+            for name, module in self._assay_named(names).items()
         ]
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
         """Attach a tracker to modules. Each pass of the model starts a new list in it."""
-        found = (
+        matching = (
             {} if isinstance(module_name, type) else self._assay_matching(module_name)
         )
-        tracker.track(list(found.values()), self._trackers_dict)
+        tracker.track(list(matching.values()), self._trackers_dict)
         tracker.auto_incre_index = False
         self._trackers_dict[tracker.id] = tracker
-        tracker.name_modules(list(found))
+        tracker.name_modules(list(matching))
 
     def replace_module(
         self,
@@ -145,14 +145,16 @@ class WhiteBox(Module):  # type: ignore[misc]
         **init_args: Any,
     ) -> None:
         """Replace the matching modules, each by a new instance of a class, or by the given modules in order."""
-        found = self._assay_matching(module_name_or_type)
+        matching = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
-            modules: Sequence[Any] = [new(**init_args) for _ in found]
+            modules: Sequence[Any] = [new(**init_args) for _ in matching]
         else:
             modules = list(new) if isinstance(new, (list, tuple)) else [new]
-        if len(modules) != len(found):
-            raise ValueError(f"{len(found)} modules match and {len(modules)} are given")
-        for (name, old), module in zip(found.items(), modules, strict=True):
+        if len(modules) != len(matching):
+            raise ValueError(
+                f"{len(matching)} modules match and {len(modules)} are given"
+            )
+        for (name, old), module in zip(matching.items(), modules, strict=True):
             if strict:
                 _check_parameters(old.forward, module.forward, name)
             holder = self.model

@@ -35,8 +35,8 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     """Return the model of a testbed file; `None` if the file defines none and none was named."""
     from .model_bases import ModelBase
 
-    place, attribute = split_reference(reference)
-    path = Path(place).expanduser()
+    file, attribute = split_reference(reference)
+    path = Path(file).expanduser()
     module = guest_for(path).load(path)
     classes = own_classes(module, ModelBase)
     if attribute is None:
@@ -46,14 +46,14 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
         if len(classes) > 1:
             raise UsageError(
                 f"it defines {', '.join(classes)}",
-                where=place,
-                fix=f"write {place}:{first}",
+                where=file,
+                fix=f"write {file}:{first}",
             )
         attribute = first
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UnknownName(
-            "name", attribute, names, where=place, hint=f"it defines {', '.join(names)}"
+            "name", attribute, names, where=file, hint=f"it defines {', '.join(names)}"
         )
     thing = getattr(module, attribute)
     if isinstance(thing, ModelBase) or (
@@ -109,14 +109,13 @@ class _Adapter:
         """Return the answers of a batch. Requests with different options are asked one after another."""
         first = requests[0].options
         if any(request.options != first for request in requests):
-            return [
-                output for request in requests for output in self.generate([request])
-            ]
+            separate = []
+            for request in requests:
+                separate += self.generate([request])
+            return separate
+
         conversations = [conversation(request) for request in requests]
-        images = [
-            [decode_image(m) for m in request.prompt.media if isinstance(m, Image)]
-            for request in requests
-        ]
+        images = [_images_of(request) for request in requests]
         rendered = self.model._assay_rendered(conversations)
         inputs = (images, conversations) if any(images) else (conversations,)
         answers = list(self.model.generate(*inputs, **generate_options(requests[0])))
@@ -125,12 +124,13 @@ class _Adapter:
                 f"generate was given {len(requests)} prompts and returned {len(answers)} texts"
             )
         outputs = []
-        for at, text in enumerate(rendered):
-            candidates = answers[at * first.n : (at + 1) * first.n]
-            candidate_output = as_output(
-                [before_stop(answer, first.stop) for answer in candidates]
-            )
-            outputs.append(replace(candidate_output, details={"rendered": text}))
+        for index, text in enumerate(rendered):
+            start = index * first.n
+            candidates = []
+            for answer in answers[start : start + first.n]:
+                candidates.append(before_stop(answer, first.stop))
+            output = as_output(candidates)
+            outputs.append(replace(output, details={"rendered": text}))
         return outputs
 
 
@@ -139,24 +139,35 @@ def conversation(request: Request) -> list[dict[str, Any]]:
     return [_turn(message) for message in request.prompt.messages]
 
 
+def _images_of(request: Request) -> list[Any]:
+    """Return the images of a prompt, decoded."""
+    images = []
+    for medium in request.prompt.media:
+        if isinstance(medium, Image):
+            images.append(decode_image(medium))
+    return images
+
+
 def _turn(message: Message) -> dict[str, Any]:
     if message.parts is None:
         return {"role": message.role}
     if all(isinstance(part, Text) for part in message.parts):
         return {"role": message.role, "content": message.text}
-    pieces = [
-        {"type": "text", "text": p.text} if isinstance(p, Text) else {"type": p.kind}
-        for p in message.parts
-    ]
+    pieces = []
+    for part in message.parts:
+        if isinstance(part, Text):
+            pieces.append({"type": "text", "text": part.text})
+        else:
+            pieces.append({"type": part.kind})
     return {"role": message.role, "content": pieces}
 
 
 def generate_options(request: Request) -> dict[str, Any]:
     """Return the options that were set, as `generate` of `transformers` takes them. Temperature 0 is greedy."""
-    options_set = request.options.given()
-    options = {
-        OPTIONS[name]: value for name, value in options_set.items() if name in OPTIONS
-    }
+    options = {}
+    for name, value in request.options.given().items():
+        if name in OPTIONS:
+            options[OPTIONS[name]] = value
     if options.get("temperature") == 0:
         del options["temperature"]
         options["do_sample"] = False

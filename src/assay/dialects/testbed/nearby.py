@@ -24,12 +24,12 @@ def register_nearby(name: str, is_known: bool) -> None:
     ):
         return
     folders = (base / "testbed" / "data" / name for base in bases())
-    found = next(
+    folder = next(
         (folder for folder in folders if (folder / "__init__.py").is_file()), None
     )
-    if found is not None:
+    if folder is not None:
         _replies[name, theirs_first] = True
-        register_folder(found, is_known)
+        register_folder(folder, is_known)
 
 
 def register_folder(folder: Path, is_known: bool) -> None:

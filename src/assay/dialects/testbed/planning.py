@@ -49,33 +49,33 @@ class RetrievedTask(Task):
         """Return the user's metric with this name, or else assay's scorer."""
         if not isinstance(entry, str) or self.metric is None:
             return entry
-        found = self.metric(entry)
-        return entry if found is None else found
+        metric = self.metric(entry)
+        return entry if metric is None else metric
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """Return the tasks of a testbed file, dataset folder or tree of folders; `file.py:name` is a single one."""
-    place, wanted = split_reference(reference)
-    path = Path(place).expanduser()
-    found = [
+    file, dataset = split_reference(reference)
+    path = Path(file).expanduser()
+    tasks_of_file = [
         task
         for loaded in load_path(
             path, force=run.dialect == "testbed", first=run.register
         )
         for task in _of(loaded, run)
     ]
-    if wanted is None and found:
-        return found
-    names = [task.name for task in found]
-    chosen = [task for task in found if task.name == wanted]
+    if dataset is None and tasks_of_file:
+        return tasks_of_file
+    names = [task.name for task in tasks_of_file]
+    chosen = [task for task in tasks_of_file if task.name == dataset]
     if chosen:
         return chosen
-    if wanted is not None and names:
-        hint = f"{place} registers {', '.join(names)}"
-        raise UnknownName("dataset", wanted, names, where=place, hint=hint)
+    if dataset is not None and names:
+        hint = f"{file} registers {', '.join(names)}"
+        raise UnknownName("dataset", dataset, names, where=file, hint=hint)
     raise UsageError(
         "registers no dataset retriever",
-        where=place,
+        where=file,
         fix="decorate one with @register_dataset_retriever; if a package testbed is installed, --dialect testbed",
     )
 
@@ -84,9 +84,13 @@ def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
     names = dict.fromkeys([*loaded.retrievers, *loaded.postprocesses])
     if not names and loaded.script is not None:
         names = dict.fromkeys([loaded.script.stem])
-    found = {name: known_retriever(name, loaded.retrievers) for name in names}
+    retriever_by_name = {
+        name: known_retriever(name, loaded.retrievers) for name in names
+    }
     retrievers = {
-        name: retriever for name, retriever in found.items() if retriever is not None
+        name: retriever
+        for name, retriever in retriever_by_name.items()
+        if retriever is not None
     }
     if loaded.script is not None and not retrievers:
         raise UsageError(

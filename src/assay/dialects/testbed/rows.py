@@ -108,8 +108,10 @@ class Retrieval:
         except AssayError:
             raise
         except Exception as error:
-            what = blamed(TemplateError, error, "").what
-            raise DataError(f"the retriever of {self.name!r} failed: {what}") from error
+            reason = blamed(TemplateError, error, "").what
+            raise DataError(
+                f"the retriever of {self.name!r} failed: {reason}"
+            ) from error
 
 
 @dataclass(frozen=True)

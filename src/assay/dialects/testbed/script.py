@@ -208,11 +208,11 @@ class ScriptData:
             return self
         if data not in self._elsewhere:
             folder, _, query = data.partition("?")
-            place = (
+            location = (
                 {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
             )
             self._elsewhere[data] = replace(
-                self, options={**self.options, **place, **dict(parse_qsl(query))}
+                self, options={**self.options, **location, **dict(parse_qsl(query))}
             )
         return self._elsewhere[data]
 
@@ -385,7 +385,7 @@ class ScriptRows:
 
     def row_at(self, number: int, offset: int) -> Any:
         """Return the row with this number, by reading all rows before it."""
-        return next(row for at, _, row in self.rows() if at == number)
+        return next(row for row_number, _, row in self.rows() if row_number == number)
 
 
 def _paths(value: Any) -> Iterator[Path]:

@@ -43,7 +43,7 @@ def clone_to_device(
         if isinstance(value, Mapping):
             return {key: moved(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, Sequence) and not isinstance(value, (str, bytes, range)):
-            inner = [moved(one, depth + 1) for one in value]
+            inner = [moved(entry, depth + 1) for entry in value]
             kind: Any = type(value)
             return kind(*inner) if hasattr(value, "_fields") else kind(inner)
         slots = [

@@ -103,10 +103,12 @@ class GuestModel(RequestModel):
     def _draw(self, model: Any, request: Request) -> list[Any]:
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
-        dataset, n = request.hints.get("dataset"), request.options.n
+        dataset = request.hints.get("dataset")
+        n = request.options.n
         seed = request.options.seed
         if seed is None:
             seed = base_seed(self._seed)
+
         if request.hints.get("seeding") == "upstream":
             seed_alike(seed + request.repeat)
         else:
@@ -121,12 +123,15 @@ class GuestModel(RequestModel):
         line = sample.fields
         if not isinstance(line, Line):
             return None
-        model, dataset = self.built_for_prompt(), line.data.name
-        if model is None or not model.use_custom_prompt(dataset):
+        data = line.data
+        model = self.built_for_prompt()
+        if model is None or not model.use_custom_prompt(data.name):
             return None
+
         if hasattr(model, "set_dump_image"):
-            model.set_dump_image(line.data.dataset.dump_image)
-        return as_prompt(model.build_prompt(line.data.line(sample), dataset=dataset))
+            model.set_dump_image(data.dataset.dump_image)
+        own_prompt = model.build_prompt(data.line(sample), dataset=data.name)
+        return as_prompt(own_prompt)
 
 
 class GuestApi(ThreadedRequestModel, GuestModel):
@@ -149,10 +154,8 @@ class GuestApi(ThreadedRequestModel, GuestModel):
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         images = self._drawn.setdefault(request.key, [])
-        settings = {
-            **getattr(model, "default_kwargs", {}),
-            "dataset": request.hints.get("dataset"),
-        }
+        settings = dict(getattr(model, "default_kwargs", {}))
+        settings["dataset"] = request.hints.get("dataset")
         class_name = type(model).__name__
         while len(images) < request.options.n:
             message = [dict(entry) for entry in entries]
@@ -162,5 +165,9 @@ class GuestApi(ThreadedRequestModel, GuestModel):
             if not is_image(image):
                 checked([image], 1, f"{class_name}.generate_inner")
             images.append(image)
-        complete = self._drawn.pop(request.key)
-        return Output(tuple(Candidate((as_medium(image),)) for image in complete))
+
+        candidates = []
+        for image in self._drawn.pop(request.key):
+            medium = as_medium(image)
+            candidates.append(Candidate((medium,)))
+        return Output(tuple(candidates))

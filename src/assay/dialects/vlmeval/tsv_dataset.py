@@ -56,9 +56,7 @@ class TSVDataset(ImageBaseDataset):
         name = self.dataset if dataset is None else dataset
         if any(part in name for part in CHOICES):
             text = documented_question(line)
-        elif (
-            dataset is None and name not in img_root_map and "A" in line and "B" in line
-        ):
+        elif dataset is None and name not in img_root_map and _has_options(line):
             text = question_with_options(line)
         else:
             text = line["question"]
@@ -76,16 +74,13 @@ class TSVDataset(ImageBaseDataset):
             if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
                 return super().dump_image(line)[0]
             return self._assay_image_file(cell, f"{line['index']}.jpg")
-        named = line.get("image_path")
-        names = (
-            named
-            if isinstance(named, list)
-            else [f"{line['index']}_{number}.jpg" for number in range(len(cell))]
-        )
-        return [
-            self._assay_image_file(piece, name)
-            for piece, name in zip(cell, names, strict=False)
-        ]
+        names = line.get("image_path")
+        if not isinstance(names, list):
+            names = [f"{line['index']}_{number}.jpg" for number in range(len(cell))]
+        files = []
+        for piece, name in zip(cell, names, strict=False):
+            files.append(self._assay_image_file(piece, name))
+        return files
 
     def _assay_image_file(self, cell: str, name: str) -> str:
         return image_file_path(
@@ -96,17 +91,16 @@ class TSVDataset(ImageBaseDataset):
         """Return the frame with shared images filled in and lists split. A list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
-        cells = {
-            str(index): cell
-            for index, cell in zip(frame["index"], frame["image"], strict=True)
-        }
+        cells = {}
+        for index, cell in zip(frame["index"], frame["image"], strict=True):
+            cells[str(index)] = cell
         frame = frame.copy()
         rows = frame.to_dict(orient="records")
-        frame["image"] = objects([self._assay_cell(row, cells) for row in rows], frame)
+        images = [self._assay_cell(row, cells) for row in rows]
+        frame["image"] = objects(images, frame)
         if "image_path" in frame:
-            frame["image_path"] = objects(
-                [_listed(row["image_path"], "image_path") for row in rows], frame
-            )
+            paths = [_listed(row["image_path"], "image_path") for row in rows]
+            frame["image_path"] = objects(paths, frame)
         return frame
 
     def _assay_cell(self, row: Any, cells: Any) -> Any:
@@ -123,6 +117,10 @@ class TSVDataset(ImageBaseDataset):
         if isinstance(text, str) and len(text) <= LONGEST_REFERENCE and text in cells:
             text = cells[text]
         return _listed(text, "image")
+
+
+def _has_options(line: Any) -> bool:
+    return "A" in line and "B" in line
 
 
 def _listed(cell: Any, column: str) -> Any:

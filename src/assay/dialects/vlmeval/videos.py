@@ -78,7 +78,10 @@ def _measured(video: Path) -> tuple[int, float]:
     """Return the number of frames and their rate. Frames are counted, because containers often have wrong numbers."""
     with _opened(video) as container:
         stream = container.streams.video[0]
-        total = sum(1 for packet in container.demux(stream) if packet.pts is not None)
+        total = 0
+        for packet in container.demux(stream):
+            if packet.pts is not None:
+                total += 1
         rate = float(stream.average_rate or stream.guessed_rate or 1)
     if total == 0:
         raise DataError("the video has no frames", file=str(video))
@@ -86,22 +89,23 @@ def _measured(video: Path) -> tuple[int, float]:
 
 
 def _write(video: Path, wanted: dict[Path, int]) -> None:
-    by_place: dict[int, list[Path]] = {}
-    for file, frame_number in wanted.items():
-        by_place.setdefault(frame_number, []).append(file)
+    """Write frames of a video, given the number of the frame for each file."""
+    files_of: dict[int, list[Path]] = {}
+    for file, number in wanted.items():
+        files_of.setdefault(number, []).append(file)
     image: Any = None
     with _opened(video) as container:
-        for frame_number, frame in enumerate(
-            container.decode(container.streams.video[0])
-        ):
-            if frame_number in by_place:
+        stream = container.streams.video[0]
+        for number, frame in enumerate(container.decode(stream)):
+            if number in files_of:
                 image = frame.to_image()
-                _save(image, by_place.pop(frame_number))
-            if not by_place:
+                _save(image, files_of.pop(number))
+            if not files_of:
                 return
     if image is None:
         raise DataError("no frame of the video can be decoded", file=str(video))
-    for files in by_place.values():  # packets without an image: use the last image
+    # The packets that remain have no image: use the last image.
+    for files in files_of.values():
         _save(image, files)
 
 

@@ -122,9 +122,9 @@ class WorkerProcess:
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return the reply."""
         reply = self._exchange(message, seconds)
-        if reply.get("id") != message["id"] or not (
-            "answer" in reply or "error" in reply
-        ):
+        is_complete = "answer" in reply or "error" in reply
+        is_for_this = reply.get("id") == message["id"]
+        if not is_complete or not is_for_this:
             self.end(at_once=True)
             raise WorkerGone(f"worker {self.name!r} did not reply to what it was asked")
         return reply
@@ -237,9 +237,10 @@ class WorkerProcess:
 
 def own_environment(further: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a worker: this process's, without the settings of its Python, plus `further`."""
-    ours = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
-    }
-    return {**ours, **{str(name): str(value) for name, value in further.items()}}
+    environment = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV")):
+            environment[name] = value
+    for name, value in further.items():
+        environment[str(name)] = str(value)
+    return environment

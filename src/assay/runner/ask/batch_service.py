@@ -220,8 +220,8 @@ class BatchService:
         try:
             await self._call(lambda: self.api.cancel(batch.batch_id))
         except NotThere:
-            what = f"the service no longer knows batch {batch.batch_id}"
-            raise self._lost(OpenBatch(batch), what) from None
+            reason = f"the service no longer knows batch {batch.batch_id}"
+            raise self._lost(OpenBatch(batch), reason) from None
 
     async def _wait_until_ended(self, batch: OpenBatch, batch_id: str) -> None:
         """Check the state of a batch until it is final."""

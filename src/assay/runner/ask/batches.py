@@ -456,7 +456,7 @@ def _batch_counts(batches: Sequence[OpenBatch]) -> str:
 
 
 def _goes_on(batch: OpenBatch) -> str:
-    """Return the line about a batch that is no longer awaited."""
+    """Return the line about a batch for which the run stops waiting."""
     total = len(batch.logged.keys)
     return (
         f"batch {batch.logged.name} continues at the service ({batch.status.done:,} of {total:,} done):"

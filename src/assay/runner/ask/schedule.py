@@ -92,16 +92,21 @@ class Scheduler:
         Return the finished jobs with their answers, and the jobs with a failure that may be temporary, which `run`
         retries.
         """
-        some = jobs[: self.sizes.size()]
-        pairs = list(
-            zip(some, self._timed_call([job.request for job in some]), strict=True)
-        )
-        passing = {id(job) for job, output in pairs if may_pass(output)}
-        for job in some if passing else ():
-            job.attempts, job.failed_at = 1, time.monotonic()
-        return [pair for pair in pairs if id(pair[0]) not in passing], [
-            job for job in some if id(job) in passing
-        ]
+        batch = jobs[: self.sizes.size()]
+        outputs = self._timed_call([job.request for job in batch])
+        finished = []
+        failed = []
+        for job, output in zip(batch, outputs, strict=True):
+            if may_pass(output):
+                failed.append(job)
+            else:
+                finished.append((job, output))
+        if failed:
+            now = time.monotonic()
+            for job in batch:
+                job.attempts = 1
+                job.failed_at = now
+        return finished, failed
 
     async def _ask_one_by_one(
         self, work: Work, sink: Sink, threads: Threads | None
@@ -185,18 +190,19 @@ class Scheduler:
         """Send a batch, and learn from the time it took."""
         if not self._is_metered:
             self._is_metered = True
-            if isinstance(
-                self.model, Reporting
-            ):  # only now: a model class that is not asked anything is never built
+            # Only now, because a model class that is not asked anything is never built.
+            if isinstance(self.model, Reporting):
                 self.model.report_to(self.meter)
-        self.meter.begun += len(requests)
-        started, worked = time.perf_counter(), time.thread_time()
+        count = len(requests)
+        self.meter.begun += count
+        started = time.perf_counter()
+        thread_started = time.thread_time()
         outputs, fits = call_in_halves(self.model, requests)
-        seconds, worked = time.perf_counter() - started, time.thread_time() - worked
-        self.sizes.learn(len(requests), fits, seconds)
+        seconds = time.perf_counter() - started
+        worked = time.thread_time() - thread_started
+        self.sizes.learn(count, fits, seconds)
         if self.batch_size is None:
             # For a model that answers at once, changing threads only costs time. Its speed is still measured.
-            self._is_instant = self.window == 1 and self.sizes.is_instant(
-                len(requests), seconds, worked
-            )
+            is_instant = self.sizes.is_instant(count, seconds, worked)
+            self._is_instant = self.window == 1 and is_instant
         return outputs

@@ -116,14 +116,17 @@ class Sameness:
         if not self.may_be or self._answer is None:
             return 0
         is_empty = not self._answer
-        least = LEAST_EMPTY if is_empty else LEAST
         is_asked_for = self._targets != {repr(None)} and len(self._targets) == 1
         if is_asked_for and is_empty:
             [target] = self._targets
-            is_asked_for = target.strip("\"'").lower() in NOTHING
-        if is_asked_for or len(self._ids) < least:
+            text = target.strip("\"'")
+            is_asked_for = text.lower() in NOTHING
+        if is_asked_for:
             return 0
-        return len(self._ids)
+
+        count = len(self._ids)
+        least = LEAST_EMPTY if is_empty else LEAST
+        return count if count >= least else 0
 
     def to_plain(self) -> dict[str, int]:
         """Return the count for `summary.json`; empty if answers differ."""

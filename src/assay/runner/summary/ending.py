@@ -88,14 +88,16 @@ def status_of(
     """Return how a run has ended: complete, partial or failed."""
     if not results or all(r.n == 0 for r in results):
         return "failed"
-    outcomes = [result.outcomes for result in results] + [
-        task_progress.outcomes for task_progress in progress
-    ]
-    failed = any(
-        counts.get(str(outcome)) for counts in outcomes for outcome in UNRESOLVED
-    )
     lacking = any(r.n < (r.n_expected or 0) for r in results)
-    return "partial" if is_incomplete or lacking or failed else "complete"
+    if is_incomplete or lacking:
+        return "partial"
+
+    counts_of_all = [result.outcomes for result in results]
+    counts_of_all += [task_progress.outcomes for task_progress in progress]
+    for counts in counts_of_all:
+        if any(counts.get(str(outcome)) for outcome in UNRESOLVED):
+            return "partial"
+    return "complete"
 
 
 def first_errors(

@@ -253,7 +253,7 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
 
 
 def _has(module: ModuleType, meant: str) -> bool:
-    """Return True if the file has the field under one of its names, so that a similar name is no misspelling."""
+    """Return True if the file has the field under one of its names, so that a similar name is not a misspelling."""
     field = SHORT.get(meant, meant)
     return meant != "options" and any(
         hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field))

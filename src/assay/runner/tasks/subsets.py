@@ -22,17 +22,18 @@ MOST_LISTED = 8
 def find_subset(name: str) -> Task | None:
     """Return the task of a subset, by the longest shipped name with which it begins; None if no such task has tags."""
     folded = folded_value(name)
-    for alias, task in OTHER_NAMES.items():
-        if folded.startswith(f"{alias}_"):
-            folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
-    names = {folded_value(task_name): task_name for task_name in registry.tasks.names()}
-    heads = sorted(
-        (task_name for task_name in names if folded.startswith(f"{task_name}_")),
-        key=len,
-        reverse=True,
-    )
-    for head in heads:
-        task = registry.tasks.get(names[head])
+    for alias, task_name in OTHER_NAMES.items():
+        prefix = f"{alias}_"
+        if folded.startswith(prefix):
+            folded = f"{task_name}_{folded.removeprefix(prefix)}"
+
+    heads = {}
+    for task_name in registry.tasks.names():
+        head = folded_value(task_name)
+        if folded.startswith(f"{head}_"):
+            heads[head] = task_name
+    for head in sorted(heads, key=len, reverse=True):
+        task = registry.tasks.get(heads[head])
         if isinstance(task, Task) and task.tags and task.driver is None:
             return _subset_of(task, folded.removeprefix(f"{head}_"))
     return None
@@ -68,11 +69,11 @@ def part_of(samples: Samples, task: Task) -> Samples:
                 values.add(folded_value(str(value)))
     whole = task.name.removesuffix(f"_{task.subset}")
     close = nearest(task.subset, values)
-    listed = ", ".join(sorted(values)[:MOST_LISTED]) + (
-        ", …" if len(values) > MOST_LISTED else ""
-    )
     if close:
         fix = f"did you mean {whole}_{close}?"
     else:
+        listed = ", ".join(sorted(values)[:MOST_LISTED])
         fix = f"its data has {listed}"
+        if len(values) > MOST_LISTED:
+            fix += ", …"
     raise UsageError(f"task {whole!r} has no subset {task.subset!r}", fix=fix)

@@ -159,7 +159,7 @@ class AnswerReader(TextReader):
     # --- declarations
 
     def declared(self) -> Extraction | None:
-        """Return the first declaration, or a later one that corrects it or is said to be final."""
+        """Return the first declaration, or a later one that corrects it or calls itself final."""
         claims = list(self.claims())
         if not claims:
             return None

@@ -54,9 +54,14 @@ class Exchange:
         """Return the same conversation with another model's earlier answers."""
         turns = list(self.turns)
         for index, answer in zip(self.answer_places, answers, strict=False):
-            turns[index] = (turns[index][0], answer)
+            role, _ = turns[index]
+            turns[index] = (role, answer)
         return Exchange(
-            tuple(turns), self.output, self.references, self.number, self.answer_places
+            turns=tuple(turns),
+            output=self.output,
+            references=self.references,
+            number=self.number,
+            answer_places=self.answer_places,
         )
 
 

@@ -85,12 +85,17 @@ def first_line(text: str) -> str | None:
 def same_answer(found: str, target: str) -> bool:
     """Return True if answer and target are the same apart from form. An option `(B)` is compared by its letter."""
     expected = target.strip()
-    answer = found.strip(_WRAPPING).removesuffix(".").strip(_WRAPPING)
+    unwrapped = found.strip(_WRAPPING)
+    answer = unwrapped.removesuffix(".").strip(_WRAPPING)
+
     option = _OPTION_TARGET.fullmatch(expected)
     if option is None:
         return _folded(answer) == _folded(expected)
-    letter = _OPTION.match(answer)
-    return letter is not None and (letter[1] or letter[2]).upper() == option[1]
+    match = _OPTION.match(answer)
+    if match is None:
+        return False
+    letter = match[1] or match[2]
+    return letter.upper() == option[1]
 
 
 def _folded(text: str) -> str:

@@ -68,14 +68,14 @@ class QuasiExactMatch(AgainstTargets):
 
     def compare(self, output: Output, targets: tuple[str, ...]) -> Score:
         """Return the score of an answer against the best target."""
-        is_cjk = self.tokens == "cjk"
-        words = tuple(cjk_words(output.text) if is_cjk else squad_words(output.text))
-        expected = cjk_words_of_target if is_cjk else squad_words_of_target
-        value = float(any(words == expected(target) for target in targets))
-        return Score(
-            value,
-            answer=" ".join(words),
-        )
+        if self.tokens == "cjk":
+            words = tuple(cjk_words(output.text))
+            words_of_target = cjk_words_of_target
+        else:
+            words = tuple(squad_words(output.text))
+            words_of_target = squad_words_of_target
+        is_right = any(words == words_of_target(target) for target in targets)
+        return Score(float(is_right), answer=" ".join(words))
 
 
 @scorers.register("includes")

@@ -108,17 +108,17 @@ class Chrf:
         if not references:
             return no_target(sample)
         metric = _chrf(self.char_order, self.word_order, self.beta, self.lowercase)
-        stats = metric._extract_corpus_statistics(
-            [output.text], [[reference] for reference in references]
-        )[0]
+        streams = [[reference] for reference in references]
+        [stats] = metric._extract_corpus_statistics([output.text], streams)
+        orders = f"nc:{self.char_order}|nw:{self.word_order}"
         details = {
             "stats": stats,
             "beta": self.beta,
             "references": len(references),
-            "signature": f"case:{_case(self.lowercase)}|eff:yes|nc:{self.char_order}|nw:{self.word_order}|space:no"
-            f"|version:{_version()}",
+            "signature": f"case:{_case(self.lowercase)}|eff:yes|{orders}|space:no|version:{_version()}",
         }
-        return with_counts(min(metric._compute_f_score(stats), 100.0), output, details)
+        value = min(metric._compute_f_score(stats), 100.0)
+        return with_counts(value, output, details)
 
 
 def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:

@@ -66,10 +66,11 @@ def compared(
         return flatten(prediction), flat
     # Annotators mostly agree: each different answer is normalized once.
     as_vlmeval = v == "vlmevalkit"
-    normal = {answer: vqa_normal(answer, as_vlmeval=as_vlmeval) for answer in set(flat)}
-    return vqa_normal(prediction, as_vlmeval=as_vlmeval), [
-        normal[answer] for answer in flat
-    ]
+    normal = {}
+    for answer in set(flat):
+        normal[answer] = vqa_normal(answer, as_vlmeval=as_vlmeval)
+    answer_forms = [normal[answer] for answer in flat]
+    return vqa_normal(prediction, as_vlmeval=as_vlmeval), answer_forms
 
 
 def agreement(prediction: str, answers: Sequence[str]) -> float:

@@ -68,8 +68,10 @@ class BettingSequence:
         """Settle the bets on the pending scores, and exclude the candidates that made a gambler rich."""
         import numpy as np
 
-        below = self._shares / np.maximum(self._candidates, 1e-12)
-        above = self._shares / np.maximum(1 - self._candidates, 1e-12)
+        room_below = np.maximum(self._candidates, 1e-12)
+        room_above = np.maximum(1 - self._candidates, 1e-12)
+        below = self._shares / room_below
+        above = self._shares / room_above
         for x, count in self._pending.items():
             gain = x - self._candidates
             self._up += count * np.log1p(below * gain)

@@ -248,7 +248,7 @@ def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
 
 
 @pytest.mark.costly
-def test_a_cluster_whose_head_is_killed_ends_the_run_with_one_line_and_it_goes_on_where_it_stopped(
+def test_a_cluster_whose_head_is_killed_ends_the_run_with_one_line_and_it_continues_where_it_stopped(
     clusters, cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, monkeypatch
 ):
     monkeypatch.setattr(ray_actors, "SECONDS_BETWEEN_LOOKS", 0.2)

@@ -204,7 +204,7 @@ def test_replicas_are_given_neighbouring_rows(tmp_path: Path):
     assert all(len(batch) == 4 for batch in batches)
 
 
-def test_a_run_goes_on_after_its_driver_was_killed_and_its_replicas_are_gone(
+def test_a_run_continues_after_its_driver_was_killed_and_its_replicas_are_gone(
     tmp_path: Path,
 ):
     model = make_model(tmp_path / "m", at="s21.1", how="kill the driver")

@@ -123,7 +123,7 @@ def test_a_spent_error_budget_ends_a_driver_with_replicas(tmp_path: Path):
     )
 
 
-def test_an_interrupted_driver_keeps_what_its_replicas_answer_and_goes_on(
+def test_an_interrupted_driver_keeps_answers_of_its_replicas_and_continues(
     tmp_path: Path,
 ):
     model = make_model(tmp_path / "m")

@@ -64,7 +64,7 @@ def test_the_next_round_waits_for_the_replica_that_answered_the_one_before():
     assert ids(work.take_for(1, 4)) == ["s0"]
 
 
-def test_a_round_whose_history_is_given_goes_on_elsewhere_after_a_death():
+def test_a_round_whose_history_is_given_continues_elsewhere_after_a_death():
     work = make(1)
     (first,) = work.take_for(1, 1)
     work.put(second := following(first))
@@ -184,7 +184,7 @@ def test_the_end_of_the_work_is_reported_at_once(way: str):
     assert asyncio.run(main()) is (way == "exhausted")
 
 
-def test_whoever_waits_is_told_when_nothing_can_come():
+def test_waiting_callers_are_notified_when_nothing_can_come():
     async def scenario() -> tuple[bool, bool]:
         work = make(1)
         (only,) = work.take_for(1, 1)

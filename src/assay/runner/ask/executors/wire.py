@@ -149,11 +149,10 @@ def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, 
 def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Output:
     """Return one output from plain data."""
     output = output_from_plain(plain, media)
-    if output.error is not None and "retry_after" in plain:
-        return replace(
-            output, error=replace(output.error, retry_after=plain["retry_after"])
-        )
-    return output
+    if output.error is None or "retry_after" not in plain:
+        return output
+    error = replace(output.error, retry_after=plain["retry_after"])
+    return replace(output, error=error)
 
 
 def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
