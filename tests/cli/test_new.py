@@ -29,7 +29,7 @@ def test_nothing_is_overwritten(assay, folder):
 
     said = assay("new", "model", "mine")
 
-    assert said.code == 2 and "is there already" in said.err
+    assert said.code == 2 and "this file exists already" in said.err
     assert (folder / "mine.py").read_text() == "precious"
 
 

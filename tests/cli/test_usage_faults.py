@@ -132,6 +132,95 @@ def test_an_exception_in_a_file_of_the_user_names_its_line(assay, folder):
     assert "n/a" not in said.out and "infrastructure" not in said.err + said.out
 
 
+def test_a_scorer_of_the_user_that_fails_stops_after_its_first_scores(assay, folder):
+    scorer = "def score(sample, output):\n    return sample.{}\n"
+    (folder / "mine.py").write_text('dataset = "sums.jsonl"\n' + scorer.format("taget"))
+
+    said = assay("run", "mine.py", "--model", "four.py:generate", "-o", "out")
+
+    assert said.code == 1
+    [line] = said.err.strip().split("\n")
+    assert line.startswith("assay: stopped: the first 3 scores failed: scorer 'score'")
+    assert "'Sample' object has no attribute 'taget' (mine.py:3)" in line
+    assert "fix: correct mine.py:3 and rerun the command" in line
+
+    (folder / "mine.py").write_text(
+        'dataset = "sums.jsonl"\n' + scorer.format("target == output.text")
+    )
+    (folder / "four.py").write_text("def generate(messages):\n    return '6'\n")
+    again = assay("run", "mine.py", "--model", "four.py:generate", "-o", "out")
+
+    assert again.code == 0
+
+
+def test_a_scorer_that_fails_on_some_answers_goes_on(assay, folder):
+    (folder / "mine.py").write_text(
+        'dataset = "sums.jsonl"\ndef score(sample, output):\n'
+        "    return 1 / (int(sample.target) - 10)\n"
+    )
+
+    said = assay("run", "mine.py", "--model", "four.py:generate", "-o", "out")
+
+    assert "1 judge_error" in said.out and "stopped" not in said.err
+
+
+def test_on_error_continue_scores_all_samples(assay, folder):
+    (folder / "mine.py").write_text(
+        'dataset = "sums.jsonl"\ndef score(sample, output):\n    return 1 / 0\n'
+    )
+
+    said = assay(
+        "run", "mine.py", "--model", "four.py:generate", "--on_error", "continue"
+    )
+
+    assert "3 judge_error" in said.out and "stopped" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("empty", "the folder has no tasks or models of a toolkit"),
+        ("no/such", "no such file or folder"),
+    ],
+)
+def test_a_folder_that_cannot_be_listed_says_why(name, reason, assay, folder):
+    (folder / "empty").mkdir()
+
+    said = assay("ls", name)
+
+    assert said.code == 2
+    assert said.err.startswith(f"assay: {name}: {reason}; fix: ")
+
+
+def test_verify_with_an_unknown_scorer_is_a_usage_fault(assay, folder):
+    assay("run", "sums.jsonl", "--model", "four.py:generate", "-o", "out")
+
+    said = assay("verify", "out", "--scorer", "nope")
+
+    assert said.code == 2 and "unknown scorer 'nope'" in said.err
+
+
+def test_an_export_has_the_rows_of_the_named_model_only(assay, folder):
+    models = ("--model", "four.py:generate", "--model", "adder.py:generate")
+    assay("run", "sums.jsonl", *models, "-o", "out")
+
+    one = assay("export", "out", "--model", "four.py:generate", "-o", "-")
+    both = assay("export", "out", "-o", "-")
+    other = assay("export", "out", "--model", "nope")
+
+    assert "adder.py" not in one.out and "four.py" in one.out
+    assert "adder.py" in both.out and "four.py" in both.out
+    assert other.code == 2 and "the run has no model 'nope'" in other.err
+    assert "four.py:generate, adder.py:generate" in other.err
+
+
+def test_a_new_file_is_not_put_below_a_file(assay, folder):
+    said = assay("new", "scorer", "mine", "--dir", "sums.jsonl")
+
+    assert said.code == 2
+    assert said.err == "assay: sums.jsonl: this is a file; fix: name a folder\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [

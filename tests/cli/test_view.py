@@ -71,8 +71,14 @@ def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path
         (["view", "run", "--port", "99999"], "is not a port"),
         (["report", "nowhere"], "there is no folder"),
         (["report", "empty"], "there is no run here"),
-        (["report", "run", "-o", "report.docx"], "what kind of report is not clear"),
-        (["report", "run", "-o", "full"], "what kind of report is not clear"),
+        (
+            ["report", "run", "-o", "report.docx"],
+            "the kind of report is not known from this name",
+        ),
+        (
+            ["report", "run", "-o", "full"],
+            "the kind of report is not known from this name",
+        ),
         (["report", "run", "--samples", "-3"], "is not a number of samples"),
     ],
 )

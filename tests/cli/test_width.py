@@ -195,3 +195,18 @@ def test_a_forecast_contains_its_own_estimate(text, assay, folder):
     for cell in (before, after):
         low, high = cell["range"]["input_tokens"]
         assert low <= cell["tokens"]["input"] <= high
+
+
+def test_help_fills_its_paragraphs_and_keeps_indented_lines(capsys, monkeypatch):
+    from assay.cli.main import main
+
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main(["power", "--help"])
+
+    lines = capsys.readouterr().out.splitlines()
+
+    [start] = [i for i, line in enumerate(lines) if line.startswith("Print what a")]
+    paragraph = lines[start : lines.index("", start)]
+    assert len(paragraph) > 2 and not any(line.startswith(" ") for line in paragraph)
+    assert "  assay power runs/pilot --n 500" in lines

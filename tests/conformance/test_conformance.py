@@ -201,7 +201,7 @@ def test_a_users_metric_that_fails_names_the_case_and_the_line(tmp_path):
     ("arguments", "error", "what"),
     [
         (["wre"], UnknownName, "unknown fixture 'wre'"),
-        (["my.py:metric"], UsageError, "nothing to hold it against"),
+        (["my.py:metric"], UsageError, "there are no cases to compare it with"),
         (
             ["wer", "--against", "cer"],
             UsageError,

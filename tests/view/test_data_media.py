@@ -129,9 +129,9 @@ def test_a_relative_path_is_found_from_every_working_folder(
     folders = RunFolders(tmp_path / "run")
     run = folders.refresh()[0]
 
-    found = folders.media(run).find(run.record(0), digest(image))
+    medium = folders.media(run).find(run.record(0), digest(image))
 
-    assert found.data() == image
+    assert medium.data() == image
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_labels_go_out_and_in_as_csv(tmp_path: Path, capsys):
 
     assert codes == [0, 0]
     assert "'=ann" in (tmp_path / "l.csv").read_text()
-    assert "4 labels; agreement with exact 50%" in capsys.readouterr().out
+    assert "4 samples labelled; agreement with exact 50%" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_agreement_on_right_or_wrong_is_cohens_kappa_and_never_minus_zero(
     said = capsys.readouterr().out
 
     assert "1 label added; 1 without a name are kept as by 'imported'" in added
-    assert "1 label;" in said and "Cohen's kappa" in said
+    assert "1 sample labelled;" in said and "Cohen's kappa" in said
     assert two_digits(-0.004) == "0.00"
 
 

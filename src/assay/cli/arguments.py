@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,14 +46,22 @@ def parsers_only() -> Iterator[None]:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keep the line breaks of descriptions, and wrap lines that are wider than the terminal."""
+    """Fill the paragraphs of descriptions, and keep indented lines as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         from ..report.grid import fold_line
 
-        lines = [f"{indent}{line}" for line in text.splitlines()]
-        folded = [part for line in lines for part in fold_line(line, width)]
-        return "\n".join(folded)
+        lines: list[str] = []
+        paragraph: list[str] = []
+        for line in [*text.splitlines(), ""]:
+            is_text = bool(line) and not line.startswith(" ")
+            if is_text:
+                paragraph.append(line)
+                continue
+            lines += textwrap.wrap(" ".join(paragraph), width)
+            paragraph = []
+            lines += fold_line(line, width)
+        return "\n".join(f"{indent}{line}" for line in lines).rstrip()
 
 
 class Parser(argparse.ArgumentParser):

@@ -32,7 +32,7 @@ def command(arguments: Sequence[str]) -> int:
     """List the batches of a run, or cancel or forget its open batches."""
     p = Parser(
         prog="assay batches",
-        description="List the batches that `assay run --batch_api` sent. The same run command again waits for them.",
+        description="List the batches that `assay run --batch_api` sent. Rerun that command to wait\nfor them.",
     )
     p.add_argument("run", help="a run folder")
     p.add_argument(

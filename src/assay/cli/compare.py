@@ -16,9 +16,10 @@ def command(arguments: Sequence[str]) -> int:
     """Print the comparison; return 3 if nothing could be compared, or a run is damaged."""
     p = Parser(
         prog="assay compare",
-        description="Runs against the first one named, paired by sample: a sentence, then every number with its\n"
-        "difference, 95 % interval and p (Holm). Other differences between the runs are listed first.\n"
-        "Exit code 0: compared. 3: nothing could be compared, or a run is damaged.",
+        description="Compare runs with the first one named, paired by sample. Prints what else\n"
+        "differs, a summary, and every number with its difference, 95 % interval and\n"
+        "p value (adjusted by Holm's method).\n"
+        "Exit codes: 0 compared; 3 nothing could be compared, or a run is damaged.",
     )
     p.add_argument(
         "runs",

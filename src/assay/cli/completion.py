@@ -97,9 +97,11 @@ def command(arguments: Sequence[str]) -> int:
         return 0
     p = Parser(
         prog="assay completion",
-        description="A script that completes verbs, options, names of tasks, models and scorers, and files.\n"
-        'bash: eval "$(assay completion bash)"   zsh: eval "$(assay completion zsh)"\n'
-        "fish: assay completion fish | source",
+        description="Print a script that completes verbs, options, files, and the names of tasks,\n"
+        "models and scorers.\n"
+        '  bash: eval "$(assay completion bash)"\n'
+        '  zsh:  eval "$(assay completion zsh)"\n'
+        "  fish: assay completion fish | source",
     )
     p.add_argument("shell", choices=tuple(SCRIPTS))
     options = p.parse(arguments)

@@ -20,7 +20,7 @@ def command(arguments: Sequence[str]) -> int:
     """Print a line for each fixture. Return 1 if one differs."""
     p = Parser(
         prog="assay conformance",
-        description="Scorers, or your own metric, against what official code says.",
+        description="Compare scorers, or your own metric, with the values of official code.",
     )
     p.add_argument(
         "name",
@@ -32,7 +32,7 @@ def command(arguments: Sequence[str]) -> int:
         "--against",
         default=None,
         metavar="FILE|SCORER",
-        help="the cases your own metric is held against",
+        help="the cases to compare your own metric with",
     )
     p.add_argument(
         "--json", action="store_true", help="exactly one JSON document on stdout"
@@ -59,7 +59,7 @@ def _verdicts(name: str | None, against: str | None) -> list[Verdict]:
     if name is not None and is_reference(name):
         if against is None:
             raise UsageError(
-                "nothing to hold it against",
+                "there are no cases to compare it with",
                 where=name,
                 fix="--against SCORER, or a JSON file of cases",
             )

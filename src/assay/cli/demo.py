@@ -96,7 +96,7 @@ def command(arguments: Sequence[str]) -> int:
     names = ", ".join(part.name for part in PARTS)
     p = Parser(
         prog="assay demo",
-        description="One real number for each modality, on this machine's CPU.",
+        description="Measure one number for each modality on this machine's CPU.",
     )
     p.add_argument("parts", nargs="*", help=f"only these: {names}")
     p.add_argument(

@@ -26,19 +26,19 @@ def command(arguments: Sequence[str]) -> int:
     """Print the findings. Return 1 if a secret was found."""
     p = Parser(
         prog="assay doctor",
-        description="Versions, extras, embedded models, disk; secrets in finished runs.",
+        description="Show versions, extras, embedded models and disk space; find secrets in runs.",
     )
     p.add_argument(
         "--scan_logs",
         default=None,
         metavar="RUN",
-        help="search a run folder for the environment's secrets",
+        help="search a run folder for secrets of the environment",
     )
     p.add_argument(
         "--runs",
         default="runs",
         metavar="DIR",
-        help="the folder whose disk is looked at",
+        help="the folder whose disk space is shown",
     )
     p.add_argument(
         "--json", action="store_true", help="exactly one JSON document on stdout"

@@ -39,9 +39,10 @@ def command(arguments: Sequence[str]) -> int:
     """Write the file and print its path."""
     p = Parser(
         prog="assay export",
-        description="A run for other tools. csv and parquet: a row for each sample and scorer.\n"
-        "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).\n"
-        "mlflow, wandb and trackio write on this machine, unless you configured an address of theirs.",
+        description="Write a run for other tools. CSV and Parquet have a row for each sample and\n"
+        "scorer. In CSV, a ' is put before text that a spreadsheet would run as a\n"
+        "formula. mlflow, wandb and trackio write to this machine unless you configured\n"
+        "a server for them.",
     )
     p.add_argument("run", help="a run folder")
     p.add_argument(
@@ -64,7 +65,7 @@ def command(arguments: Sequence[str]) -> int:
         help="default: in the run folder; - is stdout",
     )
     p.add_argument(
-        "--model", default=None, help="which model, where a file holds only one"
+        "--model", default=None, help="only this model of a run with several"
     )
     options = p.parse(arguments)
     name, exporter = _exporter(options.to)

@@ -27,12 +27,13 @@ def command(arguments: Sequence[str]) -> int:
     """Print the verdict; return 0 for a pass, 4 for a failure, 5 if it is undecided."""
     p = Parser(
         prog="assay gate",
-        description="Decides by 95 % intervals whether a run passes: no task worse than the baseline by more than\n"
-        "`max_drop`, none below `min_value`. Exit code 0: PASS. 4: FAIL. 5: INCONCLUSIVE, with the number of\n"
-        "samples that would decide. 2: a policy or a run that cannot be used.",
+        description="Decide by 95 % intervals whether a run passes: no task may be worse than the\n"
+        "baseline by more than `max_drop`, and none below `min_value`.\n"
+        "Exit codes: 0 PASS; 4 FAIL; 5 INCONCLUSIVE, with the number of samples that\n"
+        "would decide; 2 the policy or a run cannot be used.",
     )
     p.add_argument("policy", help="a YAML file: max_drop: 0.02")
-    p.add_argument("run", help="the run that is to pass")
+    p.add_argument("run", help="the run to check")
     p.add_argument(
         "--baseline",
         default=None,

@@ -27,25 +27,26 @@ def command(arguments: Sequence[str]) -> int:
     """Print what the labels show about the scorer, or export or import them."""
     p = Parser(
         prog="assay label",
-        description="Labels that people gave on the page of `assay view` (Label): agreement with the scorer,\n"
-        "and its value corrected by them. --export and --import move them as CSV; a line is never overwritten.",
+        description="Report the labels that people gave in `assay view` (page Label): how far they\n"
+        "agree with the scorer, and its value corrected by them. --export and --import\n"
+        "write and read them as CSV. No label is ever overwritten.",
     )
     p.add_argument("run", help="a run folder, or results of another tool")
     p.add_argument(
-        "--export", default=None, metavar="FILE", help="writes all labels; - is stdout"
+        "--export", default=None, metavar="FILE", help="write all labels; - is stdout"
     )
     p.add_argument(
         "--import",
         dest="source",
         default=None,
         metavar="FILE",
-        help="adds labels: columns id and value at least",
+        help="add labels: at least the columns id and value",
     )
     p.add_argument(
         "--by",
         default="",
         metavar="NAME",
-        help="who gave the labels of a file that does not say",
+        help="who gave the labels, if the file has no column `by`",
     )
     options = p.parse(arguments)
     reader = open_run(options.run)
@@ -187,7 +188,8 @@ def _summary_text(cell: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     if not summary["labelled"]:
         return "no labels; give some with `assay view` (Label) or --import"
     metric = cell["metric"]
-    parts = [count_labels(summary["labelled"])]
+    labelled = summary["labelled"]
+    parts = [f"{labelled:,} sample{'' if labelled == 1 else 's'} labelled"]
     if "agree" in summary:
         agreement = f"agreement with {metric} {summary['agree']:.0%}"
         parts.append(f"{agreement}, {summary['kappa_text']}")
@@ -205,7 +207,7 @@ def _corrected_text(corrected: Mapping[str, Any]) -> str:
     value = format_value(corrected["value"])
     low, high = corrected["ci"] or (None, None)
     interval = f"[{format_value(low)}, {format_value(high)}]"
-    text = f"{value} {interval} ({corrected['method']})"
+    text = f"{value} {interval} ({corrected['method']} interval)"
     flag = corrected["unreliable"]
     if flag:
         text += f" ⚑ {flag}"

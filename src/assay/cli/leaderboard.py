@@ -26,8 +26,9 @@ def command(arguments: Sequence[str]) -> int:
     """Print the leaderboard or the ratings, or write them to a file."""
     p = Parser(
         prog="assay leaderboard",
-        description="Models in rows, protocols in columns: values with 95 % intervals, ranks with ties. Models are\n"
-        "compared on the samples they share; those that cannot be distinguished share ranks. Missing cells are shown.",
+        description="Print models in rows and protocols in columns: values with 95 % intervals, and\n"
+        "ranks. Models are compared on the samples they share. Models that cannot be\n"
+        "told apart share ranks.",
     )
     p.add_argument(
         "folders",
@@ -58,7 +59,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument(
         "--format",
         choices=sorted(set(KINDS.values())),
-        help="default: text, or as FILE is called",
+        help="default: text, or by the suffix of FILE",
     )
     p.add_argument("--json", action="store_true", help="the same as --format json")
     p.add_argument(

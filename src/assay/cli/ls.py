@@ -16,7 +16,10 @@ UNKNOWN = "depends on what it is given"
 
 def command(arguments: Sequence[str]) -> int:
     """Print the names of one kind, or the number of names of each kind and all tasks."""
-    p = Parser(prog="assay ls", description="What ships, by name, with its one line.")
+    p = Parser(
+        prog="assay ls",
+        description="List the registered names of a kind, with one line for each.",
+    )
     p.add_argument(
         "kind", nargs="?", default=None, help=f"{', '.join(ALL)}, lm_eval or lmms_eval"
     )
@@ -57,11 +60,14 @@ def _list_folder(folder: str, is_json: bool) -> int:
     from ..dialects.recognise import listing_of
 
     guest = listing_of(folder)
+    if guest is None and not Path(folder).exists():
+        raise UsageError("no such file or folder", where=folder, fix="check the path")
     if guest is None:
         raise UsageError(
-            "no registry that assay knows",
+            "the folder has no tasks or models of a toolkit",
             where=folder,
-            fix=f"name a kind: {', '.join(ALL)}",
+            fix="`assay leaderboard FOLDER` and `assay view FOLDER` show runs; "
+            f"`assay ls KIND` lists {', '.join(ALL)}",
         )
     if is_json:
         sys.stdout.write(json.dumps(guest.listing(folder), ensure_ascii=False) + "\n")

@@ -13,25 +13,25 @@ VERBS = {
     "run": "run tasks on models (also: eval)",
     "score": "score a run again without asking the model",
     "ls": "list tasks, models, scorers, datasets, templates, summarizers",
-    "show": "what a name or a run is: where it is defined, its options, an example",
-    "compare": "runs against a baseline: what is better, by how much, who changed",
-    "leaderboard": "models over a suite: values with intervals, ranks with ties",
-    "view": "runs in the browser: samples, media, comparisons, live",
-    "report": "runs as one file: HTML, Markdown or CSV",
-    "gate": "whether a run may pass: PASS, FAIL or INCONCLUSIVE, by a policy and an earlier run",
-    "power": "which difference a number of samples can show, and how many one needs",
-    "label": "labels of people: agreement with the judge, its value corrected by them",
+    "show": "explain a name, or show the table and the samples of a run",
+    "compare": "compare runs with a baseline: differences, intervals, changed samples",
+    "leaderboard": "rank models over a suite, with intervals and ties",
+    "view": "open runs in the browser: samples, media, comparisons, progress",
+    "report": "write runs to one file: HTML, Markdown or CSV",
+    "gate": "decide by a policy whether a run may pass: PASS, FAIL or INCONCLUSIVE",
+    "power": "how small a difference N samples show, and how many you need",
+    "label": "read labels of people: agreement with the judge, corrected value",
     "check": "try a file with three samples and explain the first fault",
-    "new": "write a benchmark, model or scorer to start from",
-    "verify": "whether a run folder is what its run left, its table made again",
-    "export": "a run as csv, parquet or lm-eval JSON",
-    "merge": "several shards of a run as one run",
-    "batches": "the batches of a run at a batch API: list, cancel, forget",
-    "completion": "a script that completes commands in bash, zsh or fish",
-    "doctor": "versions, extras, disk",
-    "demo": "one real number for each modality",
-    "conformance": "whether scorers say what official code says",
-    "parity": "whether answers depend on batch size or order",
+    "new": "write a small benchmark, model or scorer to start from",
+    "verify": "check a run folder against its digests and rebuild its table",
+    "export": "write a run as CSV, Parquet or in the format of another tool",
+    "merge": "join the shards of a run",
+    "batches": "list, cancel or forget the batches of a run at a batch API",
+    "completion": "print a completion script for bash, zsh or fish",
+    "doctor": "show versions, extras and disk space",
+    "demo": "measure one number for each modality",
+    "conformance": "compare scorers with official code",
+    "parity": "test whether answers depend on the batch size",
     "python": "run a script written against another system's package",
     "vlmeval": "VLMEvalKit's own command line",
     "pipeline": "rwkv-benchmark's own command line",
@@ -75,14 +75,15 @@ UNUSABLE = {
 HELP = """\
 usage: assay VERB [options]
 
-One evaluation system for every kind of model: every number with its interval, its failures counted.
+Measure models of every kind: each number comes with its interval and with
+counted failures.
 
 {verbs}
 
 Start here:
   assay run quickstart                     five small sets on the embedded model
   assay run data.jsonl --model my.py:fn    your rows, your function
-  assay VERB --help                        everything a verb takes
+  assay VERB --help                        all options of a verb
 """
 
 

@@ -15,8 +15,9 @@ def command(arguments: Sequence[str]) -> int:
     """Write the folder and print the next commands."""
     p = Parser(
         prog="assay merge",
-        description="Bring the answers and verdicts of several runs of the same questions into one new run folder.\n"
-        "The command that ran the parts, without --shard, then makes their table; it asks for the missing answers.",
+        description="Copy the answers and scores of several runs of the same questions into one new\n"
+        "run folder. Then run the command of the parts again without --shard: it asks\n"
+        "what is missing and prints the table.",
     )
     p.add_argument(
         "parts", nargs="+", metavar="RUN", help="run folders of --shard 1/N … N/N"

@@ -41,7 +41,7 @@ KINDS = {"benchmark": BENCHMARK, "model": MODEL, "scorer": SCORER}
 
 def command(arguments: Sequence[str]) -> int:
     """Write the file and print how to use it."""
-    p = Parser(prog="assay new", description="A small file to start from.")
+    p = Parser(prog="assay new", description="Write a small file to start from.")
     p.add_argument("kind", choices=tuple(KINDS))
     p.add_argument("name", help="the file is called NAME.py")
     p.add_argument("--dir", default=".", help="where to put it")
@@ -60,13 +60,15 @@ def write(kind: str, name: str, folder: Path) -> Path:
         fix = "use letters, digits, - and _ (--dir for a folder)"
         raise UsageError(f"{name!r} cannot be a file's name here", fix=fix)
     path = folder / f"{stem}.py"
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("this is a file", where=str(folder), fix="name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(KINDS[kind].format(name=stem, file=path.name))
     except FileExistsError as error:
         raise UsageError(
-            "is there already",
+            "this file exists already",
             where=str(path),
             fix="choose another name, or move it away",
         ) from error

@@ -80,16 +80,16 @@ def command(arguments: Sequence[str]) -> int:
     """Compare the ways of asking. Return 0 if no answer changed, 4 if one did."""
     p = Parser(
         prog="assay parity",
-        description="Ask the same samples at batch 1 and other sizes; report what drifts.",
+        description="Ask the same samples at batch size 1 and at other sizes; report answers that\nchange.",
     )
     p.add_argument("task")
     p.add_argument("-M", "--model", required=True)
     p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument(
-        "-k", "--samples", type=int, default=16, help="how many samples (16)"
+        "-k", "--samples", type=int, default=16, help="how many samples (default 16)"
     )
     p.add_argument(
-        "--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)"
+        "--sizes", default="4,16", help="batch sizes to compare with 1 (default 4,16)"
     )
     add_some(p, *OPTIONS)
     p.add_argument(

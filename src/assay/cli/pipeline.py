@@ -26,8 +26,8 @@ def command(arguments: Sequence[str]) -> int:
 
     p = Parser(
         prog="assay pipeline",
-        description="Run an evaluator on a dataset, as run_pipeline.py does; a name alone is run_NAME.py.",
-        epilog="`register_*.py` files of the working folder are found by themselves.",
+        description="Run an evaluator on a dataset, as run_pipeline.py does. A name alone does what\nrun_NAME.py does.",
+        epilog="Files named `register_*.py` in the working folder are loaded automatically.",
     )
     dialect.add_options(p)
     add_some(p, *OPTIONS)

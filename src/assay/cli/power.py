@@ -20,8 +20,9 @@ def command(arguments: Sequence[str]) -> int:
         prog="assay power",
         usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X]\n"
         "                   [--pairs X] [--difference D]",
-        description="What a number of samples can show: the interval of one run, the smallest difference of two runs\n"
-        "on the same samples that is found in 4 of 5 cases, and how many samples a difference takes.",
+        description="Print what a number of samples can show: the interval of one run, the smallest\n"
+        "difference that two runs on the same samples show with 80 % power, and how many\n"
+        "samples a difference needs.",
         epilog="examples:\n"
         "  assay power runs/pilot --n 500\n"
         "  assay power runs/new --baseline runs/old\n"
@@ -32,7 +33,7 @@ def command(arguments: Sequence[str]) -> int:
         "--baseline",
         default=None,
         metavar="RUN",
-        help="a second run: how much two differ is then measured",
+        help="a second run, to measure how much two runs differ",
     )
     p.add_argument(
         "--n",
@@ -69,7 +70,7 @@ def command(arguments: Sequence[str]) -> int:
         action="append",
         default=None,
         metavar="D",
-        help="how many show D?",
+        help="how many samples a difference of D needs",
     )
     p.add_argument("--json", action="store_true", help="one JSON document")
     options = p.parse(arguments)

@@ -19,11 +19,17 @@ from ..dialects.recognise import DIALECTS, dialect_of, imported_names
 from .tracebacks import shown_traceback
 
 USAGE = """\
-usage: assay python [--dialect NAME] [--upstream] [--register FILE] SCRIPT [ARGUMENTS …]
+usage: assay python [--dialect NAME] [--upstream] [--register FILE]
+                    SCRIPT [ARGUMENTS …]
 
-Run a script written for another system, with that system's names importable in it and in what it imports beside it.
---upstream follows that system's own rule wherever it differs from the correct one.
---register runs a file of that system first, such as one that registers a model; it may stand behind the script too.
+Run a script written for another toolkit. The script, and the modules beside it,
+can import that toolkit's modules.
+
+  --dialect NAME   the toolkit: testbed, vlmeval, pipeline, televal or ulmeval
+                   (default: recognised by what the script imports)
+  --upstream       follow the toolkit's own rule wherever assay's differs
+  --register FILE  run a file of the toolkit first, such as one that registers a
+                   model; this option may also follow the script
 """
 
 

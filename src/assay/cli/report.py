@@ -14,8 +14,9 @@ def command(arguments: Sequence[str]) -> int:
     """Write the file and print its path."""
     p = Parser(
         prog="assay report",
-        description="One file about one run or several: tables, drawings, samples with their media, methods (.html);\n"
-        "numbers, comparisons and methods (.md); numbers (.csv). The page needs no network.",
+        description="Write one file about one or several runs: .html with tables, charts, samples\n"
+        "and their media, and methods; .md with numbers, comparisons and methods; .csv\n"
+        "with numbers. The page needs no network.",
     )
     p.add_argument("runs", nargs="+", help="run folders, or folders that hold runs")
     p.add_argument(
@@ -29,7 +30,7 @@ def command(arguments: Sequence[str]) -> int:
         "--format",
         default=None,
         choices=sorted(set(KINDS.values())),
-        help="default: as the file is called",
+        help="default: by the suffix of FILE",
     )
     p.add_argument(
         "--samples",
@@ -41,7 +42,7 @@ def command(arguments: Sequence[str]) -> int:
         "--charts",
         default=None,
         metavar="DIR",
-        help="write each drawing as SVG into a folder instead",
+        help="write each chart as SVG into a folder instead",
     )
     options = p.parse(arguments)
     runs = [Path(run).expanduser().absolute() for run in options.runs]
@@ -56,8 +57,8 @@ def command(arguments: Sequence[str]) -> int:
     )
     if kind is None:
         raise UsageError(
-            f"{options.output}: what kind of report is not clear",
-            fix="end it in .html, .md or .csv",
+            f"{options.output}: the kind of report is not known from this name",
+            fix="use a name that ends in .html, .md or .csv",
         )
     if options.samples < 0:
         raise UsageError(

@@ -25,11 +25,11 @@ def parser() -> Parser:
     p = Parser(
         prog="assay run",
         usage="assay run TASK… [--model MODEL] [options]",
-        description="Run tasks on models. The same command again continues where it stopped.",
+        description="Run tasks on models. Rerun the same command to resume.",
         epilog="examples:\n"
         "  assay run quickstart\n"
         "  assay run data.jsonl --model my_model.py:generate --limit 20\n"
-        "  assay run gsm8k mmlu_pro --model openai/gpt-x --base_url http://localhost:8000/v1 --concurrency 64\n"
+        "  assay run gsm8k --model openai/gpt-x --base_url http://localhost:8000/v1\n"
         "  assay run my_benchmark.py --model smollm2 --num_fewshot 4 -o runs/mine",
     )
     groups = add_flags(p)

@@ -31,6 +31,21 @@ READERS: dict[str, Callable[[str], Any]] = {
     "truth": _truth,
 }
 """How to read one typed value. Lists and pairs are read as a whole."""
+GENERATION_HELP: Mapping[str, str] = {
+    "temperature": "randomness of sampling; 0 takes the likeliest token",
+    "top_p": "sample from the likeliest tokens that sum to this probability",
+    "top_k": "sample from the N likeliest tokens",
+    "min_p": "leave out tokens below this share of the likeliest one",
+    "max_tokens": "longest answer, in tokens",
+    "stop": "end the answer at this text; repeat for several",
+    "n": "answers in one request",
+    "logprobs": "log-probabilities of the answer's tokens, with N alternatives each",
+    "frequency_penalty": "penalty for tokens by how often they occurred",
+    "presence_penalty": "penalty for tokens that occurred",
+    "repetition_penalty": "divide the scores of tokens that occurred by this",
+    "reasoning_effort": "how long a reasoning model thinks",
+    "response_format": "json: ask for a JSON object",
+}
 METAVARS: dict[Any, str] = {int: "N", float: "X"}
 
 
@@ -90,7 +105,11 @@ def _add(group: Any, name: str, **changes: str) -> None:
         {"action": "append"} if name == "stop" else {"type": reader}
     )
     group.add_argument(
-        f"--{name}", default=None, metavar=METAVARS.get(reader, "TEXT"), **action
+        f"--{name}",
+        default=None,
+        metavar=METAVARS.get(reader, "TEXT"),
+        help=GENERATION_HELP[name],
+        **action,
     )
 
 

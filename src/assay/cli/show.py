@@ -40,11 +40,11 @@ def command(arguments: Sequence[str]) -> int:
     """Print what is known about a name, a file or a run."""
     p = Parser(
         prog="assay show",
-        description="A registered name: where it is defined, its options; a task also with an example.\n"
-        "A run folder: its table, then its samples.",
+        description="Show a registered name: where it is defined, its options, and an example of a\n"
+        "task. For a run folder: its table, then its samples.",
     )
     p.add_argument("what", help="a name, a file, or a run folder")
-    p.add_argument("--data", default=None, help="where a task's data is")
+    p.add_argument("--data", default=None, help="where the data of a task is")
     p.add_argument(
         "--no_pager",
         action="store_true",
@@ -96,7 +96,7 @@ def _add_choices(p: Any) -> None:
         action="append",
         default=None,
         metavar="ID",
-        help="this one, whole",
+        help="this sample with all its details",
     )
     p.add_argument(
         "--wrong", action="store_true", help="scored with less than the best value"
@@ -128,7 +128,7 @@ def _add_choices(p: Any) -> None:
         "--grep",
         default="",
         metavar="WORDS",
-        help="with these words in question, answer, target or reason",
+        help="with these words in the question, answer, target or reason",
     )
     p.add_argument(
         "--sort",
@@ -143,7 +143,7 @@ def _add_choices(p: Any) -> None:
         help="how many (default 5; with a pager, --ids, --json: all)",
     )
     p.add_argument(
-        "--ids", action="store_true", help="print their ids alone, a line each"
+        "--ids", action="store_true", help="print only their ids, one on a line"
     )
     p.add_argument(
         "--json", action="store_true", help="print them as one JSON document"

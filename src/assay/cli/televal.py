@@ -18,8 +18,9 @@ def command(arguments: Sequence[str]) -> int:
 
     p = Parser(
         prog="assay televal",
-        description="Ask a model (--mode infer) or judge its predictions (--mode eval), by names of a registry.",
-        epilog="`assay televal parquet2jsonl --help`: Parquet with audio clips as JSONL and WAV files.",
+        description="Ask a model (--mode infer) or judge its predictions (--mode eval). Tasks and "
+        "models are names of a registry.",
+        epilog="`assay televal parquet2jsonl --help`: write the audio clips of a Parquet file as\nWAV files and JSONL.",
     )
     dialect.add_options(p)
     add_some(p, *OPTIONS)

@@ -11,10 +11,10 @@ def parser() -> Parser:
     """Return a parser with the original flags and a few of assay's own."""
     p = Parser(
         prog="assay ulmeval",
-        description="Datasets and models written for ULMEvalKit. The same command again continues where it stopped.",
+        description="Run datasets and models written for ULMEvalKit. Rerun the command to resume.",
         epilog="examples:\n"
-        "  assay ulmeval --data my_dataset.py --model my_model.py:MyModel --num-generations 4\n"
-        "  assay ulmeval --register mine/ --data MyBench --model MyModel --work-dir outputs\n"
+        "  assay ulmeval --data my_dataset.py --model my_model.py:MyModel\n"
+        "  assay ulmeval --register mine/ --data MyBench --model MyModel\n"
         "  assay ulmeval --config run.json --register mine/",
     )
     selection = p.add_argument_group("what")

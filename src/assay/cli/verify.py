@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import AssayError
+from ..core import AssayError, UsageError
 from ..report import printable
 from ..report.grid import write_lines
 from ..store import RunReader
@@ -20,15 +20,17 @@ def command(arguments: Sequence[str]) -> int:
     """Print a line for each check. Return 0 only if everything was checked and is correct."""
     p = Parser(
         prog="assay verify",
-        description="Checks every line of a run's journal, every medium that answers hold, and summary.json against\n"
-        "their digests, and makes the table again from the journal. Nothing is asked, scored or written.\n"
-        "Exit code 0: all of it holds. 3: something is damaged, differs, or could not be checked.",
+        description="Check each line of the journal, the media of answers, and summary.json against\n"
+        "their digests, and rebuild the table from the journal. Nothing is asked, scored\n"
+        "or written.\n"
+        "Exit codes: 0 all is as the run left it; 3 something is damaged, differs, or\n"
+        "could not be checked.",
     )
     p.add_argument("run", help="a run folder")
     add_some(
         p,
         *OPTIONS,
-        scorers="those the run was last scored by",
+        scorers="the scorers of the last scoring",
         data="where the data is now",
     )
     options = p.parse(arguments)
@@ -103,6 +105,8 @@ def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, s
     try:
         table = recompute(reader, **settings)
     except AssayError as error:
+        if isinstance(error, UsageError) and settings.get("scorers"):
+            raise  # the scorers that were typed, not those of the run
         yield (
             "not checked",
             f"the table could not be made again: {' '.join(str(error).split())}",

@@ -17,8 +17,9 @@ def command(arguments: Sequence[str]) -> int:
     """Serve the viewer until Ctrl-C."""
     p = Parser(
         prog="assay view",
-        description="Runs in the browser: the list, one run, its samples and media, comparisons, runs in progress.\n"
-        "Served only to this machine; the printed link contains the key.",
+        description="Open runs in the browser: the list of runs, each run with its samples and media,\n"
+        "comparisons, and the progress of runs. Only this machine can connect, and only\n"
+        "with the printed link.",
     )
     p.add_argument(
         "folder",
@@ -27,16 +28,16 @@ def command(arguments: Sequence[str]) -> int:
         help="a run folder, results of another tool, or a folder that holds either (default: runs)",
     )
     p.add_argument(
-        "--port", type=int, default=None, help="default: 7557, or any that is free"
+        "--port", type=int, default=None, help="default: 7557, or a free one"
     )
     p.add_argument(
-        "--no_browser", action="store_true", help="print the link, open nothing"
+        "--no_browser", action="store_true", help="print the link, but open no browser"
     )
     p.add_argument(
         "--origin",
         default=None,
         metavar="URL",
-        help="another address of the viewer, for example behind a proxy",
+        help="the address that people use, if behind a proxy",
     )
     p.add_argument(
         "--bundle",

@@ -1,18 +1,17 @@
 """The rows of a comparison: one number of a run with the same number of its baseline; and all rows together."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..core import EMPTY
 from ..report import format_value
+from ..store.export import natural_key
 from ..summarizers.statistics import Comparison as Paired
 from ..summarizers.statistics import PairedBootstrap
 from .words import changes, overall
 
 SIGNIFICANCE = 0.05
-_NUMBER = re.compile("([0-9]+)")
 
 
 class Flip(NamedTuple):
@@ -71,7 +70,10 @@ class Row:
                 changed.append(Flip(id, before[id], after[id]))
         return sorted(
             changed,
-            key=lambda flip: (-abs(flip.after - flip.before), _natural_key(flip.id)),
+            key=lambda flip: (
+                -abs(flip.after - flip.before),
+                (natural_key(flip.id), flip.id),
+            ),
         )
 
     def line(self) -> str:
@@ -197,15 +199,3 @@ def format_p(p: float | None) -> str:
     if p is None:
         return "n/a"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _natural_key(id: str) -> tuple[list[str | tuple[int, str]], str]:
-    """Return a key that sorts `q2` before `q10`: text and numbers take turns, and longer numbers are larger."""
-    key: list[str | tuple[int, str]] = []
-    for position, piece in enumerate(_NUMBER.split(id)):
-        if position % 2:
-            digits = piece.lstrip("0")
-            key.append((len(digits), digits))
-        else:
-            key.append(piece)
-    return key, id

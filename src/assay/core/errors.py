@@ -60,8 +60,16 @@ class AssayError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
-        line = f"{line}; fix: {self.fix}" if self.fix else line
+        if self.fix:
+            line = f"{_without_stop(line)}; fix: {self.fix}"
         return _CONTROLS.sub("", " ".join(line.split()))
+
+
+def _without_stop(text: str) -> str:
+    """Return a message without the full stop of a quoted sentence, but with an ellipsis."""
+    if text.endswith(".") and not text.endswith(".."):
+        return text[:-1]
+    return text
 
 
 class UsageError(AssayError):

@@ -70,6 +70,15 @@ def finished_results(reader: RunReader, model: str | None = None) -> list[Result
     return chosen
 
 
+def check_model(reader: RunReader, model: str | None) -> None:
+    """Raise if the run has no such model. A run without numbers may be exported as a table, too."""
+    names = list(dict.fromkeys(name for _, name in reader.index.cells))
+    if model is not None and model not in names:
+        raise UsageError(
+            f"the run has no model {model!r}", fix=f"it has {', '.join(names)}"
+        )
+
+
 def only_model(reader: RunReader, model: str | None, file: str) -> str:
     """Return the model to export to a file that holds one model. Raise if there are several to choose from."""
     names = model_names(finished_results(reader, model))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..store import RunReader
 from ..store.export import write_csv, write_parquet
+from .exporter import check_model
 
 
 class Csv:
@@ -12,8 +13,9 @@ class Csv:
     file_name = "samples.csv"
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the rows of all models. The column `model` distinguishes them."""
-        return f"{write_csv(reader, path)} rows"
+        """Write the rows of one model, or of all: the column `model` tells them apart."""
+        check_model(reader, model)
+        return f"{write_csv(reader, path, model)} rows"
 
 
 class Parquet:
@@ -22,5 +24,6 @@ class Parquet:
     file_name = "samples.parquet"
 
     def write(self, reader: RunReader, path: Path, model: str | None) -> str:
-        """Write the rows of all models. The column `model` distinguishes them."""
-        return f"{write_parquet(reader, path)} rows"
+        """Write the rows of one model, or of all: the column `model` tells them apart."""
+        check_model(reader, model)
+        return f"{write_parquet(reader, path, model)} rows"

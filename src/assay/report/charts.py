@@ -408,34 +408,35 @@ def _dot_names(points: Sequence[Point], across: Scale, up: Scale) -> list[Markup
 
     A dot without such a side has its name on hover only.
     """
-    occupied = []
-    for point in points:
-        x = across(point.before)
-        y = up(point.after)
-        room = _Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM)
-        occupied.append(room)
-
+    boxes = [_dot_box(point, across, up) for point in points]
     moved = sorted(points, key=lambda point: -abs(point.after - point.before))
     marks = []
     for point in moved[:NAMED_DOTS]:
         name = point.name
         if len(name) > DOT_NAME_LENGTH:
             name = "…" + name[1 - DOT_NAME_LENGTH :]
-        length = len(name) * LETTER_WIDTH
         x = across(point.before)
         # A name on an edge of the frame would be struck out by its line.
         y = min(up(point.after) + 4, up.start - 5)
         y = max(y, up.end + 12)
-        sides = (("start", x + 10, x + 10), ("end", x - 10, x - 10 - length))
-        for anchor, label_x, left in sides:
+        length = len(name) * LETTER_WIDTH
+        right_side = ("start", x + 10, x + 10)
+        left_side = ("end", x - 10, x - 10 - length)
+        for anchor, label_x, left in (right_side, left_side):
             box = _Box(left, left + length, y - 10, y + 2)
             is_inside = box.left >= across.start and box.right <= across.end
-            is_free = not any(box.overlaps(other) for other in occupied)
-            if is_inside and is_free:
-                occupied.append(box)
+            if is_inside and not any(map(box.overlaps, boxes)):
+                boxes.append(box)
                 marks.append(tick(label_x, y, name, anchor))
                 break
     return marks
+
+
+def _dot_box(point: Point, across: Scale, up: Scale) -> _Box:
+    """Return the rectangle around a dot that no name covers."""
+    x = across(point.before)
+    y = up(point.after)
+    return _Box(x - DOT_ROOM, x + DOT_ROOM, y - DOT_ROOM, y + DOT_ROOM)
 
 
 def _scatter_dot(

@@ -21,7 +21,7 @@ Reads = Literal[
     "names",
     "pairs",
 ]
-GROUPS = ("what", "data", "prompt", "generation", "work", "output", "guests", "trust")
+GROUPS = ("what", "data", "prompt", "generation", "work", "output", "toolkits", "trust")
 """The groups of the help, in order."""
 TYPED_ONLY = ("fresh",)
 """Options, besides those of trust, that only the command line may set, since their effect cannot be undone."""

@@ -65,7 +65,7 @@ class RunOptions:
     judges: Mapping[str, str] = option(
         None,
         "what",
-        "a model for a scorer, by its role: judge=openai/…",
+        "the model of a scorer's role, as judge=openai/…",
         "--judge",
         "--judges",
         factory=lambda: EMPTY,
@@ -75,7 +75,7 @@ class RunOptions:
     judge_args: Mapping[str, Any] = option(
         None,
         "what",
-        "options of these models; ROLE.name=value for one of them",
+        "options of judges; ROLE.name=value for one of them",
         factory=lambda: EMPTY,
         reads="pairs",
         metavar="K=V,…",
@@ -128,7 +128,7 @@ class RunOptions:
         metavar="ID",
     )
     shuffle: bool = option(
-        False, "data", "in an order drawn from --seed", reads="switch"
+        False, "data", "in a random order, drawn from --seed", reads="switch"
     )
     shuffle_choices: int | None = option(
         None,
@@ -165,7 +165,7 @@ class RunOptions:
     on_duplicate: Literal["error", "first", "suffix"] = option(
         "error",
         "data",
-        "what to do with an id that two samples have",
+        "what to do if two samples have the same id",
         choices=("error", "first", "suffix"),
     )
     on_data_error: Literal["continue", "stop"] = option(
@@ -240,19 +240,19 @@ class RunOptions:
         reads="integer",
     )
     reducer: str | None = option(
-        None, "generation", "what becomes of several answers: mean, majority, max"
+        None, "generation", "how several answers are combined: mean, majority, max"
     )
     seed: int | None = option(
         None,
         "generation",
-        "whatever is drawn depends on it, the sample and the epoch",
+        "seed of random draws, with the sample and the epoch",
         reads="seed",
         metavar="N",
     )
     batch_size: int | Literal["auto"] | None = option(
         None,
         "work",
-        "requests in one batch; auto: what memory has room for",
+        "requests in one batch; auto: as many as fit in memory",
         "-b",
         reads="batch_size",
         metavar="N|auto",
@@ -270,14 +270,14 @@ class RunOptions:
     replicas: int | None = option(
         None,
         "work",
-        "copies of the model, each in a separate process",
+        "copies of the model, each in its own process",
         reads="integer",
         is_spread=True,
     )
     executor: Literal["local", "ray"] | None = option(
         None,
         "work",
-        "where copies run: processes of this machine, or actors of a Ray cluster",
+        "where copies run: processes of this machine, or a Ray cluster",
         choices=("local", "ray"),
         is_spread=True,
     )
@@ -291,7 +291,7 @@ class RunOptions:
     address: str | None = option(
         None,
         "work",
-        "of a Ray cluster: HOST:PORT or auto (default: one started here)",
+        "the Ray cluster: HOST:PORT or auto (default: start one here)",
         is_spread=True,
     )
     batch_api: bool = option(
@@ -316,39 +316,48 @@ class RunOptions:
     until: str | None = option(
         None,
         "work",
-        "stop early, by intervals that hold at every look: ci=0.02, or decided (with --baseline)",
+        "stop early, when the interval is narrow: ci=0.02, or the comparison with --baseline is decided: decided",
         metavar="RULE",
         is_spread=True,
     )
     budget: str | None = option(
         None,
         "work",
-        "stop asking when so much is spent, earlier runs in the folder counted: 5usd, 10min, 200k_tokens",
+        "stop asking when this much is spent, earlier runs in the folder included: 5usd, 10min, 200k_tokens",
         metavar="AMOUNT",
         is_spread=True,
     )
     max_turns: int | None = option(
-        None, "work", "tools: answers in one sample (default: 30)", reads="integer"
+        None,
+        "work",
+        "tools: at most N answers in one sample (default: 30)",
+        reads="integer",
     )
     max_calls: int | None = option(
-        None, "work", "tools: calls in one sample", reads="integer"
+        None, "work", "tools: at most N calls in one sample", reads="integer"
     )
     sample_tokens: int | None = option(
-        None, "work", "tools: tokens of one sample", reads="integer"
+        None, "work", "tools: at most N tokens in one sample", reads="integer"
     )
     sample_cost: float | None = option(
-        None, "work", "tools: cost of one sample, as --budget counts it", reads="number"
+        None,
+        "work",
+        "tools: maximum cost of one sample, as --budget counts it",
+        reads="number",
     )
     sample_seconds: float | None = option(
-        None, "work", "tools: seconds of one sample", reads="number"
+        None, "work", "tools: maximum seconds of one sample", reads="number"
     )
     tool_seconds: float | None = option(
-        None, "work", "tools: seconds of one call (default: 180)", reads="number"
+        None,
+        "work",
+        "tools: maximum seconds of one call (default: 180)",
+        reads="number",
     )
     floors: Literal["auto", "on", "off"] = option(
         "auto",
         "work",
-        "tools: also run the task with agents that do nothing; on: even if that costs something",
+        "tools: also run the task with an agent that does nothing; on: even if that costs money",
         choices=("auto", "on", "off"),
         is_spread=True,
     )
@@ -377,7 +386,7 @@ class RunOptions:
     output: str | None = option(
         None,
         "output",
-        "the run's folder",
+        "the folder of the run",
         "-o",
         "--output",
         "--output_path",
@@ -396,7 +405,7 @@ class RunOptions:
     predict_only: bool = option(
         False,
         "output",
-        "ask and keep the answers; `assay score` scores them",
+        "only ask and keep the answers; `assay score` scores them",
         reads="switch",
         is_spread=True,
     )
@@ -408,16 +417,20 @@ class RunOptions:
         is_spread=True,
     )
     fresh: bool = option(
-        False, "output", "forget what this folder holds", reads="switch", is_spread=True
+        False,
+        "output",
+        "start again: ignore what this folder holds",
+        reads="switch",
+        is_spread=True,
     )
     dialect: str | None = option(
         None,
-        "guests",
+        "toolkits",
         "which toolkit files were written for: testbed, vlmeval, pipeline, televal, ulmeval, lmms_eval or lm_eval",
     )
     register: tuple[str, ...] = option(
         (),
-        "guests",
+        "toolkits",
         "a Python file of the toolkit to load first",
         reads="list",
         metavar="FILE",
@@ -425,11 +438,11 @@ class RunOptions:
     trust_code: bool = option(
         False,
         "trust",
-        "run the code that another user's run.json names; never kept",
+        "run code that another user's run.json names; not saved",
         reads="switch",
     )
     trust_pickle: bool = option(
-        False, "trust", "read pickles, which may run code", reads="switch"
+        False, "trust", "read pickle files, which may run code", reads="switch"
     )
     trust_remote_code: bool = option(
         False, "trust", "run the code that a model or dataset brings", reads="switch"
@@ -437,7 +450,7 @@ class RunOptions:
     allow_private_urls: bool = option(
         False,
         "trust",
-        "fetch media from addresses of this network, too",
+        "also fetch media from private addresses",
         reads="switch",
     )
     allow_urls: bool = option(
@@ -446,7 +459,7 @@ class RunOptions:
     media_root: str | None = option(
         None,
         "trust",
-        "a folder that holds the media which rows name, in place of the data's own",
+        "the folder of the media that rows name (default: the folder of the data)",
         metavar="DIR",
     )
 

@@ -30,10 +30,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _ROWS_AT_ONCE = 1000
 
 
-def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
+def rows_of(
+    reader: RunReader, only_model: str | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield every score that the last summary counted, with its question and answer.
 
-    An answer without a score has no scorer.
+    An answer without a score has no scorer. With `only_model`, other models are left out.
     """
     protocols = {}
     for row in reader.summary.get("results", ()):
@@ -42,6 +44,8 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
         if "#" in task and not cell.scores:
             continue  # The requests to a judge are stored under `task#role`.
         if not reader.is_counted(task, model):
+            continue
+        if only_model is not None and model != only_model:
             continue
         view = reader.view(task, model)
         counted = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
@@ -70,10 +74,11 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
     """Return the sample ids and epochs of a task × model, with numbers in ids in numeric order."""
-    return sorted(cell.places, key=lambda place: (_natural(place[0]), place))
+    return sorted(cell.places, key=lambda place: (natural_key(place[0]), place))
 
 
-def _natural(id: str) -> list[tuple[int, str]]:
+def natural_key(id: str) -> list[tuple[int, str]]:
+    """Return a key that sorts `q2` before `q10`."""
     keys = []
     for piece in re.split(r"(\d{1,18})", id):
         keys.append((int(piece), "") if piece.isdecimal() else (-1, piece))
@@ -208,7 +213,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def write_csv(reader: RunReader, path: Path) -> int:
+def write_csv(reader: RunReader, path: Path, model: str | None = None) -> int:
     """Write one row per sample and scorer, and return how many."""
 
     def write(draft: Path) -> int:
@@ -219,7 +224,7 @@ def write_csv(reader: RunReader, path: Path) -> int:
             # With another line end, a carriage return inside a cell would not be quoted and would start a new row.
             writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(COLUMNS)
-            for row in rows_of(reader):
+            for row in rows_of(reader, model):
                 writer.writerow([_cell(name, row[name]) for name in COLUMNS])
                 count += 1
         return count
@@ -235,7 +240,7 @@ def _cell(name: str, value: Any) -> Any:
     return safe_cell(str(value))
 
 
-def write_parquet(reader: RunReader, path: Path) -> int:
+def write_parquet(reader: RunReader, path: Path, model: str | None = None) -> int:
     """Write the same rows as Parquet, with unchanged texts."""
     import pyarrow
     from pyarrow import parquet
@@ -247,7 +252,7 @@ def write_parquet(reader: RunReader, path: Path) -> int:
 
     def write(draft: Path) -> int:
         count = 0
-        rows = rows_of(reader)
+        rows = rows_of(reader, model)
         with parquet.ParquetWriter(draft, schema) as writer:
             while block := list(islice(rows, _ROWS_AT_ONCE)):
                 columns = {

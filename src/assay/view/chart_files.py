@@ -23,7 +23,7 @@ def write_charts(folders: Sequence[Path], target: Path) -> list[Path]:
     """Write every chart of some runs to a folder, and return the files."""
     if target.exists() and not target.is_dir():
         raise UsageError(
-            "this is a file", where=str(target), fix="name a folder for the drawings"
+            "this is a file", where=str(target), fix="name a folder for the charts"
         )
     runs = [run for run, _ in open_runs(folders)]
     texts: dict[str, str] = {}

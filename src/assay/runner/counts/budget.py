@@ -42,6 +42,10 @@ class ErrorBudget:
         """Models that have given an answer; "" for the model of the run, otherwise the role of a helper."""
         self._alike: dict[str, Counter[str]] = {}
         """How the calls of each model failed so far, as long as it has given no answer."""
+        self._scoring: set[str] = set()
+        """Scorers that have given a score."""
+        self._score_faults: dict[str, Counter[str]] = {}
+        """By scorer: the lines at which it failed so far, as long as it has given no score."""
         self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
@@ -99,6 +103,29 @@ class ErrorBudget:
                 self._failed.add(sample)
             self._count(error, whose)
             self._check_first_calls(error, whose, expected)
+
+    def note_score(self, scorer: str, fault: str, expected: int | None) -> None:
+        """Record one score of a scorer; `fault` is the message of what it raised, or empty.
+
+        Raise if all its first scores failed at one line of a user's file: the others would fail there, too.
+        """
+        if self._share is None or scorer in self._scoring:
+            return
+        line = _CODE_LINE.search(fault)
+        if line is None:
+            self._scoring.add(scorer)
+            return
+        lines = self._score_faults.setdefault(scorer, Counter())
+        lines[line[0]] += 1
+        count = lines.total()
+        if len(lines) > 1 or count < min(ALIKE_ERRORS, expected or ALIKE_ERRORS):
+            return
+        scores = "the first score" if count == 1 else f"the first {count} scores"
+        problem = fault.partition("; fix: ")[0]
+        self._stop(
+            f"stopped: {scores} failed: {problem}",
+            fix=f"correct {line[0].strip('()')} and rerun the command: what was answered is kept",
+        )
 
     def _check_first_calls(
         self, error: ErrorInfo, whose: str, expected: int | None

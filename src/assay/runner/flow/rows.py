@@ -91,6 +91,7 @@ class TaskRun:
             self.progress,
             self._index.scores,
             when_one_came=self._look_again,
+            budget=asking.budget,
         )
 
     def use_tools(self, models: Mapping[str, Any], say: Callable[[str], None]) -> None:

@@ -13,10 +13,11 @@ from itertools import islice
 from operator import lt
 
 from ...code.currency import judged_digest
-from ...core import Output, Sample, Score
+from ...core import Outcome, Output, Sample, Score
 from ...core.score import UNRESOLVED
 from ...store import RunWriter, Scored
 from ..ask.threads import Threads
+from ..counts.budget import ErrorBudget
 from ..events import TaskProgress
 from ..scoring.scoring import Scoring
 
@@ -67,6 +68,8 @@ class Verdicts:
     scores: Mapping[str, Scored]
     """Offset and digest of each score in the journal, by scorer, sample and epoch."""
     when_one_came: Callable[[], None]
+    budget: ErrorBudget | None = None
+    """Stops the run if a scorer of the user fails from the start."""
 
     def __post_init__(self) -> None:
         self.tallies = {scoring.name: Tally() for scoring in self.scorings}
@@ -132,7 +135,9 @@ class Verdicts:
             elif scoring.is_async or scoring.is_slow:
                 late.append(scoring)
             else:
-                self.write(scoring, sample, scoring.score(sample, output), epoch, order)
+                score = scoring.score(sample, output)
+                self.write(scoring, sample, score, epoch, order)
+                self._note(scoring, output, score)
         self.progress.done += 1
         awaited = []
         for scoring in late:
@@ -196,6 +201,16 @@ class Verdicts:
                 self._threads = Threads(SLOW_SCORERS, "scorer")
             score = await self._threads.submit(scoring.score, sample, output)
         self.write(scoring, sample, score, epoch, order, calls)
+        self._note(scoring, output, score)
+
+    def _note(self, scoring: Scoring, output: Output, score: Score) -> None:
+        """Tell the error budget what became of the score of an answer."""
+        if self.budget is None or output.error is not None:
+            return
+        fault = ""
+        if score.outcome is Outcome.JUDGE_ERROR:
+            fault = str(score.details.get("error") or "")
+        self.budget.note_score(scoring.name, fault, self.progress.expected)
 
     def _came(self, task: "asyncio.Task[None]") -> None:
         """Handle the end of a delayed score."""

@@ -115,7 +115,7 @@ class LabelDesk {
     const fact = (/** @type {string} */ name, /** @type {any} */ value, /** @type {string} */ note = "") => h("div", { class: "fact" }, h("span", { class: "muted small" }, name), h("b", null, value), note ? h("span", { class: "muted small" }, note) : null);
     const corrected = now.corrected, ends = this.state.choices.map((/** @type {any} */ c) => c.value);
     replace(this.summary, h("h2", null, "What the labels say"),
-      fact("labels", `${count(now.labelled)}${now.unsure ? `, ${count(now.unsure)} cannot tell` : ""}`),
+      fact("labelled samples", `${count(now.labelled)}${now.unsure ? `, ${count(now.unsure)} cannot tell` : ""}`),
       now.agree !== undefined ? fact(`agreement with ${metric}`, `${(now.agree * 100).toFixed(0)} %`, now.kappa_text) : null,
       now.alpha_text ? fact("agreement among people", now.alpha_text) : null,
       now.judge_value !== null ? fact(`${metric}, as scored`, num(now.judge_value)) : null,
